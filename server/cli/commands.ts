@@ -1,0 +1,109 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError, environmentConfig } from '../config.ts';
+import type { Config } from '../config.ts';
+import { FolderInUseError } from '../platform/data_folder.ts';
+import { openLog } from '../platform/log.ts';
+import type { Logger } from '../platform/log.ts';
+import { UserError } from './user_error.ts';
+import { NoStoreError } from './stores.ts';
+
+/** What every command gets: checked settings, the log, and a way to write lines for the person at the terminal. */
+export type CommandContext = { config: Config; log: Logger; say(line: string): void };
+
+/**
+ * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2 wrong usage or settings. Guarantee: a known fault is told in a sentence on standard
+ * error, without a stack.
+ */
+export async function run(argv: string[]): Promise<number> {
+  let code = 0;
+  const command = build((action) => async (...args: unknown[]) => {
+    const config = environmentConfig();
+    code = await action({ config, log: openLog(config.log_level), say: (line) => process.stdout.write(`${line}\n`) }, ...args);
+  });
+  try {
+    await command.parseAsync(argv);
+    return code;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+type Action = (context: CommandContext, ...args: never[]) => Promise<number>;
+type Wrap = (action: Action) => (...args: unknown[]) => Promise<void>;
+
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ConfigError) {
+    process.stderr.write(`Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`);
+    return 2;
+  }
+  if (error instanceof FolderInUseError || error instanceof NoStoreError || error instanceof UserError) {
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 1;
+}
+
+function build(wrap: Wrap): Command {
+  const program = new Command('sluice').description('Management plane and export engine of a product-analytics platform.').exitOverride();
+  program
+    .command('start', { isDefault: true })
+    .description('start API, worker and, where no URL is set, embedded stores')
+    .option('--demo', 'fill the first project with a web shop, export it hourly, backfill the last day')
+    .action(wrap(async (context, options: { demo?: boolean }) => (await import('./start.ts')).start(context, { api: true, worker: true }, options.demo ?? false)));
+  program
+    .command('api')
+    .description('start the API alone (with embedded stores where no URL is set)')
+    .action(wrap(async (context) => (await import('./start.ts')).start(context, { api: true, worker: false }, false)));
+  program
+    .command('worker')
+    .description('start a worker beside a running server, or on the stores that are configured')
+    .action(wrap(async (context) => (await import('./start.ts')).start(context, { api: false, worker: true }, false)));
+  program
+    .command('migrate')
+    .description('bring both stores to this version and exit')
+    .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
+  addKeyCommand(program, wrap);
+  addImportCommand(program, wrap);
+  program
+    .command('verify')
+    .description('read destinations again and name what differs from the receipts')
+    .option('--export <id>', 'one export only; default all that are not deleted')
+    .option('--json', 'one JSON object instead of text')
+    .action(wrap(async (context, options: { export?: string; json?: boolean }) => (await import('./verify.ts')).verify(context, options)));
+  program
+    .command('doctor')
+    .description('say what is wrong with this machine, its settings or its stores')
+    .action(wrap(async (context) => (await import('./doctor.ts')).doctor(context)));
+  return program;
+}
+
+function addKeyCommand(program: Command, wrap: Wrap): void {
+  const key = program.command('key').description('personal API keys').exitOverride();
+  key
+    .command('create')
+    .description('make a key and print it once')
+    .option('--email <address>', 'whose key; default the owner of SLUICE_OWNER_EMAIL')
+    .option('--label <text>', 'what it is for', 'made on the command line')
+    .option('--scopes <list>', 'scopes separated by commas', '*')
+    .option('--expires-in-days <days>', 'days until it expires; default never')
+    .action(wrap(async (context, options: { email?: string; label: string; scopes: string; expiresInDays?: string }) => (await import('./key.ts')).createKey(context, options)));
+}
+
+function addImportCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('import')
+    .description('send a file of events (NDJSON, also gzip) to a project of a running server')
+    .argument('<file>', 'path of the file')
+    .requiredOption('--project <id>', 'project id')
+    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
+    .option('--key <key>', 'personal API key with event:write; default SLUICE_OWNER_API_KEY')
+    .option('--event-name <name>', 'name of every event')
+    .option('--event-field <field>', 'field with the event name', 'event')
+    .option('--distinct-id-field <field>', 'field with the id of the person or thing; dots reach inside objects', 'distinct_id')
+    .option('--timestamp-field <field>', 'field with the time', 'timestamp')
+    .option('--uuid-field <field>', 'field with the uuid of the event', 'uuid')
+    .option('--timezone <zone>', 'zone of times without one', 'UTC')
+    .action(wrap(async (context, file: string, options: Record<string, string>) => (await import('./import_command.ts')).importCommand(context, file, options)));
+}

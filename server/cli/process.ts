@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import sql from 'sql-template-tag';
+import type { Config } from '../config.ts';
+import type { Deps } from '../deps.ts';
+import type { Engine } from '../engine/engine.ts';
+import { openQueue } from '../engine/queue.ts';
+import type { Queue } from '../engine/queue.ts';
+import { openClickHouse } from '../platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
+import { systemClock } from '../platform/clock.ts';
+import { keptSecretKey } from '../platform/data_folder.ts';
+import type { Logger } from '../platform/log.ts';
+import { openMetrics } from '../platform/metrics.ts';
+import { openOutbound } from '../platform/outbound.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { databaseInstant } from '../platform/postgres/instant.ts';
+import { migratePostgres } from '../platform/postgres/migrate.ts';
+import { openSecrets } from '../platform/secrets.ts';
+import type { Stores } from './stores.ts';
+
+/** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
+export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+
+/** The advisory lock under which one process migrates the analytics store at a time. */
+const clickhouse_migration_lock = 7_301_002;
+
+/** Everything that a process needs, opened; `close` gives it back in the right order. */
+export type OpenProcess = { deps: Deps; engine: Engine; queue: Queue; close(): Promise<void> };
+
+/**
+ * Opens clients, migrates both stores to this version and starts the queue. `role` says which part of the load the process carries: pools are sized
+ * by it, and only a worker looks for dead workers.
+ */
+export async function openProcess(config: Config, stores: Stores, log: Logger, role: 'server' | 'api' | 'worker' | 'command'): Promise<OpenProcess> {
+  const secrets = openSecrets(config.secret_key ?? keptSecretKey(config.data_dir));
+  const db = openDatabase(stores.database_url, {
+    connections_max: role === 'command' ? 4 : 16,
+    application_name: `sluice-${role}`,
+    onError: (error) => log.warn({ err: error }, 'an idle connection to PostgreSQL broke and is replaced'),
+  });
+  const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
+  await migratePostgres(db, migrations_folder);
+  await db.transaction(async (tx) => {
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);
+    await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
+  });
+  const queue = await openQueue(stores.database_url, { supervise: role === 'server' || role === 'worker', log });
+  const outbound = openOutbound({ allow: config.outbound_allow });
+  const metrics = openMetrics({ process_metrics: true });
+  const deps: Deps = { config, clock: systemClock, log, db, clickhouse, secrets, outbound, metrics, jobs: queue.jobs };
+  return {
+    deps,
+    engine: engineOf(deps),
+    queue,
+    close: async () => {
+      await queue.close(5_000);
+      await clickhouse.close();
+      await db.close();
+    },
+  };
+}
+
+/** The engine's part of the dependencies, on the control store's clock. */
+export function engineOf(deps: Deps): Engine {
+  const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config } = deps;
+  return { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, export_dir: config.export_dir, settle_seconds: config.settle_seconds, instant: databaseInstant };
+}

@@ -1,0 +1,69 @@
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../app.ts';
+import type { Config } from '../config.ts';
+import { startWorker } from '../engine/worker.ts';
+import type { Worker } from '../engine/worker.ts';
+import type { Logger } from '../platform/log.ts';
+import { firstStart } from './first_start.ts';
+import { openProcess } from './process.ts';
+import type { OpenProcess } from './process.ts';
+import { joinStores, openStores } from './stores.ts';
+
+/** How many runs one process executes at a time, and how many of them may be of one project over all processes. */
+const worker_limits = { concurrency: 4, project_runs_max: 3 };
+
+/** A server that is up. */
+export type RunningServer = { address: string; opened: OpenProcess; stop(): Promise<void> };
+
+/** Which parts a process runs. */
+export type Parts = { api: boolean; worker: boolean };
+
+/**
+ * Starts the parts on this machine: stores (embedded where no URL is set), migrations, the first owner, API and worker, in this order. Guarantee: when a part cannot start, those
+ * before it are stopped again and the error is thrown. `say` gets the lines for the operator.
+ */
+export async function serve(config: Config, log: Logger, parts: Parts, say: (line: string) => void): Promise<RunningServer> {
+  const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { may_start: false });
+  const stops: (() => Promise<void>)[] = [() => stores.close()];
+  const stop = once(async () => {
+    for (const step of stops.toReversed()) await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
+  });
+  try {
+    const opened = await openProcess(config, stores, log, parts.api && parts.worker ? 'server' : parts.api ? 'api' : 'worker');
+    stops.push(() => opened.close());
+    let worker: Worker | undefined;
+    if (parts.worker) {
+      worker = await startWorker(opened.engine, opened.queue, worker_limits);
+      const running = worker;
+      stops.push(() => running.stop());
+    }
+    const address = parts.api ? await listen(config, opened, stops, say) : 'none';
+    return { address, opened, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function listen(config: Config, opened: OpenProcess, stops: (() => Promise<void>)[], say: (line: string) => void): Promise<string> {
+  const made = await firstStart(opened.deps);
+  const app: FastifyInstance = await buildApp(opened.deps);
+  stops.push(() => app.close());
+  const address = await app.listen({ host: config.host, port: config.port });
+  say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);
+  if (made !== undefined) {
+    say('');
+    say('This is the first start. Keep these, they are shown only now:');
+    say(`  owner      ${made.email}`);
+    say(`  password   ${made.password}`);
+    say(`  API key    ${made.api_key}`);
+    say('');
+    say(`Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`);
+  }
+  return address;
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
+}

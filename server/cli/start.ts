@@ -1,0 +1,48 @@
+import type { CommandContext } from './commands.ts';
+import { runDemo } from './demo.ts';
+import { serve } from './serve.ts';
+import type { Parts } from './serve.ts';
+
+/**
+ * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and slices in hand come to a safe end, stop the stores and exit with 0; a second signal
+ * exits at once.
+ */
+export async function start(context: CommandContext, parts: Parts, isDemo: boolean): Promise<number> {
+  const { config, log, say } = context;
+  const stopped = stopSignal();
+  const crashed = crash(context);
+  const server = await serve(config, log, parts, say);
+  if (!parts.api) say('Sluice worker is ready.');
+  const demo = isDemo ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`)) : undefined;
+  const code = await Promise.race([stopped, crashed]);
+  say('Stopping.');
+  await Promise.race([server.stop(), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);
+  await Promise.race([demo, Promise.resolve()]);
+  // Connections of a client that never closes would keep the process; everything that matters has been stopped above.
+  setImmediate(() => process.exit(code));
+  return code;
+}
+
+function stopSignal(): Promise<number> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        signals += 1;
+        if (signals > 1) process.exit(130);
+        resolve(0);
+      });
+    }
+  });
+}
+
+function crash({ log }: CommandContext): Promise<number> {
+  return new Promise((resolve) => {
+    for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(kind, (error: unknown) => {
+        log.fatal({ err: error }, 'a fault that nobody handled; the process stops in order');
+        resolve(1);
+      });
+    }
+  });
+}

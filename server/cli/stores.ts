@@ -1,0 +1,85 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { findFolderHolder, lockDataFolder } from '../platform/data_folder.ts';
+import { openEmbeddedClickHouse } from '../platform/embedded/clickhouse.ts';
+import { openEmbeddedPostgres } from '../platform/embedded/postgres.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** Where the two stores are, and how to let go of them. */
+export type Stores = { database_url: string; clickhouse_url: string; close(): Promise<void> };
+
+/** What a running server tells other commands on the same data folder. */
+type Running = { pid: number; database_url: string; clickhouse_url: string };
+
+/** A command needs a store that nobody runs; the message says what to do. */
+export class NoStoreError extends Error {
+  constructor() {
+    super('No server runs on this data folder. Start one with `npm start`, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.');
+    this.name = 'NoStoreError';
+  }
+}
+
+const runningFile = (config: Config) => join(config.data_dir, 'running.json');
+
+/**
+ * The stores of a server process: those of the configured URLs, and embedded ones for what has no URL. Guarantee: a data folder with embedded stores has
+ * one server at a time (`FolderInUseError` otherwise); what a killed server left is repaired first.
+ */
+export async function openStores(config: Config, log: Logger): Promise<Stores> {
+  if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
+    return { database_url: config.database_url, clickhouse_url: config.clickhouse_url, close: async () => {} };
+  }
+  const unlock = lockDataFolder(config.data_dir);
+  const started: { stop(): Promise<void> }[] = [];
+  const keep = async <Store extends { stop(): Promise<void> }>(opening: Promise<Store>) => {
+    const store = await opening;
+    started.push(store);
+    return store;
+  };
+  const close = async () => {
+    rmSync(runningFile(config), { force: true });
+    await Promise.allSettled(started.map((store) => store.stop()));
+    unlock();
+  };
+  const [postgres, clickhouse] = await Promise.allSettled([
+    config.database_url === undefined ? keep(openEmbeddedPostgres({ folder: join(config.data_dir, 'postgres'), log })) : { url: config.database_url },
+    config.clickhouse_url === undefined ? keep(openEmbeddedClickHouse({ folder: join(config.data_dir, 'clickhouse'), log })) : { url: config.clickhouse_url },
+  ]);
+  if (postgres.status === 'rejected' || clickhouse.status === 'rejected') {
+    await close();
+    throw postgres.status === 'rejected' ? postgres.reason : (clickhouse as PromiseRejectedResult).reason;
+  }
+  const urls = { database_url: postgres.value.url, clickhouse_url: clickhouse.value.url };
+  writeRunning(config, { pid: process.pid, ...urls });
+  return { ...urls, close };
+}
+
+/**
+ * The stores for a worker process or a short command: the configured ones, else those of the server that runs on the data folder, else (only with `may_start`) embedded ones for as long
+ * as the command runs.
+ */
+export async function joinStores(config: Config, log: Logger, options: { may_start: boolean }): Promise<Stores> {
+  if (config.database_url !== undefined && config.clickhouse_url !== undefined) return openStores(config, log);
+  const running = findRunning(config);
+  if (running !== undefined) return { database_url: running.database_url, clickhouse_url: running.clickhouse_url, close: async () => {} };
+  if (!options.may_start) throw new NoStoreError();
+  return openStores(config, log);
+}
+
+function findRunning(config: Config): Running | undefined {
+  const holder = findFolderHolder(config.data_dir);
+  if (holder === undefined) return undefined;
+  try {
+    const running = JSON.parse(readFileSync(runningFile(config), 'utf8')) as Running;
+    return running.pid === holder ? running : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeRunning(config: Config, running: Running): void {
+  writeFileSync(runningFile(config), JSON.stringify(running), { mode: 0o600 });
+  // The mode of an older file would stay; it names the stores' passwords.
+  chmodSync(runningFile(config), 0o600);
+}

@@ -1,0 +1,176 @@
+import { resolve } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import ipaddr from 'ipaddr.js';
+
+/** Everything that an operator can set, checked. The only place that reads the environment. */
+export type Config = {
+  host: string;
+  port: number;
+  /** Address under which users reach the server; links and `next` URLs begin with it. No trailing slash. */
+  public_url: string;
+  data_dir: string;
+  /** undefined: the server starts its own PostgreSQL in the data folder */
+  database_url: string | undefined;
+  /** undefined: the server starts its own ClickHouse in the data folder */
+  clickhouse_url: string | undefined;
+  /** undefined: made at the first start and kept in the data folder */
+  secret_key: string | undefined;
+  owner_email: string;
+  owner_password: string | undefined;
+  owner_api_key: string | undefined;
+  export_dir: string;
+  outbound_allow: string[];
+  settle_seconds: number;
+  rate_limit_per_minute: number;
+  rate_limit_per_hour: number;
+  log_level: string;
+  smtp_url: string | undefined;
+  mail_from: string;
+  dns_servers: string[];
+  plugin_dir: string;
+};
+
+/** One wrong setting: the variable's name and a sentence that says what it must be. */
+export type ConfigProblem = { variable: string; detail: string };
+
+/** Thrown when settings are wrong; lists every one of them by name. */
+export class ConfigError extends Error {
+  readonly problems: ConfigProblem[];
+  constructor(problems: ConfigProblem[]) {
+    super(problems.map((problem) => `${problem.variable}: ${problem.detail}`).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+type Read<Result> = (text: string) => Result;
+type Setting = { variable: string; documentation: string; default_text: string; read: Read<unknown> };
+
+class WrongValue extends Error {}
+
+function wrong(detail: string): never {
+  throw new WrongValue(detail);
+}
+
+const text: Read<string> = (value) => value;
+const folder: Read<string> = (value) => resolve(value);
+const whole =
+  (minimum: number, maximum: number): Read<number> =>
+  (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < minimum || number > maximum) wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
+    return number;
+  };
+const url =
+  (...protocols: string[]): Read<string> =>
+  (value) => {
+    const protocol = URL.canParse(value) ? new URL(value).protocol : /^([a-z]+:)\/\//.exec(value)?.[1];
+    if (protocol === undefined || !protocols.includes(protocol)) wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
+    return value.replace(/\/$/, '');
+  };
+const email: Read<string> = (value) => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
+  return value;
+};
+const choice =
+  (...allowed: string[]): Read<string> =>
+  (value) => {
+    if (!allowed.includes(value)) wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
+    return value;
+  };
+const longEnough =
+  (minimum: number): Read<string> =>
+  (value) => {
+    if (value.length < minimum) wrong(`must have at least ${minimum} characters.`);
+    return value;
+  };
+const apiKey: Read<string> = (value) => {
+  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value)) wrong('must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).');
+  return value;
+};
+const ranges: Read<string[]> = (value) =>
+  listOf(value).map((item) => {
+    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item)) wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
+    return item;
+  });
+const addresses: Read<string[]> = (value) =>
+  listOf(value).map((item) => {
+    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item)) wrong(`must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`);
+    return item;
+  });
+
+function listOf(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function setting<Result>(variable: string, default_text: string, read: Read<Result>, documentation: string) {
+  return { variable, default_text, read, documentation };
+}
+
+/** Every setting by the name under which the code knows it: variable, default, check and documentation; `docs/configuration.md` is printed from it. */
+export const settings = {
+  host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
+  port: setting('SLUICE_PORT', '8000', whole(0, 65_535), 'Port that the HTTP server listens on; 0 takes a free one.'),
+  public_url: setting('SLUICE_PUBLIC_URL', '', url('http:', 'https:'), 'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.'),
+  data_dir: setting('SLUICE_DATA_DIR', './data', folder, 'Folder of the embedded stores, the secret key and the lock of this server.'),
+  database_url: setting('SLUICE_DATABASE_URL', '', url('postgres:', 'postgresql:'), 'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.'),
+  clickhouse_url: setting('SLUICE_CLICKHOUSE_URL', '', url('http:', 'https:'), 'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.'),
+  secret_key: setting('SLUICE_SECRET_KEY', '', longEnough(32), 'Secret under which keys are hashed, credentials are encrypted and receipts are signed; at least 32 characters, the same on every process. Default: made at the first start and kept in the data folder.'),
+  owner_email: setting('SLUICE_OWNER_EMAIL', 'owner@example.com', email, 'E-mail address of the owner made at the first start.'),
+  owner_password: setting('SLUICE_OWNER_PASSWORD', '', longEnough(12), 'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.'),
+  owner_api_key: setting('SLUICE_OWNER_API_KEY', '', apiKey, 'Personal API key given to the owner at the first start. Default: generated and printed once.'),
+  export_dir: setting('SLUICE_EXPORT_DIR', './exports', folder, 'Folder that the `File` destination may write under.'),
+  outbound_allow: setting('SLUICE_OUTBOUND_ALLOW', '', ranges, 'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).'),
+  settle_seconds: setting('SLUICE_SETTLE_SECONDS', '15', whole(1, 86_400), 'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.'),
+  rate_limit_per_minute: setting('SLUICE_RATE_LIMIT_PER_MINUTE', '480', whole(0, 10_000_000), 'Requests per key and minute; 0 is off.'),
+  rate_limit_per_hour: setting('SLUICE_RATE_LIMIT_PER_HOUR', '4800', whole(0, 100_000_000), 'Requests per key and hour; 0 is off.'),
+  log_level: setting('SLUICE_LOG_LEVEL', 'info', choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'Least important level that is logged to standard error.'),
+  smtp_url: setting('SLUICE_SMTP_URL', '', url('smtp:', 'smtps:'), 'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.'),
+  mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', text, 'Sender of mails.'),
+  dns_servers: setting('SLUICE_DNS_SERVERS', '', addresses, 'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.'),
+  plugin_dir: setting('SLUICE_PLUGIN_DIR', './plugins', folder, 'Folder whose subfolders are `local` plugins.'),
+} satisfies Record<keyof Config, Setting>;
+
+/**
+ * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling, and all
+ * problems are thrown together as one `ConfigError` that names each variable.
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const problems: ConfigProblem[] = [];
+  const known = new Set(Object.values(settings).map((entry) => entry.variable));
+  for (const variable of Object.keys(environment)) {
+    if (variable.startsWith('SLUICE_') && !known.has(variable)) problems.push({ variable, detail: 'is not a setting; docs/configuration.md lists them all.' });
+  }
+  const values: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries(settings)) {
+    const given = environment[entry.variable]?.trim();
+    const source = given === undefined || given === '' ? entry.default_text : given;
+    try {
+      values[name] = source === '' && !isList(entry.read) ? undefined : entry.read(source);
+    } catch (error) {
+      if (!(error instanceof WrongValue)) throw error;
+      problems.push({ variable: entry.variable, detail: error.message });
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
+  return values as Config;
+}
+
+/** The settings of this process's environment. */
+export function environmentConfig(): Config {
+  return readConfig(process.env);
+}
+
+function isList(read: Read<unknown>): boolean {
+  return read === ranges || read === addresses;
+}
+
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,23 @@
+import type { Config } from './config.ts';
+import type { Jobs } from './engine/jobs.ts';
+import type { Clock } from './platform/clock.ts';
+import type { ClickHouse } from './platform/clickhouse/client.ts';
+import type { Logger } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+import type { Outbound } from './platform/outbound.ts';
+import type { Database } from './platform/postgres/database.ts';
+import type { Secrets } from './platform/secrets.ts';
+
+/** Everything that a route, a command or the worker needs from outside; tests pass their own. */
+export type Deps = {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  db: Database;
+  clickhouse: ClickHouse;
+  secrets: Secrets;
+  outbound: Outbound;
+  metrics: Metrics;
+  /** Sends export runs to the workers. */
+  jobs: Jobs;
+};

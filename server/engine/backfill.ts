@@ -1,0 +1,117 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../platform/postgres/database.ts';
+import { undelivered } from './deliveries.ts';
+import type { Engine } from './engine.ts';
+import { settled } from './ingest/lock.ts';
+import { boundaryAfter, intervalCount } from './interval.ts';
+import type { Interval } from './interval.ts';
+import type { Rectangle } from './ledger.ts';
+import { models } from './models/index.ts';
+import { insertRun } from './plan.ts';
+import { writeRunLog } from './run_log.ts';
+
+/** How many runs of one backfill are under way at a time: enough to keep two workers busy, few enough that it never crowds out scheduled runs. */
+const open_runs_max = 4;
+/** After this many runs that failed for good, the rest would most likely fail alike: the backfill stops. */
+const failed_runs_max = 3;
+
+/** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
+export type BackfillMode = 'missing' | 'all';
+
+type ExportRow = { id: string; team_id: number; revision: number; model: 'events' | 'persons'; interval: Interval; timezone: string };
+
+/**
+ * Starts a backfill of [from, to) (milliseconds) and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
+ * What was inserted before this moment (the watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when the watermark has settled. The caller has checked the range.
+ */
+export async function startBackfill(engine: Engine, tx: Transaction, exportId: string, range: { from: number; to: number; mode: BackfillMode }): Promise<string> {
+  const row = await lockExport(tx, exportId);
+  if (row === undefined) throw new Error('The export is gone.');
+  const watermark = await engine.instant(tx);
+  const id = uuidv7();
+  await tx.run(sql`
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs)
+    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${iso(range.from)}, ${iso(range.to)}, ${iso(watermark)}, ${iso(range.from)},
+      ${intervalCount(row.interval, row.timezone, range.from, range.to)})`);
+  await writeRunLog(tx, { batch_export_id: exportId, run_id: null, level: 'INFO', message: `Backfill of ${iso(range.from)} to ${iso(range.to)} started.` });
+  return id;
+}
+
+/**
+ * Plans further runs of open backfills and closes those that are over; gives how many runs were planned. Guarantee: each data interval of a backfill is planned
+ * once, in order, and few are open at a time, so the length of a backfill costs no memory.
+ */
+export async function advanceBackfills(engine: Engine): Promise<number> {
+  const open = await engine.db.rows<{ id: string; batch_export_id: string }>(sql`
+    SELECT id, batch_export_id FROM batch_export_backfills WHERE finished_at IS NULL ORDER BY created_at LIMIT 200`);
+  let planned = 0;
+  for (const backfill of open) planned += await engine.db.transaction((tx) => advance(engine, tx, backfill));
+  return planned;
+}
+
+type BackfillRow = { id: string; batch_export_id: string; revision: number; mode: BackfillMode; end_at: string; watermark: string; next_start_at: string; status: string };
+type RunCounts = { open: number; failed: number; not_completed: number };
+
+async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
+  const row = await lockExport(tx, key.batch_export_id);
+  const backfill = await tx.row<BackfillRow>(sql`
+    SELECT id, batch_export_id, revision, mode, end_at, watermark, next_start_at, status FROM batch_export_backfills
+    WHERE id = ${key.id} AND finished_at IS NULL FOR UPDATE SKIP LOCKED`);
+  if (backfill === undefined) return 0;
+  if (row === undefined || row.revision !== backfill.revision) {
+    await finishBackfill(tx, backfill, 'Cancelled');
+    return 0;
+  }
+  const counts = (await tx.row<RunCounts>(sql`
+    SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed')::int AS failed,
+      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running', 'Completed'))::int AS not_completed
+    FROM batch_export_runs WHERE backfill_id = ${backfill.id}`))!;
+  if ((await engine.instant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return 0;
+  await settled(tx, row.team_id);
+  let next = Date.parse(backfill.next_start_at);
+  const end = counts.failed >= failed_runs_max ? next : Date.parse(backfill.end_at);
+  let planned = 0;
+  for (; next < end && counts.open + planned < open_runs_max; planned += 1) next = await planRun(engine, tx, row, backfill, next);
+  if (planned > 0) await tx.run(sql`
+    UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
+  if (planned === 0 && counts.open === 0) await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
+  return planned;
+}
+
+async function planRun(engine: Engine, tx: Transaction, row: ExportRow, backfill: BackfillRow, from: number): Promise<number> {
+  const to = Math.min(boundaryAfter(row.interval, row.timezone, from), Date.parse(backfill.end_at));
+  const watermark = Date.parse(backfill.watermark);
+  const base: Rectangle = models[row.model].has_event_time
+    ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
+    : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
+  const selection = backfill.mode === 'all' ? [base].filter((side) => side.inserted_from < side.inserted_to) : await undelivered(tx, row.id, row.revision, [base]);
+  await insertRun(engine, tx, { export: row, backfill_id: backfill.id, from, to, selection });
+  return to;
+}
+
+async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'Completed' | 'Failed' | 'Cancelled'): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_backfills SET status = ${status}, finished_at = now(), last_updated_at = now() WHERE id = ${backfill.id}`);
+  await writeRunLog(tx, { batch_export_id: backfill.batch_export_id, run_id: null, level: status === 'Completed' ? 'INFO' : 'WARNING', message: `Backfill ended: ${status}.` });
+}
+
+/** Ends a backfill early: no further runs are planned and those under way are cancelled. False when it is over already. */
+export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
+  const changed = await tx.run(sql`
+    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL`);
+  if (changed === 0) return false;
+  await tx.run(sql`
+    UPDATE batch_export_runs SET cancel_requested_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
+  return true;
+}
+
+async function lockExport(tx: Transaction, exportId: string): Promise<ExportRow | undefined> {
+  // The export's row is the lock under which its ledger is read and written.
+  return tx.row<ExportRow>(sql`
+    SELECT id, team_id, revision, model, "interval", timezone FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
+}
+
+function iso(instant: number): string {
+  return new Date(instant).toISOString();
+}

@@ -1,0 +1,123 @@
+import type { Readable } from 'node:stream';
+import type { Static, TObject } from 'typebox';
+import type { Logger } from '../platform/log.ts';
+import type { Outbound } from '../platform/outbound.ts';
+import type { Encoding } from './formats/encoding.ts';
+import type { Column } from './models/column.ts';
+
+/** JSON as it is stored in a row. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** What is to be delivered, the same for every attempt and retry of one selection. */
+export type Delivery = {
+  /** Names the delivery at the destination; a repeat with the same id replaces or finds what the earlier attempt made, never adds to it. */
+  delivery_id: string;
+  run_id: string;
+  /** Counts the workers that took this run; part of temporary names only. */
+  attempt: number;
+  batch_export_id: string;
+  team_id: number;
+  model: 'events' | 'persons';
+  /** ISO 8601, UTC, half open. */
+  data_interval_start: string;
+  data_interval_end: string;
+  columns: Column[];
+};
+
+/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source. */
+export type Slice = { number: number; records: number };
+
+/** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
+export type SliceOutcome = { number: number; name: string; records: number; bytes: number; sha256: string; state: Json };
+
+/** The end of a delivery as it is stored, signed and left at the destination. `text` is the exact signed JSON text. */
+export type Manifest = { name: string; text: string };
+
+/**
+ * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before `commit`; `commit` may be repeated; after `abort` nothing
+ * of this delivery is left; a dead attempt's leftovers are found by the next `open` of the same delivery.
+ */
+export type Sink = {
+  /** True when an earlier attempt of this delivery was committed completely; then nothing else needs to be called but `close`. */
+  isCommitted(): Promise<boolean>;
+  /** Of the slices that earlier attempts finished, those that are still there and whole. The engine writes the others again. */
+  recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
+  /** Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged). Rejects when the stream does; then nothing of the slice counts. */
+  write(slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }>;
+  /** Shows all slices at once, the manifest last (or in the same transaction). */
+  commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
+  /** Removes everything that this delivery wrote and did not commit. Harmless when there is nothing. */
+  abort(outcomes: SliceOutcome[]): Promise<void>;
+  /** Gives connections and file handles back; always called once. */
+  close(): Promise<void>;
+};
+
+/** A named thing that differs between a receipt and the destination. */
+export type Difference = { kind: 'missing' | 'changed' | 'added' | 'unreadable'; name: string; detail: string };
+
+/** What `verify` is told about a committed delivery: the manifest's text and the slices with rows, bytes and SHA-256. */
+export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
+
+/** Reads source rows again, for destinations whose content is compared row by row. */
+export type SourceKeys = (delivery_id: string) => AsyncIterable<string>;
+
+/** What a destination may use of the house. */
+export type DestinationDeps = {
+  log: Logger;
+  /** The guard in front of every connection that leaves the server. */
+  outbound: Outbound;
+  /** Absolute folder that the File destination may write under. */
+  export_dir: string;
+};
+
+/** A violation of a destination's own rules; `attr` is the config key. */
+export type ConfigViolation = { attr: string; code: 'invalid_input' | 'invalid_choice' | 'required'; detail: string };
+
+/** One step of a connection test. */
+export type CheckStep = { name: string; status: 'passed' | 'failed' | 'skipped'; detail: string; duration_ms: number };
+
+/** Which default columns a destination carries: those of files or those of database tables. */
+export type ColumnSet = 'files' | 'tables';
+
+/** One destination type as data; validation, encryption, masking, documentation and tests all follow from it. */
+export type DestinationDefinition<Schema extends TObject = TObject> = {
+  type: string;
+  label: string;
+  /** Keys that users may set: described, with defaults, `additionalProperties: false`. */
+  config: Schema;
+  /** Keys of the config that are encrypted at rest and never come back. */
+  secrets: readonly (keyof Static<Schema> & string)[];
+  column_set: ColumnSet;
+  /** Rules between keys that the schema cannot say; an empty list means the config is right. */
+  validate(config: Static<Schema>): ConfigViolation[];
+  /** How the bytes of a slice are encoded for this config. */
+  encoding(config: Static<Schema>): Encoding;
+  /** Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own bound. */
+  sliceBytes(config: Static<Schema>): number | undefined;
+  open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
+  /** Named, timed steps up to a row written, read back and removed. */
+  check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
+  /** Reads the destination again and names what differs from the receipts of all committed deliveries of one export. */
+  verify(config: Static<Schema>, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]>;
+};
+
+/** Thrown where it is known that another attempt cannot help: the user has to change something. Everything else is retried. */
+export class NonRetryableError extends Error {
+  readonly code: string;
+  /** @param code short name from the closed list of docs/errors.md @param message a sentence that the user can act on, without secrets */
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'NonRetryableError';
+    this.code = code;
+  }
+}
+
+/** Thrown for a known fault that another attempt may get past; its message may be shown to users. */
+export class RetryableError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'RetryableError';
+    this.code = code;
+  }
+}

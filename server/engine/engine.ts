@@ -1,0 +1,24 @@
+import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Outbound } from '../platform/outbound.ts';
+import type { Database, Queryable } from '../platform/postgres/database.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Jobs } from './jobs.ts';
+
+/** What planning and executing exports need from outside. */
+export type Engine = {
+  db: Database;
+  clickhouse: ClickHouse;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  outbound: Outbound;
+  metrics: Metrics;
+  jobs: Jobs;
+  export_dir: string;
+  settle_seconds: number;
+  /** The instant, in milliseconds, by which intervals are judged to be over; `databaseInstant` outside of tests. */
+  instant(queryable: Queryable): Promise<number>;
+};

@@ -1,0 +1,216 @@
+import sql from 'sql-template-tag';
+import type { Delivery, DestinationDefinition, Sink, SliceOutcome } from './destination.ts';
+import { NonRetryableError, RetryableError } from './destination.ts';
+import { isoInstant } from '../platform/clock.ts';
+import { loadConfig } from './destination_config.ts';
+import { findDestination } from './destinations/index.ts';
+import type { Engine } from './engine.ts';
+import { encodeStage } from './formats/encode_stage.ts';
+import { models } from './models/index.ts';
+import { makeReceipt, signReceipt } from './receipt.ts';
+import { writeRunLog } from './run_log.ts';
+import { LostRunError, attempts_max, beginCommit, claimRun, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
+import type { ClaimedRun, StoredSlice } from './runs.ts';
+import { cutSlices, streamSlice } from './source.ts';
+
+/** Why a run's signal was aborted. */
+export type StopReason = 'cancelled' | 'lost' | 'shutdown';
+
+/** Everything that one attempt works with. */
+type Attempt = { engine: Engine; run: ClaimedRun; definition: DestinationDefinition; config: Record<string, unknown>; delivery: Delivery; signal: AbortSignal };
+
+/**
+ * Works on a run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
+ * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
+ * where it was, at the first slice that is not safe.
+ */
+export async function executeRun(engine: Engine, runId: string, signal: AbortSignal): Promise<void> {
+  const run = await claimRun(engine, runId);
+  if (run === undefined) return;
+  try {
+    const attempt = openAttempt(engine, run, signal);
+    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt));
+  } catch (error) {
+    await settle(engine, run, error, signal);
+  }
+}
+
+function isUnwanted(run: ClaimedRun): boolean {
+  return run.committing_at === null && (run.cancel_requested_at !== null || run.is_deleted || run.revision !== run.export_revision);
+}
+
+function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
+  const definition = findDestination(run.destination_type);
+  if (definition === undefined) throw new NonRetryableError('unknown_destination', `This server has no destination of type ${run.destination_type}.`);
+  const delivery: Delivery = {
+    delivery_id: run.delivery_id,
+    run_id: run.id,
+    attempt: run.attempt,
+    batch_export_id: run.batch_export_id,
+    team_id: run.team_id,
+    model: run.model,
+    data_interval_start: run.data_interval_start,
+    data_interval_end: run.data_interval_end,
+    columns: models[run.model].columns[definition.column_set],
+  };
+  return { engine, run, definition, config: loadConfig(engine.secrets, run.batch_export_id, run), delivery, signal };
+}
+
+async function deliver(attempt: Attempt): Promise<void> {
+  const { engine, run, definition, config } = attempt;
+  const slices = await slicesOf(attempt);
+  const total = slices.reduce((sum, slice) => sum + slice.records, 0);
+  await writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level: 'INFO', message: `Attempt ${run.attempt}: ${total} rows in ${slices.length} slices.` });
+  if (slices.length === 0) {
+    // Nothing to deliver: the destination is not even contacted, the receipt says so.
+    if (!(await beginCommit(engine, run, receiptText(attempt, slices, [])))) return cancel(attempt);
+    return endRun(engine, run, { status: 'Completed' });
+  }
+  const sink = await definition.open(config, attempt.delivery, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir });
+  try {
+    await deliverTo(attempt, sink, slices);
+  } finally {
+    await sink.close();
+  }
+}
+
+async function deliverTo(attempt: Attempt, sink: Sink, slices: StoredSlice[]): Promise<void> {
+  const { engine, run } = attempt;
+  if (run.receipt !== null && (await sink.isCommitted())) return endRun(engine, run, { status: 'Completed' });
+  const outcomes = await writeSlices(attempt, sink, slices);
+  const text = run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes) ? run.receipt : receiptText(attempt, slices, outcomes);
+  if (!(await beginCommit(engine, run, text))) {
+    await sink.abort(outcomes);
+    return endCancelled(attempt);
+  }
+  await sink.commit(outcomes, { name: 'manifest', text });
+  await endRun(engine, run, { status: 'Completed' });
+}
+
+async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
+  const { engine, run, definition, config } = attempt;
+  if (run.records_total_count !== null) return listSlices(engine, run.id);
+  const slices = run.selection.length === 0 ? [] : await cutSlices(engine, run, definition.sliceBytes(config));
+  await storeSlices(engine, run, slices);
+  return slices;
+}
+
+async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]): Promise<SliceOutcome[]> {
+  const { engine, run, definition } = attempt;
+  const known = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
+  const surviving = await sink.recover(known);
+  if (surviving.length < known.length) await resetProgress(engine, run, surviving);
+  const outcomes = new Map(surviving.map((outcome) => [outcome.number, outcome]));
+  for (const slice of slices) {
+    if (outcomes.has(slice.number)) continue;
+    attempt.signal.throwIfAborted();
+    const outcome = await writeSlice(attempt, sink, slice);
+    outcomes.set(slice.number, outcome);
+    await storeProgress(engine, run, [...outcomes.values()]);
+    engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
+    engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
+  }
+  return slices.map((slice) => outcomes.get(slice.number)!);
+}
+
+async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice): Promise<SliceOutcome> {
+  const { engine, run, definition, config, delivery, signal } = attempt;
+  const encoding = definition.encoding(config);
+  // Ends the query as well when the sink fails first.
+  const reading = new AbortController();
+  const source = await streamSlice(engine, run, slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  const stage = encodeStage(encoding);
+  const bytes = stage.pipeline(source);
+  const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const written = await sink.write({ number: slice.number, records: slice.records }, bytes);
+    const counted = stage.finish();
+    if (counted.records !== slice.records) {
+      throw new RetryableError('count_mismatch', `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`);
+    }
+    return { number: slice.number, ...written, ...counted };
+  } finally {
+    signal.removeEventListener('abort', stop);
+    reading.abort();
+  }
+}
+
+function receiptText(attempt: Attempt, slices: StoredSlice[], outcomes: SliceOutcome[]): string {
+  const { engine, run, definition, config, delivery } = attempt;
+  const receipt = makeReceipt(delivery, {
+    selection: run.selection,
+    source_records: slices.reduce((sum, slice) => sum + slice.records, 0),
+    encoding: definition.encoding(config),
+    outcomes,
+    created_at: isoInstant(engine.clock.now()),
+  });
+  return signReceipt(receipt, engine.secrets);
+}
+
+function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
+  const stored = JSON.parse(receipt) as { slices: { sha256: string }[] };
+  return stored.slices.length === outcomes.length && outcomes.every((outcome, index) => outcome.sha256 === stored.slices[index]!.sha256);
+}
+
+/** Takes a delivery back that has not begun to commit: removes what is at the destination, then records the end. */
+async function cancel(attempt: Attempt): Promise<void> {
+  await abandon(attempt);
+  await endCancelled(attempt);
+}
+
+async function endCancelled({ engine, run }: Attempt): Promise<void> {
+  const message = run.is_deleted ? 'The export was deleted.' : run.revision === run.export_revision ? 'The run was cancelled.' : 'The export was changed; its new version plans this interval again.';
+  await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
+}
+
+async function abandon(attempt: Attempt): Promise<void> {
+  const { engine, run, definition, config, delivery } = attempt;
+  const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
+  try {
+    const sink = await definition.open(config, delivery, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir });
+    try {
+      await sink.abort(outcomes);
+    } finally {
+      await sink.close();
+    }
+  } catch (error) {
+    engine.log.warn({ err: error, run_id: run.id }, 'could not clean up at the destination');
+    await writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level: 'WARNING', message: 'The destination could not be reached to remove unfinished, invisible parts of this run.' });
+  }
+}
+
+async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
+  if (error instanceof LostRunError || signal.reason === 'lost') return;
+  if (signal.reason === 'shutdown') throw error;
+  try {
+    await recordFailure(engine, run, error, signal);
+  } catch (recordError) {
+    if (!(recordError instanceof LostRunError)) throw recordError;
+  }
+}
+
+async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
+  const { code, message } = explain(error);
+  engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
+  const cleanUp = () => abandon(openAttempt(engine, run, signal));
+  const fresh = await engine.db.row<{ committing: boolean }>(sql`SELECT committing_at IS NOT NULL AS committing FROM batch_export_runs WHERE id = ${run.id}`);
+  const isCommitting = fresh?.committing ?? false;
+  if (signal.reason === 'cancelled' && !isCommitting) {
+    await cleanUp();
+    return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  }
+  if (error instanceof NonRetryableError && !isCommitting) {
+    if (code !== 'unknown_destination') await cleanUp();
+    return endRun(engine, run, { status: 'Failed', code, message });
+  }
+  if (run.failures + 1 < attempts_max && !(error instanceof NonRetryableError)) return retryLater(engine, run, { code, message });
+  if (!isCommitting) await cleanUp();
+  const status = error instanceof NonRetryableError ? 'Failed' : 'FailedRetryable';
+  return endRun(engine, run, { status, code, message: isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message });
+}
+
+function explain(error: unknown): { code: string; message: string } {
+  if (error instanceof NonRetryableError || error instanceof RetryableError) return { code: error.code, message: error.message };
+  return { code: 'internal', message: 'The attempt failed for a reason that the server logged; it is tried again.' };
+}

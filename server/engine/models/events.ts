@@ -1,0 +1,52 @@
+import type { Column } from './column.ts';
+import type { Model } from './model.ts';
+import { selectionCondition, teamParameter } from './selection.ts';
+
+const uuid: Column = { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' };
+const timestamp: Column = { name: 'timestamp', type: 'timestamp', nullable: false, expression: 'timestamp' };
+const event: Column = { name: 'event', type: 'text', nullable: false, expression: 'event' };
+const properties: Column = { name: 'properties', type: 'json', nullable: false, expression: 'properties' };
+const distinctId: Column = { name: 'distinct_id', type: 'text', nullable: false, expression: 'distinct_id' };
+const insertedAt: Column = { name: 'inserted_at', type: 'timestamp', nullable: false, expression: 'inserted_at' };
+
+const property = (name: string, key: string): Column => ({ name, type: 'json', nullable: true, expression: `nullIf(JSONExtractRaw(properties, '${key}'), '')` });
+
+/** Events as they were taken, one row per uuid, in order of insertion. */
+export const events: Model = {
+  name: 'events',
+  has_event_time: true,
+  key: 'uuid',
+  order: 'inserted_at, uuid',
+  relation: (teamId, selection) => ({
+    text: `(SELECT * FROM events WHERE team_id = {team_id:Int64} AND ${selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' })})`,
+    parameters: teamParameter(teamId),
+  }),
+  columns: {
+    files: [
+      uuid,
+      timestamp,
+      { name: 'created_at', type: 'timestamp', nullable: false, expression: 'created_at' },
+      event,
+      properties,
+      distinctId,
+      { name: 'elements_chain', type: 'text', nullable: false, expression: 'elements_chain' },
+      { name: 'person_properties', type: 'json', nullable: true, expression: "nullIf(person_properties, '')" },
+      { name: 'person_id', type: 'uuid', nullable: false, expression: 'person_id' },
+      insertedAt,
+    ],
+    tables: [
+      uuid,
+      event,
+      properties,
+      { name: 'elements', type: 'json', nullable: true, expression: "if(elements_chain = '', NULL, toJSONString(elements_chain))" },
+      property('set', '$set'),
+      property('set_once', '$set_once'),
+      distinctId,
+      { name: 'team_id', type: 'integer', nullable: false, expression: 'team_id' },
+      { name: 'ip', type: 'text', nullable: true, expression: "nullIf(JSONExtractString(properties, '$ip'), '')" },
+      { name: 'site_url', type: 'text', nullable: true, expression: "nullIf(JSONExtractString(properties, '$current_url'), '')" },
+      timestamp,
+      insertedAt,
+    ],
+  },
+};

@@ -1,0 +1,162 @@
+import sql from 'sql-template-tag';
+import type { Transaction } from '../platform/postgres/database.ts';
+import { addDelivered } from './deliveries.ts';
+import type { SliceOutcome } from './destination.ts';
+import type { Engine } from './engine.ts';
+import { fromStored } from './ledger.ts';
+import type { StoredRectangle } from './ledger.ts';
+import { writeRunLog } from './run_log.ts';
+
+/** After this many failed attempts a run is given up as FailedRetryable. */
+export const attempts_max = 15;
+
+/** A run in the hands of one worker. `attempt` is its hold: a statement that finds another number there changes nothing. */
+export type ClaimedRun = {
+  id: string;
+  batch_export_id: string;
+  delivery_id: string;
+  revision: number;
+  attempt: number;
+  failures: number;
+  data_interval_start: string;
+  data_interval_end: string;
+  selection: StoredRectangle[];
+  records_total_count: number | null;
+  cancel_requested_at: string | null;
+  committing_at: string | null;
+  receipt: string | null;
+  team_id: number;
+  model: 'events' | 'persons';
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+  export_revision: number;
+  is_deleted: boolean;
+};
+
+/** Thrown when another worker has taken the run, or its row is gone: stop without recording anything. */
+export class LostRunError extends Error {
+  constructor() {
+    super('The run is no longer in the hands of this worker.');
+    this.name = 'LostRunError';
+  }
+}
+
+/** How a run may end. */
+export type RunEnd = { status: 'Completed' } | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
+
+/** Takes an open run and fences every earlier worker off; undefined when the run is over or gone. */
+export async function claimRun(engine: Engine, runId: string): Promise<ClaimedRun | undefined> {
+  return engine.db.row<ClaimedRun>(sql`
+    UPDATE batch_export_runs run SET attempt = attempt + 1, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now()
+    FROM batch_exports export
+    WHERE run.id = ${runId} AND export.id = run.batch_export_id AND run.status IN ('Starting', 'Running')
+    RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
+      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt,
+      export.team_id, export.model, export.destination_type, export.destination_config, export.destination_secrets,
+      export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
+}
+
+/** A slice as it is stored: its bounds by insertion time, its count at the source, and what was written once it is safe. */
+export type StoredSlice = { number: number; inserted_from: string; inserted_to: string; records: number; outcome: SliceOutcome | null };
+
+/** The slices of a run in order; none when they have not been cut. */
+export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
+  return engine.db.rows<StoredSlice>(sql`
+    SELECT number, inserted_from, inserted_to, records, outcome FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
+}
+
+/** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
+export async function storeSlices(engine: Engine, run: ClaimedRun, slices: StoredSlice[]): Promise<void> {
+  const total = slices.reduce((sum, slice) => sum + slice.records, 0);
+  await engine.db.transaction(async (tx) => {
+    await hold(tx, run, sql`records_total_count = ${total}, records_completed = 0`);
+    await tx.run(sql`
+      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
+      SELECT ${run.id}, slice.number, slice.inserted_from, slice.inserted_to, slice.records
+      FROM jsonb_to_recordset(${JSON.stringify(slices)}::jsonb) AS slice(number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)`);
+  });
+}
+
+/** Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor of the run follow from them. */
+export async function storeProgress(engine: Engine, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
+  const latest = outcomes.at(-1);
+  await engine.db.transaction(async (tx) => {
+    await holdProgress(tx, run, outcomes);
+    if (latest !== undefined) await tx.run(sql`UPDATE batch_export_slices SET outcome = ${JSON.stringify(latest)} WHERE run_id = ${run.id} AND number = ${latest.number}`);
+  });
+}
+
+/** Forgets slices that did not survive at the destination, so that they are written again. */
+export async function resetProgress(engine: Engine, run: ClaimedRun, surviving: SliceOutcome[]): Promise<void> {
+  const numbers = surviving.map((outcome) => outcome.number);
+  await engine.db.transaction(async (tx) => {
+    await holdProgress(tx, run, surviving);
+    await tx.run(sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id} AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`);
+  });
+}
+
+async function holdProgress(tx: Transaction, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
+  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
+  const bytes = outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0);
+  await hold(tx, run, sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${outcomes.length === 0 ? null : String(outcomes.length)}`);
+}
+
+/**
+ * Stores the receipt and marks the point of no return: from here on the destination may show the delivery. False when a cancel came first; then nothing was marked.
+ */
+export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: string): Promise<boolean> {
+  return engine.db.transaction(async (tx) => {
+    const open = await tx.row<{ cancelled: boolean }>(sql`
+      SELECT cancel_requested_at IS NOT NULL AND committing_at IS NULL AS cancelled FROM batch_export_runs
+      WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' FOR UPDATE`);
+    if (open === undefined) throw new LostRunError();
+    if (open.cancelled) return false;
+    await hold(tx, run, sql`receipt = ${receipt}, committing_at = now()`);
+    return true;
+  });
+}
+
+async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<typeof sql>): Promise<void> {
+  // The attempt number fences a worker that was believed dead: its statement touches no row.
+  const touched = await tx.run(sql`
+    UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+  if (touched === 0) throw new LostRunError();
+}
+
+/**
+ * The one place where a run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
+ * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it.
+ */
+export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
+  const error = end.status === 'Completed' ? null : end;
+  await engine.db.transaction(async (tx) => {
+    // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
+    await hold(tx, run, sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null}`);
+    if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
+    await writeRunLog(tx, {
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: end.status === 'Completed' ? 'INFO' : end.status === 'Cancelled' ? 'WARNING' : 'ERROR',
+      message: error === null ? 'Run completed.' : `Run ended as ${end.status}: ${error.message}`,
+    });
+  });
+  engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
+}
+
+/** Notes a failed attempt and sends the run to the workers again after a growing pause (2 s doubling to 2 min). */
+export async function retryLater(engine: Engine, run: ClaimedRun, error: { code: string; message: string }): Promise<void> {
+  const failures = run.failures + 1;
+  const delay_seconds = Math.min(2 ** failures, 120);
+  await engine.db.transaction(async (tx) => {
+    await hold(tx, run, sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code}`);
+    await writeRunLog(tx, {
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: 'WARNING',
+      message: `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ${error.message}`,
+    });
+    await engine.jobs.send(tx, { id: run.id, team_id: run.team_id, delay_seconds });
+  });
+}

@@ -1,0 +1,3 @@
+import { run } from './cli/commands.ts';
+
+process.exitCode = await run(process.argv);

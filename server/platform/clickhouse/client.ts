@@ -1,0 +1,22 @@
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseClient } from '@clickhouse/client';
+
+/** The official client of the analytics store; one object per process. */
+export type ClickHouse = ClickHouseClient;
+
+/**
+ * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`). Guarantee: no query result is compressed or decoded on the
+ * way, so that bytes pass as the store writes them, and an idle socket that the store closed is not used again.
+ */
+export function openClickHouse(url: string, options: { application: string }): ClickHouse {
+  return createClient({
+    url,
+    application: options.application,
+    request_timeout: 24 * 3_600_000,
+    max_open_connections: 64,
+    keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+    compression: { request: false, response: false },
+    clickhouse_settings: { date_time_output_format: 'iso', output_format_json_quote_64bit_integers: 0 },
+    log: { level: 127 },
+  });
+}

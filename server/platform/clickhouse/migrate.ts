@@ -1,0 +1,33 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClickHouse } from './client.ts';
+
+/**
+ * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A file holds statements that end with `;` at the end of a
+ * line; each must be harmless when repeated (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the migration
+ * lock of the control store. Gives the names applied.
+ */
+export async function migrateClickHouse(clickhouse: ClickHouse, folder: string): Promise<string[]> {
+  await clickhouse.command({
+    query: 'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name',
+  });
+  const result = await clickhouse.query({ query: 'SELECT name FROM migrations', format: 'JSONEachRow' });
+  const known = new Set((await result.json<{ name: string }>()).map((row) => row.name));
+  const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
+  const applied: string[] = [];
+  for (const name of files) {
+    if (known.has(name)) continue;
+    for (const statement of statementsOf(await readFile(join(folder, name), 'utf8'))) await clickhouse.command({ query: statement });
+    await clickhouse.insert({ table: 'migrations', values: [{ name }], columns: ['name'], format: 'JSONEachRow' });
+    applied.push(name);
+  }
+  return applied;
+}
+
+function statementsOf(text: string): string[] {
+  return text
+    .replaceAll(/^--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

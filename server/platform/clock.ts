@@ -1,0 +1,13 @@
+/** The process's only source of the present instant; tests pass a clock of their own through `deps`. */
+export type Clock = {
+  /** Milliseconds since the epoch. */
+  now(): number;
+};
+
+/** The machine's clock. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** The instant as ISO 8601 UTC text with milliseconds and `Z`, the wire's spelling of a time. */
+export function isoInstant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Thrown when another live server works on the folder; the message says which process and what to do. */
+export class FolderInUseError extends Error {
+  readonly pid: number;
+  constructor(folder: string, pid: number) {
+    super(`The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop that one first, or give this one a folder of its own with SLUICE_DATA_DIR.`);
+    this.name = 'FolderInUseError';
+    this.pid = pid;
+  }
+}
+
+/** Who holds a lock. A process id alone is not enough: ids are used again, after a restart of a container from 1 on. */
+type Holder = { pid: number; started: string };
+
+/**
+ * Takes the folder for this process, making it (mode 0700) when it is absent, and gives the function that frees it. Guarantee: of two live processes on
+ * one machine only one holds the folder; a lock that a killed process left behind is taken over.
+ */
+export function lockDataFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, 'server.lock');
+  const mine = JSON.stringify(holderOf(process.pid));
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, mine, { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        // link() fails when the name exists, so exactly one process makes the lock, and it is complete when it appears.
+        linkSync(draft, path);
+        return () => release(path, mine);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      const holder = readHolder(path);
+      if (holder !== undefined && isAlive(holder)) throw new FolderInUseError(folder, holder.pid);
+      if (holder !== undefined) setAside(path, JSON.stringify(holder));
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** The process that holds the folder now, or undefined when nobody does. */
+export function findFolderHolder(folder: string): number | undefined {
+  const holder = readHolder(join(folder, 'server.lock'));
+  return holder !== undefined && isAlive(holder) ? holder.pid : undefined;
+}
+
+/** The server's secret key: kept in the folder, made on the first call, readable by the owner only. */
+export function keptSecretKey(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, 'secret_key');
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(path, 'utf8').trim();
+}
+
+function release(path: string, mine: string): void {
+  if (textOf(path) === mine) rmSync(path, { force: true });
+}
+
+function setAside(path: string, stale: string): void {
+  const aside = `${path}.stale.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  // Between reading and renaming another process may have taken the lock; then what was moved is its live lock, and it goes back.
+  if (textOf(aside) !== stale) linkSync(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function readHolder(path: string): Holder | undefined {
+  const text = textOf(path);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return { pid: -1, started: '' };
+  }
+}
+
+function isAlive(holder: Holder): boolean {
+  if (holder.pid <= 0) return false;
+  try {
+    process.kill(holder.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  return holderOf(holder.pid).started === holder.started;
+}
+
+/** Identity of a process: on Linux its start time and the boot, elsewhere the id alone. */
+function holderOf(pid: number): Holder {
+  const stat = textOf(`/proc/${pid}/stat`);
+  if (stat === undefined) return { pid, started: '' };
+  // The command name in field 2 may hold spaces; the start time is field 22, the 20th after the closing parenthesis.
+  const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  return { pid, started: `${textOf('/proc/sys/kernel/random/boot_id')?.trim() ?? ''}/${started}` };
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,20 @@
+import { pino } from 'pino';
+import type { Logger as PinoLogger } from 'pino';
+
+/** Structured log of one process: JSON lines, one object each. */
+export type Logger = PinoLogger;
+
+const secretPaths = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.secret', '*.token'];
+
+/**
+ * A logger that writes JSON lines to standard error, so that standard output stays free for what a command answers.
+ * Guarantee: request credentials and fields named password, secret or token are replaced before a line is written.
+ */
+export function openLog(level: string): Logger {
+  return pino({ level, redact: { paths: secretPaths, censor: '[hidden]' } }, pino.destination({ dest: 2, sync: false }));
+}
+
+/** A logger that writes nothing, for tests that do not look at the log. */
+export function silentLog(): Logger {
+  return pino({ level: 'silent' });
+}

@@ -1,0 +1,30 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+/** The process's Prometheus registry and the instruments that the server feeds. */
+export type Metrics = {
+  registry: Registry;
+  request_seconds: Histogram<'method' | 'route' | 'status'>;
+  runs_finished: Counter<'status' | 'destination'>;
+  records_exported: Counter<'destination'>;
+  bytes_exported: Counter<'destination'>;
+  runs_active: Gauge;
+  planner_lag_seconds: Gauge;
+  events_taken: Counter<'outcome'>;
+};
+
+/** Makes a registry of its own for each process (and each test), with Node's default metrics when asked. */
+export function openMetrics(options: { process_metrics: boolean }): Metrics {
+  const registry = new Registry();
+  if (options.process_metrics) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    request_seconds: new Histogram({ name: 'sluice_http_request_seconds', help: 'Time to answer a request.', labelNames: ['method', 'route', 'status'], buckets: [0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10], registers }),
+    runs_finished: new Counter({ name: 'sluice_runs_finished_total', help: 'Export runs that ended, by final status.', labelNames: ['status', 'destination'], registers }),
+    records_exported: new Counter({ name: 'sluice_records_exported_total', help: 'Rows in slices that are safe at a destination.', labelNames: ['destination'], registers }),
+    bytes_exported: new Counter({ name: 'sluice_bytes_exported_total', help: 'Bytes in slices that are safe at a destination.', labelNames: ['destination'], registers }),
+    runs_active: new Gauge({ name: 'sluice_runs_active', help: 'Export runs that this process is working on.', registers }),
+    planner_lag_seconds: new Gauge({ name: 'sluice_planner_lag_seconds', help: 'How late the oldest due export was when it was planned last.', registers }),
+    events_taken: new Counter({ name: 'sluice_events_taken_total', help: 'Events sent to the ingestion endpoint, by outcome.', labelNames: ['outcome'], registers }),
+  };
+}

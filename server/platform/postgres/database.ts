@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { Sql } from 'sql-template-tag';
+
+/** What both the pool and an open transaction can do. Every statement is named after its text, so PostgreSQL prepares it once per connection. */
+export type Queryable = {
+  /** All rows of the statement, in its order. */
+  rows<Row>(statement: Sql): Promise<Row[]>;
+  /** The first row, or undefined when there is none. */
+  row<Row>(statement: Sql): Promise<Row | undefined>;
+  /** Runs the statement and gives how many rows it touched. */
+  run(statement: Sql): Promise<number>;
+  /** Unprepared text with positional values, for the libraries that bring their own SQL (pg-boss, migrations). */
+  text(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
+};
+
+/** A transaction under way. It is over when the function that received it returns. */
+export type Transaction = Queryable & { readonly transaction_open: true };
+
+/** The pool of connections to the control store. */
+export type Database = Queryable & {
+  /** Runs `work` in one transaction: commits when it returns, rolls everything back when it throws. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** How many statements were sent so far; a test counts a request's round trips with it. */
+  statementCount(): number;
+  close(): Promise<void>;
+};
+
+/** A PostgreSQL error as `pg` throws it; `code` is the SQLSTATE, `constraint` names the violated constraint. */
+export type DatabaseError = Error & { code: string; constraint?: string; table?: string };
+
+/** True for an error that PostgreSQL itself answered, with its SQLSTATE in `code`. */
+export function isDatabaseError(error: unknown): error is DatabaseError {
+  return error instanceof Error && typeof (error as Partial<DatabaseError>).code === 'string' && /^[0-9A-Z]{5}$/.test((error as DatabaseError).code);
+}
+
+/** True when the error is a violation of the named unique constraint. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  return isDatabaseError(error) && error.code === '23505' && error.constraint === constraint;
+}
+
+const statementNames = new Map<string, string>();
+
+function nameOf(text: string): string {
+  let name = statementNames.get(text);
+  if (name === undefined) {
+    name = `s_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`;
+    statementNames.set(text, name);
+  }
+  return name;
+}
+
+/** PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678Z`; the session's time zone is UTC. */
+function wireInstant(text: string): string {
+  return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
+}
+
+const wireTypes: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: 'text' | 'binary') => {
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return wireInstant;
+    if (oid === pg.types.builtins.INT8) return Number;
+    return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text');
+  }) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
+  const prepared = (statement: Sql) => send({ name: nameOf(statement.text), text: statement.text, values: statement.values });
+  return {
+    rows: async <Row>(statement: Sql) => (await prepared(statement)).rows as Row[],
+    row: async <Row>(statement: Sql) => (await prepared(statement)).rows[0] as Row | undefined,
+    run: async (statement) => (await prepared(statement)).rowCount ?? 0,
+    text: (text, values) => send(values === undefined ? { text } : { text, values }),
+  };
+}
+
+/**
+ * Opens a pool on a PostgreSQL URL (15 or newer). Guarantees: sessions run in UTC; timestamps come back as ISO 8601 text with `Z` and full
+ * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced instead of ending the process.
+ */
+export function openDatabase(url: string, options: { connections_max: number; application_name: string; onError?: (error: Error) => void }): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.connections_max,
+    application_name: options.application_name,
+    connectionTimeoutMillis: 10_000,
+    types: wireTypes,
+    options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
+  });
+  pool.on('error', (error) => options.onError?.(error));
+  let statements = 0;
+  const counted = (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) => (config: pg.QueryConfig) => {
+    statements += 1;
+    return client.query(config);
+  };
+  return {
+    ...queryable(counted(pool)),
+    statementCount: () => statements,
+    transaction: (work) => inTransaction(pool, work, counted),
+    close: () => pool.end(),
+  };
+}
+
+async function inTransaction<Result>(
+  pool: pg.Pool,
+  work: (tx: Transaction) => Promise<Result>,
+  counted: (client: pg.PoolClient) => (config: pg.QueryConfig) => Promise<pg.QueryResult>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const result = await work({ ...queryable(counted(client)), transaction_open: true });
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open transaction.
+    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

@@ -1,0 +1,36 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import sql from 'sql-template-tag';
+import type { Database, Transaction } from './database.ts';
+
+/** The advisory lock that lets one process migrate at a time. */
+const migration_lock = 7_301_001;
+
+/**
+ * Applies the `NNNN_what.sql` files of the folder that the database does not have yet, in order, each in its own transaction.
+ * Guarantees: two processes that start at once apply each file exactly once; a file that fails leaves nothing behind. Gives the names applied.
+ */
+export async function migratePostgres(db: Database, folder: string): Promise<string[]> {
+  const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
+  await db.transaction(async (tx) => {
+    await lock(tx);
+    await tx.text('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())');
+  });
+  const applied: string[] = [];
+  for (const name of files) {
+    const text = await readFile(join(folder, name), 'utf8');
+    const isNew = await db.transaction(async (tx) => {
+      await lock(tx);
+      if (await tx.row(sql`SELECT 1 FROM migrations WHERE name = ${name}`)) return false;
+      await tx.text(text);
+      await tx.run(sql`INSERT INTO migrations (name) VALUES (${name})`);
+      return true;
+    });
+    if (isNew) applied.push(name);
+  }
+  return applied;
+}
+
+async function lock(tx: Transaction): Promise<void> {
+  await tx.row(sql`SELECT pg_advisory_xact_lock(${migration_lock})`);
+}
