@@ -4,8 +4,9 @@ import type { Config } from '../config.ts';
 import { FolderInUseError } from '../platform/data_folder.ts';
 import { openLog } from '../platform/log.ts';
 import type { Logger } from '../platform/log.ts';
-import { UserError } from './user_error.ts';
+import type { ImportFlags } from './import_command.ts';
 import { NoStoreError } from './stores.ts';
+import { UserError } from './user_error.ts';
 
 /** What every command gets: checked settings, the log, and a way to write lines for the person at the terminal. */
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
@@ -16,10 +17,11 @@ export type CommandContext = { config: Config; log: Logger; say(line: string): v
  */
 export async function run(argv: string[]): Promise<number> {
   let code = 0;
-  const command = build((action) => async (...args: unknown[]) => {
+  const wrap: Wrap = (action) => async (...args) => {
     const config = environmentConfig();
     code = await action({ config, log: openLog(config.log_level), say: (line) => process.stdout.write(`${line}\n`) }, ...args);
-  });
+  };
+  const command = build(wrap);
   try {
     await command.parseAsync(argv);
     return code;
@@ -28,8 +30,7 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-type Action = (context: CommandContext, ...args: never[]) => Promise<number>;
-type Wrap = (action: Action) => (...args: unknown[]) => Promise<void>;
+type Wrap = <Args extends unknown[]>(action: (context: CommandContext, ...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -100,10 +101,10 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
     .option('--key <key>', 'personal API key with event:write; default SLUICE_OWNER_API_KEY')
     .option('--event-name <name>', 'name of every event')
-    .option('--event-field <field>', 'field with the event name', 'event')
-    .option('--distinct-id-field <field>', 'field with the id of the person or thing; dots reach inside objects', 'distinct_id')
-    .option('--timestamp-field <field>', 'field with the time', 'timestamp')
-    .option('--uuid-field <field>', 'field with the uuid of the event', 'uuid')
+    .option('--event-field <field>', 'field with the event name; default event')
+    .option('--distinct-id-field <field>', 'field with the id of the person or thing, dots reach inside objects; default distinct_id')
+    .option('--timestamp-field <field>', 'field with the time; default timestamp')
+    .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'zone of times without one', 'UTC')
-    .action(wrap(async (context, file: string, options: Record<string, string>) => (await import('./import_command.ts')).importCommand(context, file, options)));
+    .action(wrap(async (context, file: string, options: ImportFlags) => (await import('./import_command.ts')).importCommand(context, file, options)));
 }

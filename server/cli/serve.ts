@@ -55,7 +55,7 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
     say('');
     say('This is the first start. Keep these, they are shown only now:');
     say(`  owner      ${made.email}`);
-    say(`  password   ${made.password}`);
+    say(`  password   ${made.password ?? '(the one of SLUICE_OWNER_PASSWORD)'}`);
     say(`  API key    ${made.api_key}`);
     say('');
     say(`Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`);

@@ -13,8 +13,8 @@ import { LostRunError, attempts_max, beginCommit, claimRun, endRun, listSlices, 
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { cutSlices, streamSlice } from './source.ts';
 
-/** Why a run's signal was aborted. */
-export type StopReason = 'cancelled' | 'lost' | 'shutdown';
+/** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
+export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
 
 /** Everything that one attempt works with. */
 type Attempt = { engine: Engine; run: ClaimedRun; definition: DestinationDefinition; config: Record<string, unknown>; delivery: Delivery; signal: AbortSignal };
@@ -181,6 +181,7 @@ async function abandon(attempt: Attempt): Promise<void> {
 }
 
 async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
+  if (signal.reason === 'gone') return abandon(openAttempt(engine, run, signal));
   if (error instanceof LostRunError || signal.reason === 'lost') return;
   if (signal.reason === 'shutdown') throw error;
   try {

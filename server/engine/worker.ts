@@ -84,7 +84,7 @@ async function stopUnwanted(engine: Engine, active: Map<string, AbortController>
   const states = new Map(wanted.map((row) => [row.id, row.is_cancelled]));
   for (const [id, controller] of active) {
     const isCancelled = states.get(id);
-    if (ids.includes(id) && isCancelled !== false) controller.abort((isCancelled === undefined ? 'lost' : 'cancelled') satisfies StopReason);
+    if (ids.includes(id) && isCancelled !== false) controller.abort((isCancelled === undefined ? 'gone' : 'cancelled') satisfies StopReason);
   }
 }
 

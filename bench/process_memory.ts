@@ -1,0 +1,38 @@
+import { readFileSync, readdirSync } from 'node:fs';
+
+/** Proportional set size, in MB (10^6 bytes), of the processes that the predicate picks by command line; memory that they share counts once. */
+export function memoryOf(pick: (command: string, pid: number) => boolean): { total: number; by_process: { pid: number; command: string; megabytes: number }[] } {
+  const by_process = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const pid = Number(name);
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        if (command === '' || !pick(command, pid)) return [];
+        const kilobytes = Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
+        return [{ pid, command: command.slice(0, 100), megabytes: (kilobytes * 1024) / 1e6 }];
+      } catch {
+        return [];
+      }
+    });
+  return { total: by_process.reduce((sum, one) => sum + one.megabytes, 0), by_process };
+}
+
+/** The process and everything that it started, by parent ids. */
+export function treeOf(root: number): Set<number> {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      continue;
+    }
+  }
+  const tree = new Set([root]);
+  for (let size = 0; size !== tree.size; ) {
+    size = tree.size;
+    for (const [pid, parent] of parents) if (tree.has(parent)) tree.add(pid);
+  }
+  return tree;
+}

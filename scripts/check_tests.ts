@@ -1,0 +1,39 @@
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse.ts';
+import { openEmbeddedPostgres } from '../server/platform/embedded/postgres.ts';
+import { openLog } from '../server/platform/log.ts';
+import { root } from './child.ts';
+
+/** Two running stores, and the environment that makes test/harness.ts use them; `close` stops them and removes their data. */
+export type TestStores = { environment: Record<string, string>; close(): Promise<void> };
+
+/** The test files whose path contains one of the patterns, or all without a pattern, as sorted paths from the repository's folder. */
+export function listTestFiles(patterns: string[]): string[] {
+  const files = globSync(['server/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort();
+  const wanted = patterns.map((pattern) => pattern.replace(/^\.\//, ''));
+  return wanted.length === 0 ? files : files.filter((file) => wanted.some((pattern) => file.includes(pattern)));
+}
+
+/** Starts both stores on empty folders. When one does not start, the other is stopped again and the error is thrown. */
+export async function openTestStores(): Promise<TestStores> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  const log = openLog('error');
+  const opened = await Promise.allSettled([
+    openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }),
+    openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log }),
+  ]);
+  const close = async () => {
+    const running = opened.flatMap((store) => (store.status === 'fulfilled' ? [store.value] : []));
+    await Promise.allSettled(running.map((store) => store.stop()));
+    await rm(folder, { recursive: true, force: true });
+  };
+  const [postgres, clickhouse] = opened;
+  if (postgres.status === 'fulfilled' && clickhouse.status === 'fulfilled') {
+    return { environment: { SLUICE_TEST_DATABASE_URL: postgres.value.url, SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url }, close };
+  }
+  await close();
+  throw opened.find((store) => store.status === 'rejected')?.reason;
+}

@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify';
+import { writeRunLog } from '../../engine/run_log.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { body } from '../../platform/http/body.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { write } from '../../platform/http/write.ts';
+import { getExport, getLockedExport } from './found.ts';
+import { BatchExportLogs, DocumentedLogQuery } from './log_schema.ts';
+import { answerLogs } from './logs.ts';
+import { paused, unpaused } from './pause.ts';
+import type { PauseChange } from './pause.ts';
+import type { Mount } from './routes.ts';
+import { BatchExport, Unpause } from './schema.ts';
+import { updateBatchExport } from './store.ts';
+import type { LockedExport } from './store.ts';
+
+/** `pause/`, `unpause/` and `logs/` of an export under one mount. */
+export function actionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const writing = { scope: 'batch_export:write', within } as const;
+
+  const pausing = { summary: 'Pause a batch export', description: 'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.', response: { 200: BatchExport } };
+  app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
+    write(request, reply, 200, async (tx) => {
+      const row = await getLockedExport(request, tx);
+      await apply(tx, row, paused(row, await engine.instant(tx)));
+      return getExport(request, tx);
+    }),
+  );
+
+  const description = 'Goes on with the interval in which now lies, or with `"backfill": true` with the first that was missed. An active export stays exactly as it is.';
+  app.post(`${base}:id/unpause/`, { config: writing, schema: { summary: 'Unpause a batch export', description, body: Unpause, response: { 200: BatchExport } } }, (request, reply) =>
+    write(request, reply, 200, async (tx) => {
+      const row = await getLockedExport(request, tx);
+      const { backfill = false } = body(request, Unpause);
+      await apply(tx, row, unpaused(row, await engine.instant(tx), backfill));
+      return getExport(request, tx);
+    }),
+  );
+
+  const logs = { summary: "Retrieve a batch export with its log, newest line first", querystring: DocumentedLogQuery, response: { 200: BatchExportLogs } };
+  app.get(`${base}:id/logs/`, { config: { scope: 'batch_export:read', within }, schema: logs }, async (request) => {
+    const found = await getExport(request, engine.db);
+    return { ...found, ...(await answerLogs(request, engine.db, found.id)) };
+  });
+}
+
+async function apply(tx: Transaction, row: LockedExport, change: PauseChange): Promise<void> {
+  if (change === undefined) return;
+  await updateBatchExport(tx, row.id, { ...row, ...change.fields });
+  await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message: change.message });
+}

@@ -1,0 +1,51 @@
+import { v7 as uuidv7 } from 'uuid';
+import { storeConfig } from '../../engine/destination_config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { firstSchedule } from '../../engine/plan.ts';
+import { writeRunLog } from '../../engine/run_log.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { invalid, notFound } from '../../platform/http/errors.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { checkedInput } from './input.ts';
+import { milliseconds } from './instants.ts';
+import type { Place } from './place.ts';
+import { NewBatchExport } from './schema.ts';
+import { findTargetProject, insertBatchExport } from './store.ts';
+
+/** Makes an export from a body and gives its id. It begins with the interval in which now, or its `start_at` when that is later, lies. Throws 400 for a wrong body. */
+export async function createBatchExport(engine: Engine, tx: Transaction, place: Place, raw: unknown, created_by: number): Promise<string> {
+  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace');
+  const project = await findTargetProject(tx, place, fields.team_id);
+  if (project === undefined) throw noProject(place, fields.team_id);
+  const { name, interval, model = 'events', paused = false, last_paused_at = null, start_at = null, end_at = null } = fields;
+  const { definition, destination } = sink!;
+  const id = uuidv7();
+  const rhythm = { interval, timezone: project.timezone, start_at: milliseconds(start_at), end_at: milliseconds(end_at) };
+  const { planned_until, next_run_at } = firstSchedule(rhythm, await engine.instant(tx));
+  await insertBatchExport(tx, {
+    id,
+    team_id: project.id,
+    name,
+    model,
+    destination_type: destination.type,
+    ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
+    interval,
+    timezone: project.timezone,
+    paused,
+    last_paused_at,
+    start_at,
+    end_at,
+    revision: 1,
+    planned_until: isoInstant(planned_until),
+    next_run_at: next_run_at === null ? null : isoInstant(next_run_at),
+    created_by,
+  });
+  await writeRunLog(tx, { batch_export_id: id, run_id: null, level: 'INFO', message: `The export was made. Its first scheduled run begins with ${isoInstant(planned_until)}.` });
+  return id;
+}
+
+function noProject(place: Place, wanted: number | undefined) {
+  if (place.team_id !== undefined) return notFound();
+  if (wanted === undefined) return invalid('team_id', 'required', 'This organization has no project: make one first.');
+  return invalid('team_id', 'invalid_input', 'The organization has no project with this id.');
+}

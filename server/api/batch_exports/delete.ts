@@ -1,0 +1,14 @@
+import { cancelBackfill } from '../../engine/backfill.ts';
+import { writeRunLog } from '../../engine/run_log.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { listOpenBackfills } from './backfills_store.ts';
+import { requestCancels } from './runs_store.ts';
+import { markDeleted } from './store.ts';
+
+/** Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and workers take back the runs under way that have not begun to commit. */
+export async function deleteBatchExport(tx: Transaction, id: string): Promise<void> {
+  for (const backfill of await listOpenBackfills(tx, id)) await cancelBackfill(tx, backfill.id);
+  await requestCancels(tx, id);
+  await markDeleted(tx, id);
+  await writeRunLog(tx, { batch_export_id: id, run_id: null, level: 'INFO', message: 'The export was deleted.' });
+}

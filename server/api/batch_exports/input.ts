@@ -1,0 +1,71 @@
+import type { Static, TObject } from 'typebox';
+import type { DestinationDefinition } from '../../engine/destination.ts';
+import { findDestination } from '../../engine/destinations/index.ts';
+import { checked, isInstant } from '../../platform/http/validator.ts';
+import { collectViolations } from './collect.ts';
+import type { Collected } from './collect.ts';
+import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
+import type { Destination, DestinationSent } from './destination_body.ts';
+import { instantViolations, rangeViolations } from './instants.ts';
+
+/** What the rules look at beside the body: the export as it is, undefined for a new one. */
+export type Current = { destination: Destination; start_at: string | null; end_at: string | null };
+
+/** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
+export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: { definition: DestinationDefinition; destination: Destination } | undefined };
+
+/**
+ * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
+ * violation. `how` says what happens to config keys that are not sent.
+ */
+export function checkedInput<Schema extends TObject>(schema: Schema, raw: unknown, current: Current | undefined, how: 'merge' | 'replace'): Input<Schema> {
+  const collected = collectViolations();
+  const fields = collected.from(() => checked(schema, raw));
+  const body: Record<string, unknown> = isRecord(raw) ? raw : {};
+  if (typeof body['custom_query'] === 'string') {
+    collected.add([{ attr: 'custom_query', code: 'invalid_input', detail: 'Custom queries are not supported by this version: leave custom_query out or send null.' }]);
+  }
+  checkInstants(collected, body, current);
+  const sink = checkDestination(collected, body['destination'], current?.destination, how);
+  collected.throwIfAny();
+  return { fields: fields as Static<Schema>, sink };
+}
+
+function checkInstants(collected: Collected, body: Record<string, unknown>, current: Current | undefined): void {
+  const sent = (name: string) => {
+    const value = body[name];
+    return value === null || (typeof value === 'string' && isInstant(value)) ? value : undefined;
+  };
+  const [start_at, end_at, last_paused_at] = ['start_at', 'end_at', 'last_paused_at'].map(sent);
+  collected.add(instantViolations({ start_at, end_at, last_paused_at }));
+  if (start_at !== undefined || end_at !== undefined) {
+    collected.add(rangeViolations(start_at === undefined ? current?.start_at : start_at, end_at === undefined ? current?.end_at : end_at));
+  }
+}
+
+function checkDestination(collected: Collected, sent: unknown, current: Destination | undefined, how: 'merge' | 'replace'): Input<TObject>['sink'] {
+  if (!isDestinationSent(sent)) return undefined;
+  const type = sent.type ?? current?.type;
+  if (type === undefined) return undefined;
+  const definition = findDestination(type);
+  if (definition === undefined) {
+    collected.add([typeViolation(type)].filter((one) => one !== undefined));
+    return undefined;
+  }
+  // The schema of the body has said that the config is missing; its keys need not be named too.
+  if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
+  const destination = changedDestination(current ?? { type, config: {} }, sent, how);
+  const { config, violations } = completedConfig(definition, destination.config);
+  collected.add(violations);
+  return { definition, destination: { type, config } };
+}
+
+function isDestinationSent(sent: unknown): sent is DestinationSent {
+  if (!isRecord(sent)) return false;
+  const { type, config } = sent;
+  return (type === undefined || typeof type === 'string') && (config === undefined || config === null || isRecord(config));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

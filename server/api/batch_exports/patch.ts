@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import { loadConfig, storeConfig } from '../../engine/destination_config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { writeRunLog } from '../../engine/run_log.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import type { Destination } from './destination_body.ts';
+import { checkedInput } from './input.ts';
+import type { Input } from './input.ts';
+import { paused, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
+import { startsRevision } from './revision.ts';
+import { requestCancels } from './runs_store.ts';
+import { rescheduled, rewound } from './schedule.ts';
+import { BatchExportPatch, BatchExportReplacement } from './schema.ts';
+import { updateBatchExport } from './store.ts';
+import type { ExportFields, LockedExport } from './store.ts';
+
+/** PATCH changes what is sent and merges the config; PUT demands the required fields and replaces the config, except for secrets that are not sent. */
+export type HowToChange = 'patch' | 'put';
+
+/**
+ * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that changes what lies where starts a new revision, whose schedule begins
+ * with the earliest scheduled run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
+ */
+export async function changeBatchExport(engine: Engine, tx: Transaction, row: LockedExport, raw: unknown, how: HowToChange): Promise<void> {
+  const before: Destination = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
+  const current = { destination: before, start_at: row.start_at, end_at: row.end_at };
+  const input = how === 'put' ? checkedInput(BatchExportReplacement, raw, current, 'replace') : checkedInput(BatchExportPatch, raw, current, 'merge');
+  const now = await engine.instant(tx);
+  const next = await withPause(tx, row, input.fields, now);
+  applyFields(next, row, input.fields);
+  const isNewRevision = applyDestination(engine, next, row, before, input.sink);
+  if (isNewRevision) await startRevision(tx, next, row);
+  Object.assign(next, storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)));
+  await updateBatchExport(tx, row.id, next);
+}
+
+async function withPause(tx: Transaction, row: LockedExport, fields: BatchExportPatch, now: number): Promise<ExportFields> {
+  const change = fields.paused === undefined ? undefined : fields.paused ? paused(row, now) : unpaused(row, now, false);
+  if (change !== undefined) await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message: change.message });
+  return { ...row, ...change?.fields };
+}
+
+/** Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present time zone. */
+function applyFields(next: ExportFields, row: LockedExport, fields: BatchExportPatch): void {
+  const { name, model, interval, last_paused_at, start_at, end_at } = fields;
+  const sent = Object.entries({ name, model, interval, last_paused_at, start_at, end_at }).filter(([, value]) => value !== undefined);
+  Object.assign(next, Object.fromEntries(sent));
+  if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
+}
+
+/** Puts the sent destination into `next`; true when the export delivers something else, or elsewhere, from now on. */
+function applyDestination(engine: Engine, next: ExportFields, row: LockedExport, before: Destination, sink: Input<typeof BatchExportPatch>['sink']): boolean {
+  if (sink === undefined) return next.model !== row.model;
+  const { definition, destination } = sink;
+  // An equal config is not sealed again: the seal is different each time, and the row would look changed.
+  if (destination.type !== before.type || !isDeepStrictEqual(destination.config, before.config)) {
+    Object.assign(next, { destination_type: destination.type, ...storeConfig(engine.secrets, row.id, destination.config, definition.secrets) });
+  }
+  return startsRevision(definition, { model: row.model, custom_query: null, destination: before }, { model: next.model, custom_query: null, destination });
+}
+
+async function startRevision(tx: Transaction, next: ExportFields, row: LockedExport): Promise<void> {
+  next.revision = row.revision + 1;
+  const cancelled = await requestCancels(tx, row.id);
+  const starts = cancelled.filter((run) => run.is_scheduled).map((run) => Date.parse(run.data_interval_start));
+  Object.assign(next, storedSchedule(rewound(scheduleOf(next), rhythmOf(row), starts)));
+  const message = `The export delivers something else or elsewhere from now on, beginning with ${next.planned_until}. What was delivered before does not count for it; a backfill delivers that again.`;
+  await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message });
+}

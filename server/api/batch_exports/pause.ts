@@ -1,0 +1,43 @@
+import { isoInstant } from '../../platform/clock.ts';
+import { milliseconds } from './instants.ts';
+import { resumed } from './schedule.ts';
+import type { Rhythm, Schedule } from './schedule.ts';
+import type { ExportFields } from './store.ts';
+
+/** Fields that a pause or its end changes, and the line for the export's log; undefined when the export is in that state already. */
+export type PauseChange = { fields: Pick<ExportFields, 'paused' | 'last_paused_at' | 'planned_until' | 'next_run_at'>; message: string } | undefined;
+
+/** The schedule of a row, in milliseconds. */
+export function scheduleOf(row: Pick<ExportFields, 'planned_until' | 'next_run_at'>): Schedule {
+  return { planned_until: milliseconds(row.planned_until), next_run_at: milliseconds(row.next_run_at) };
+}
+
+/** The rhythm of a row, in milliseconds. */
+export function rhythmOf(row: Pick<ExportFields, 'interval' | 'timezone' | 'start_at' | 'end_at'>): Rhythm {
+  return { interval: row.interval, timezone: row.timezone, start_at: milliseconds(row.start_at), end_at: milliseconds(row.end_at) };
+}
+
+/** The schedule as it is stored. */
+export function storedSchedule(schedule: Schedule): Pick<ExportFields, 'planned_until' | 'next_run_at'> {
+  return { planned_until: isoInstant(schedule.planned_until), next_run_at: schedule.next_run_at === null ? null : isoInstant(schedule.next_run_at) };
+}
+
+/** What pausing changes: no further runs are planned; what is planned goes on. */
+export function paused(row: ExportFields, now: number): PauseChange {
+  if (row.paused) return undefined;
+  const { planned_until, next_run_at } = row;
+  return { fields: { paused: true, last_paused_at: isoInstant(now), planned_until, next_run_at }, message: 'Paused: no further runs are planned.' };
+}
+
+/** What the end of a pause changes. With `backfill` the schedule stays where it was, so every missed interval is made up for once; else it goes on with the present interval. */
+export function unpaused(row: ExportFields, now: number, backfill: boolean): PauseChange {
+  if (!row.paused) return undefined;
+  const before = scheduleOf(row);
+  const after = backfill || row.next_run_at === null ? before : resumed(before, rhythmOf(row), now);
+  const fields = { paused: false, last_paused_at: row.last_paused_at, ...storedSchedule(after) };
+  const [from, to] = [isoInstant(before.planned_until), isoInstant(after.planned_until)];
+  if (after.planned_until > before.planned_until) {
+    return { fields, message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill of that range delivers it.` };
+  }
+  return { fields, message: `Unpaused. The next run begins with ${from}.` };
+}

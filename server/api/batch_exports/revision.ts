@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DestinationDefinition } from '../../engine/destination.ts';
+import type { Destination } from './destination_body.ts';
+
+/** Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a file, who writes, and over what kind of connection. */
+const keys_of_access = new Set([
+  'compression',
+  'encryption',
+  'kms_key_id',
+  'max_file_size_mb',
+  'user',
+  'role',
+  'warehouse',
+  'authentication_type',
+  'has_self_signed_cert',
+  'require_tls',
+  'use_virtual_style_addressing',
+]);
+
+/** True when a change of this config key means other data: everything that is neither secret nor about compression, credentials or the connection. */
+export function placesData(definition: Pick<DestinationDefinition, 'secrets'>, key: string): boolean {
+  return !definition.secrets.includes(key) && !keys_of_access.has(key);
+}
+
+/** What of an export decides which data lies where. */
+type Delivered = { model: string; custom_query: string | null; destination: Destination };
+
+/** True when an export after the change delivers other rows, or to another place, or laid out otherwise: then nothing that was delivered before counts for it. */
+export function startsRevision(definition: Pick<DestinationDefinition, 'secrets'>, before: Delivered, after: Delivered): boolean {
+  if (before.model !== after.model || before.custom_query !== after.custom_query || before.destination.type !== after.destination.type) return true;
+  const keys = new Set([...Object.keys(before.destination.config), ...Object.keys(after.destination.config)]);
+  return [...keys].some((key) => placesData(definition, key) && !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]));
+}

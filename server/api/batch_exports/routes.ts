@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { actionRoutes } from './action_routes.ts';
+import { backfillRoutes } from './backfill_routes.ts';
+import { engineOf } from './engine.ts';
+import { exportRoutes } from './export_routes.ts';
+import { runRoutes } from './run_routes.ts';
+
+/** One place in the API where the slice is found: the URL of its list, and what its first parameter names. */
+export type Mount = { base: string; within: 'organization' | 'project' };
+
+/** Both places: the organization's shows the exports of all its projects. */
+export const mounts: readonly Mount[] = [
+  { base: '/api/organizations/:organization_id/batch_exports/', within: 'organization' },
+  { base: '/api/projects/:project_id/batch_exports/', within: 'project' },
+];
+
+/** Batch exports with their runs, backfills and logs, under organizations and under projects. */
+export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
+  const engine = engineOf(deps);
+  for (const mount of mounts) {
+    exportRoutes(app, engine, mount);
+    actionRoutes(app, engine, mount);
+    backfillRoutes(app, engine, mount);
+    runRoutes(app, engine, mount);
+  }
+}

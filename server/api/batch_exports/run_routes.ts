@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Engine } from '../../engine/engine.ts';
+import { answerKeyset, cursorPageOf, cursorQuery, keysetAsked } from '../../platform/http/cursor.ts';
+import { conflict } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { query } from '../../platform/http/query.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { write } from '../../platform/http/write.ts';
+import { choicesAsked } from './choices.ts';
+import { getExport, getLockedRun, missing } from './found.ts';
+import { BatchExportRunLogs, DocumentedLogQuery } from './log_schema.ts';
+import { answerLogs } from './logs.ts';
+import { uuidParameter } from './place.ts';
+import type { Mount } from './routes.ts';
+import { BatchExportRun, Receipt, RunFilter, run_statuses } from './run_schema.ts';
+import { cancelRun } from './runs_cancel.ts';
+import { retryRun } from './runs_retry.ts';
+import { findReceipt, findRun, listRuns } from './runs_store.ts';
+import type { LockedRun } from './runs_store.ts';
+import type { LockedExport } from './store.ts';
+
+const orders = ['created_at', 'data_interval_start'] as const;
+const RunsQuery = Type.Object({
+  ...cursorQuery(orders).properties,
+  ...RunFilter.properties,
+  status: Type.Optional(Type.Array(Type.Enum([...run_statuses]), { description: 'Only runs with one of these statuses; repeated or separated by commas.' })),
+});
+
+/** `runs/` of an export under one mount: list, retrieve, logs, receipt, cancel, retry. */
+export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const reading = { scope: 'batch_export:read', within } as const;
+  const writing = { scope: 'batch_export:write', within } as const;
+  const list = `${base}:batch_export_id/runs/`;
+  const one = `${list}:id/`;
+
+  app.get(list, { config: reading, schema: { summary: "List a batch export's runs, newest first", querystring: RunsQuery, response: { 200: cursorPageOf(BatchExportRun) } } }, async (request) => {
+    const { id } = await getExport(request, engine.db, 'batch_export_id');
+    const { after, before } = query(request, RunFilter);
+    const keyset = keysetAsked(request, orders);
+    return answerKeyset(request, keyset, await listRuns(engine.db, id, keyset, { statuses: choicesAsked(request, 'status', run_statuses), after, before }));
+  });
+
+  app.get(one, { config: reading, schema: { summary: 'Retrieve a run', response: { 200: BatchExportRun } } }, (request) => getRun(engine, request));
+
+  app.get(`${one}logs/`, { config: reading, schema: { summary: 'Retrieve a run with its log, newest line first', querystring: DocumentedLogQuery, response: { 200: BatchExportRunLogs } } }, async (request) => {
+    const run = await getRun(engine, request);
+    return { ...run, ...(await answerLogs(request, engine.db, run.batch_export, run.id)) };
+  });
+
+  const signed = 'The signature is over the JSON text of the receipt without its last key, `signature`; the text answered is the signed one, to the byte.';
+  app.get(`${one}receipt/`, { config: reading, schema: { summary: 'Retrieve the signed receipt of a completed run', description: signed, response: { 200: Receipt, 409: { ...Problem, description: 'The run has not completed.' } } } }, async (request, reply) => {
+    const found = (await findReceipt(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'))) ?? missing();
+    if (found.status !== 'Completed' || found.receipt === null) throw conflict(`Only a completed run has a receipt; the status of this one is ${found.status}.`);
+    return reply.type('application/json; charset=utf-8').send(found.receipt);
+  });
+
+  const action = (summary: string, work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>) =>
+    [
+      { config: writing, schema: { summary, response: { 200: BatchExportRun } } },
+      (request: FastifyRequest, reply: FastifyReply) =>
+        write(request, reply, 200, async (tx) => {
+          const { row, run } = await getLockedRun(request, tx);
+          return findRun(tx, request.access, row.id, await work(tx, row, run));
+        }),
+    ] as const;
+  app.post(
+    `${one}cancel/`,
+    ...action('Take a run back; nothing of it stays at the destination', async (tx, row, run) => {
+      await cancelRun(tx, row.id, run);
+      return run.id;
+    }),
+  );
+  app.post(`${one}retry/`, ...action('Deliver what a failed or cancelled run did not; answers the new run', (tx, row, run) => retryRun(engine, tx, row, run)));
+}
+
+async function getRun(engine: Engine, request: FastifyRequest): Promise<BatchExportRun> {
+  return (await findRun(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'))) ?? missing();
+}

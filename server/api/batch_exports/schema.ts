@@ -1,0 +1,115 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { intervals } from '../../engine/interval.ts';
+import { nullable } from '../../platform/http/nullable.ts';
+import { BatchExportRun } from './run_schema.ts';
+
+/** What can be exported. */
+export const model_names = ['events', 'persons'] as const;
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const config = Type.Object({}, { additionalProperties: true, description: "The destination's own keys. Secret keys are taken and never come back." });
+
+const fields = {
+  name: Type.String({ trim: true, minLength: 1, maxLength: 1000, description: 'A name for people.' }),
+  model: Type.Enum([...model_names], { description: 'What is exported: `events` or `persons`.' }),
+  interval: Type.Enum([...intervals], { description: 'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.' }),
+  paused: Type.Boolean({ description: 'A paused export plans no scheduled runs; backfills and runs under way go on.' }),
+  last_paused_at: nullable(instant('When it was paused last.')),
+  start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
+  end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
+  custom_query: nullable(Type.String({ description: 'A query in the platform\'s query language. Not supported by this version: only null is taken.' })),
+};
+
+/** The batch export as it is on the wire. */
+export const BatchExport = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    team_id: Type.Integer({ description: 'The project whose data is exported.' }),
+    name: fields.name,
+    model: fields.model,
+    destination: Type.Object({ type: Type.String(), config: nullable(config) }, { description: 'Where the data goes; secret keys of the config are left out.' }),
+    interval: fields.interval,
+    paused: fields.paused,
+    created_at: instant('When it was made.'),
+    last_updated_at: instant('When it was changed last.'),
+    last_paused_at: fields.last_paused_at,
+    start_at: fields.start_at,
+    end_at: fields.end_at,
+    latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
+    custom_query: fields.custom_query,
+    schema: Type.Unsafe<null>({ description: 'The columns of the custom query; null without one.' }),
+  },
+  { title: 'BatchExport' },
+);
+export type BatchExport = Static<typeof BatchExport>;
+
+const optional = {
+  model: Type.Optional(fields.model),
+  paused: Type.Optional(fields.paused),
+  last_paused_at: Type.Optional(fields.last_paused_at),
+  start_at: Type.Optional(fields.start_at),
+  end_at: Type.Optional(fields.end_at),
+  custom_query: Type.Optional(fields.custom_query),
+};
+const destination = Type.Object({ type: Type.String(), config: nullable(config) });
+
+/** The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent keep their values. */
+export const BatchExportReplacement = Type.Object({ name: fields.name, destination, interval: fields.interval, ...optional });
+
+/** The body of POST. */
+export const NewBatchExport = Type.Object({
+  ...BatchExportReplacement.properties,
+  team_id: Type.Optional(Type.Integer({ description: 'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.' })),
+});
+
+/** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
+export const BatchExportPatch = Type.Object({
+  name: Type.Optional(fields.name),
+  destination: Type.Optional(Type.Object({ type: Type.Optional(Type.String()), config: Type.Optional(nullable(config)) })),
+  interval: Type.Optional(fields.interval),
+  ...optional,
+});
+export type BatchExportPatch = Static<typeof BatchExportPatch>;
+
+/** The body of `unpause/`. */
+export const Unpause = Type.Object({
+  backfill: Type.Optional(Type.Boolean({ description: 'Make up for the intervals that were missed while paused; default false.' })),
+});
+
+/** The body of `backfill/`. */
+export const NewBackfill = Type.Object({
+  start_at: instant('Start of the range (inclusive), with a zone.'),
+  end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),
+  mode: Type.Optional(Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Only tell how many runs and rows it would be.' })),
+});
+export type NewBackfill = Static<typeof NewBackfill>;
+
+/** A backfill as it is on the wire. */
+export const Backfill = Type.Object(
+  {
+    id: nullable(Type.String({ format: 'uuid', description: 'Null for a dry run.' })),
+    batch_export: Type.String({ format: 'uuid' }),
+    status: Type.String({ description: '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.' }),
+    mode: Type.Enum(['missing', 'all']),
+    start_at: instant('Start of the range (inclusive).'),
+    end_at: instant('End of the range (exclusive).'),
+    runs: Type.Integer({ description: 'How many runs it takes: the intervals that the range touches.' }),
+    created_at: nullable(instant('When it was asked for.')),
+    finished_at: nullable(instant('When it ended; null while it is under way.')),
+    last_updated_at: nullable(instant('When anything about it changed last.')),
+    progress: Type.Object({
+      total_runs: Type.Integer(),
+      finished_runs: Type.Integer({ description: 'Runs that ended, in whatever way.' }),
+      completed_runs: Type.Integer(),
+      records_completed: Type.Integer({ description: 'Rows that are safe at the destination.' }),
+      records_total_count: Type.Integer({ description: 'Rows counted at the source so far; for a dry run, all of them.' }),
+    }),
+  },
+  { title: 'Backfill' },
+);
+export type Backfill = Static<typeof Backfill>;
+
+/** The answer of `backfill/`: the batch export with the backfill beside it. */
+export const BatchExportWithBackfill = Type.Object({ ...BatchExport.properties, backfill: Backfill }, { title: 'BatchExportWithBackfill' });

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { body } from '../../platform/http/body.ts';
+import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
+import type { OrganizationRow } from './schema.ts';
+import { countOrganizations, deleteOrganization, findOrganization, insertOrganization, listOrganizations, updateOrganization } from './store.ts';
+
+const url = '/api/organizations/:id/';
+const one = { within: 'organization' } as const;
+
+/** `/api/organizations/`: list, create, retrieve, change, delete. */
+export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
+  const { db } = deps;
+
+  app.get(
+    '/api/organizations/',
+    { config: { scope: 'organization:read' }, schema: { summary: 'List the organizations that the caller belongs to, oldest first', querystring: PageQuery, response: { 200: pageOf(Organization) } } },
+    (request) => answerPage<OrganizationRow>(request, db, (page) => listOrganizations(request.caller, page), () => countOrganizations(request.caller)),
+  );
+
+  app.post(
+    '/api/organizations/',
+    { config: { scope: 'organization:write' }, schema: { summary: 'Make an organization with a first project; the caller becomes its owner', body: OrganizationCreate, response: { 201: Organization } } },
+    (request, reply) =>
+      write(request, reply, 201, async (tx) => {
+        const { user_id, scoped_organizations, scoped_teams } = request.caller;
+        if (scoped_organizations !== null || scoped_teams !== null) throw forbidden('A key that is limited to organizations or projects cannot make an organization.');
+        return insertOrganization(tx, body(request, OrganizationCreate), user_id);
+      }),
+  );
+
+  app.get(url, { config: { ...one, scope: 'organization:read' }, schema: { summary: 'Retrieve an organization', response: { 200: Organization } } }, async (request) => {
+    const organization = await findOrganization(db, request.access.organization_id, request.access.level);
+    return organization ?? notFoundNow();
+  });
+
+  const change = (schema: typeof OrganizationCreate | typeof OrganizationPatch) => (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx) => {
+      const { organization_id, level } = request.access;
+      ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
+      await updateOrganization(tx, organization_id, body(request, schema));
+      return findOrganization(tx, organization_id, level);
+    });
+  const changing = { ...one, scope: 'organization:write', level: 8 } as const;
+  app.patch(url, { config: changing, schema: { summary: 'Change what is sent of an organization', body: OrganizationPatch, response: { 200: Organization } } }, change(OrganizationPatch));
+  app.put(url, { config: changing, schema: { summary: 'Change an organization; what may be left out keeps its value', body: OrganizationCreate, response: { 200: Organization } } }, change(OrganizationCreate));
+
+  app.delete(url, { config: { ...one, scope: 'organization:write', level: 15 }, schema: { summary: 'Delete an organization with everything in it', response: { 204: { type: 'null' } } } }, (request, reply) =>
+    write(request, reply, 204, async (tx) => {
+      const { organization_id, level } = request.access;
+      ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
+      await deleteOrganization(tx, organization_id);
+    }),
+  );
+}
+
+/** Deleted between the look at the membership and now. */
+function notFoundNow(): never {
+  throw notFound();
+}

@@ -1,0 +1,57 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const Level = (description: string) => Type.Enum([1, 8, 15], { description });
+
+const Team = Type.Object({
+  id: Type.Integer(),
+  uuid: Type.String({ format: 'uuid' }),
+  organization: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  api_token: Type.String({ description: 'The public token under which events are sent.' }),
+  timezone: Type.String(),
+  created_at: instant('When the project was made.'),
+});
+
+const Feature = Type.Object({ key: Type.String(), name: Type.String() });
+
+/** An organization as every answer shows it. */
+export const Organization = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String({ description: 'Name for people, 1 to 64 characters.' }),
+    slug: Type.String({ description: 'Made from the first name; unique, and unchanged by renaming.' }),
+    created_at: instant('When the organization was made.'),
+    updated_at: instant('When one of its own fields was last changed.'),
+    membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
+    plugins_access_level: Type.Enum([0, 3, 6, 9], { description: 'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.' }),
+    teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
+    available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),
+    is_member_join_email_enabled: Type.Boolean({ description: 'Whether members get a mail when somebody joins.' }),
+    metadata: Type.String({ description: 'A JSON object as text.' }),
+    customer_id: nullable(Type.String({ description: 'Id in a billing system.' })),
+    enforce_2fa: nullable(Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' })),
+    member_count: Type.String({ description: 'Number of active members, as text.' }),
+  },
+  { title: 'Organization' },
+);
+
+/** An organization row as SELECT gives it. */
+export type OrganizationRow = Static<typeof Organization>;
+
+const name = Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name for people; white space around it is removed.' });
+const optional = {
+  is_member_join_email_enabled: Type.Optional(Type.Boolean({ description: 'Whether members get a mail when somebody joins; default true.' })),
+  enforce_2fa: Type.Optional(nullable(Type.Boolean({ description: 'Whether members must use a second factor; default null.' }))),
+};
+
+/** Body of POST and PUT. */
+export const OrganizationCreate = Type.Object({ name, ...optional });
+/** Body of PATCH: only what is sent is changed. */
+export const OrganizationPatch = Type.Object({ name: Type.Optional(name), ...optional });
+
+/** The fields that users set. */
+export type OrganizationFields = Static<typeof OrganizationCreate>;
+export type OrganizationChanges = Static<typeof OrganizationPatch>;

@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
+import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
+import type { ProjectRow } from './schema.ts';
+import { countProjects, deleteProject, findHome, findProject, insertProject, listProjects, updateProject } from './store.ts';
+import { isTimezone } from './timezone.ts';
+
+const url = '/api/projects/:id/';
+const one = { within: 'project' } as const;
+
+/** `/api/projects/`: list, create, retrieve, change, delete. */
+export function projectRoutes(app: FastifyInstance, deps: Deps): void {
+  const { db } = deps;
+
+  app.get(
+    '/api/projects/',
+    { config: { scope: 'project:read' }, schema: { summary: 'List the projects of all organizations of the caller, oldest first', querystring: PageQuery, response: { 200: pageOf(Project) } } },
+    (request) => answerPage<ProjectRow>(request, db, (page) => listProjects(request.caller, page), () => countProjects(request.caller)),
+  );
+
+  app.post(
+    '/api/projects/',
+    { config: { scope: 'project:write' }, schema: { summary: 'Make a project', description: 'Level in the organization: 8 or higher.', body: ProjectCreate, response: { 201: Project } } },
+    (request, reply) =>
+      write(request, reply, 201, async (tx) => {
+        const { organization, name, timezone = 'UTC' } = body(request, ProjectCreate);
+        refuseTimezone(timezone);
+        return insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
+      }),
+  );
+
+  app.get(url, { config: { ...one, scope: 'project:read' }, schema: { summary: 'Retrieve a project', response: { 200: Project } } }, async (request) => {
+    const project = await findProject(db, request.access.team_id!);
+    return project ?? notFoundNow();
+  });
+
+  const change = (schema: typeof ProjectPut | typeof ProjectPatch) => (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx) => {
+      const id = request.access.team_id!;
+      ifMatch(request, (await findProject(tx, id, 'lock')) ?? notFoundNow());
+      const changes = body(request, schema);
+      refuseTimezone(changes.timezone);
+      await updateProject(tx, id, changes);
+      return findProject(tx, id);
+    });
+  const changing = { ...one, scope: 'project:write', level: 8 } as const;
+  app.patch(url, { config: changing, schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response: { 200: Project } } }, change(ProjectPatch));
+  app.put(url, { config: changing, schema: { summary: 'Change a project; what may be left out keeps its value', body: ProjectPut, response: { 200: Project } } }, change(ProjectPut));
+
+  app.delete(url, { config: changing, schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } } }, (request, reply) =>
+    write(request, reply, 204, async (tx) => {
+      const id = request.access.team_id!;
+      ifMatch(request, (await findProject(tx, id, 'lock')) ?? notFoundNow());
+      await deleteProject(tx, id);
+    }),
+  );
+}
+
+/** The organization that the caller may make a project in. One that he does not belong to is told apart from an unknown one by nothing. */
+async function homeOf(tx: Transaction, caller: Caller, organization: string | undefined): Promise<string> {
+  if (caller.scoped_teams !== null) throw forbidden('A key that is limited to projects cannot make a project.');
+  const home = await findHome(tx, caller, organization);
+  if (home === undefined) throw invalid('organization', 'invalid_input', organization === undefined ? 'The caller belongs to no organization: make one first.' : 'The caller belongs to no such organization.');
+  if (home.level < 8) throw forbidden('This needs the level 8 (administrator) in the organization.');
+  return home.organization_id;
+}
+
+function refuseTimezone(timezone: string | undefined): void {
+  if (timezone !== undefined && !isTimezone(timezone)) throw invalid('timezone', 'invalid_choice', 'Must be a name of the IANA time zone database, such as Europe/Berlin.');
+}
+
+function notFoundNow(): never {
+  throw notFound();
+}

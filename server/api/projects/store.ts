@@ -1,0 +1,63 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../platform/http/access.ts';
+import { randomBase62 } from '../../platform/http/api_key.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { ProjectChanges, ProjectRow } from './schema.ts';
+
+const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.created_at, p.updated_at`;
+
+/** Memberships `m` in organizations that the caller's key is not limited away from. */
+const organizations = (caller: Caller) => sql`
+  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))`;
+const visible = (caller: Caller) => sql`
+  ${organizations(caller)} AND (${caller.scoped_teams}::integer[] IS NULL OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
+
+/** One page of the projects that the caller may see over all organizations, oldest first (ties by id). */
+export function listProjects(caller: Caller, page: Page): Sql {
+  return sql`SELECT ${columns} FROM projects p JOIN members m ON m.organization_id = p.organization_id
+    WHERE ${visible(caller)} ORDER BY p.created_at, p.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the projects that the caller may see. */
+export function countProjects(caller: Caller): Sql {
+  return sql`SELECT count(*) AS count FROM projects p JOIN members m ON m.organization_id = p.organization_id WHERE ${visible(caller)}`;
+}
+
+/** The project; with `lock` nobody else can change or delete it until the transaction ends. */
+export function findProject(db: Queryable, id: number, lock?: 'lock'): Promise<ProjectRow | undefined> {
+  return db.row<ProjectRow>(sql`SELECT ${columns} FROM projects p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+}
+
+/**
+ * Where a new project of the caller goes: the named organization, else the oldest in which his level is 8 or more, else his oldest; undefined when there is none
+ * that he may see. The organization is locked, so it cannot be deleted meanwhile.
+ */
+export function findHome(tx: Transaction, caller: Caller, organization: string | undefined): Promise<{ organization_id: string; level: number } | undefined> {
+  return tx.row(sql`
+    SELECT m.organization_id, m.level FROM members m JOIN organizations o ON o.id = m.organization_id
+    WHERE ${organizations(caller)} ${organization === undefined ? empty : sql`AND m.organization_id = ${organization}::uuid`}
+    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o`);
+}
+
+/** Makes a project with a fresh public token. */
+export async function insertProject(tx: Transaction, fields: { organization_id: string; name: string; timezone: string }): Promise<ProjectRow> {
+  const [row] = await tx.rows<ProjectRow>(sql`
+    INSERT INTO projects AS p (uuid, organization_id, name, api_token, timezone)
+    VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${`slp_${randomBase62()}`}, ${fields.timezone}) RETURNING ${columns}`);
+  return row!;
+}
+
+/** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
+export async function updateProject(tx: Transaction, id: number, changes: ProjectChanges): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await tx.run(sql`UPDATE projects SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
+}
+
+/** Deletes the project and by cascade its exports; a worker with a run of it no longer finds the run's row, cleans up at the destination and stops. */
+export async function deleteProject(tx: Transaction, id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM projects WHERE id = ${id}`);
+}

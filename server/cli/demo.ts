@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import type { Config } from '../config.ts';
+import { generateWebShop } from '../engine/demo/web_shop.ts';
+import type { RunningServer } from './serve.ts';
+import { makeKey } from './key.ts';
+import { UserError } from './user_error.ts';
+
+const export_name = 'Web shop demo, hourly';
+const day_ms = 24 * 3_600_000;
+const hour_ms = 3_600_000;
+const events_total = 20_000;
+
+type Run = { id: string; status: string; records_completed: number | null; data_interval_start: string };
+type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+
+/**
+ * The first minute: fills the owner's first project with a believable web shop, exports it hourly to the export folder, backfills the last day and prints what came of it. Everything
+ * goes through the server's own API with a key of an hour, so each step is one that a user could take. Repeated, it makes no second export and doubles no event.
+ */
+export async function runDemo(server: RunningServer, config: Config, say: (line: string) => void): Promise<void> {
+  const { deps } = server.opened;
+  const project = await deps.db.row<{ id: number }>(sql`
+    SELECT project.id FROM projects project JOIN members member ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
+    WHERE lower(users.email) = lower(${config.owner_email}) ORDER BY project.created_at, project.id LIMIT 1`);
+  if (project === undefined) throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
+  const key = await makeKey(deps, { email: config.owner_email, label: 'demo', scopes: ['event:write', 'batch_export:write'], expires_in_days: 1 / 24 });
+  const call = callServer(server.address, key);
+  const base = `/api/projects/${project.id}`;
+  const now = deps.clock.now();
+  const hour = Math.floor(now / hour_ms) * hour_ms;
+  say('');
+  say('Demo: a web shop.');
+  await sendEvents(call, `${base}/events/`, { from: hour - 26 * hour_ms, to: hour }, say);
+  const existing = ((await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as { id: string; name: string }[]).find((item) => item.name === export_name);
+  const created =
+    existing ??
+    ((await call('POST', `${base}/batch_exports/`, {
+      name: export_name,
+      model: 'events',
+      interval: 'hour',
+      destination: { type: 'File', config: { prefix: 'demo/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' } },
+    })) as { id: string; name: string });
+  const exportPath = `${base}/batch_exports/${created.id}`;
+  say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
+  const answer = await call('POST', `${exportPath}/backfill/`, { start_at: new Date(hour - day_ms).toISOString(), end_at: new Date(hour).toISOString() });
+  const backfill = answer['backfill'] as { id: string };
+  say(`  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`);
+  const runs = await followBackfill(call, exportPath, backfill.id, say);
+  const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
+  say(`  delivered  ${delivered} events in ${runs.filter((run) => run.status === 'Completed').length} completed runs; each left a signed receipt beside its file`);
+  say('');
+  say('Look further:');
+  say(`  find ${config.export_dir}/demo -type f | head`);
+  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
+  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
+  say('  npm run sluice -- verify');
+}
+
+function callServer(address: string, key: string): Call {
+  return async (method, path, body) => {
+    const isText = typeof body === 'string';
+    const { request } = await import('undici');
+    const answer = await request(`${address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': isText ? 'application/x-ndjson' : 'application/json' }) },
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
+    return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  };
+}
+
+async function sendEvents(call: Call, path: string, range: { from: number; to: number }, say: (line: string) => void): Promise<void> {
+  let batch: string[] = [];
+  let taken = 0;
+  let duplicates = 0;
+  const flush = async () => {
+    if (batch.length === 0) return;
+    const answer = await call('POST', path, `${batch.join('\n')}\n`);
+    taken += Number(answer['taken']);
+    duplicates += Number(answer['duplicates']);
+    batch = [];
+  };
+  for (const event of generateWebShop({ seed: 1, from: range.from, to: range.to, events: events_total })) {
+    batch.push(JSON.stringify(event));
+    if (batch.length === 5_000) await flush();
+  }
+  await flush();
+  say(`  events     ${taken} stored${duplicates > 0 ? `, ${duplicates} were there already` : ''}`);
+}
+
+async function followBackfill(call: Call, exportPath: string, backfillId: string, say: (line: string) => void): Promise<Run[]> {
+  let isFirst = true;
+  for (;;) {
+    const backfill = await call('GET', `${exportPath}/backfills/${backfillId}/`);
+    const page = await call('GET', `${exportPath}/runs/?ordering=-data_interval_start&limit=100`);
+    const runs = (page['results'] as (Run & { backfill: string | null })[]).filter((run) => run.backfill === backfillId);
+    const first = runs.find((run) => run.status === 'Completed');
+    if (isFirst && first !== undefined) {
+      say(`  first run  ${first.id} completed: ${first.records_completed} events of the hour from ${first.data_interval_start}`);
+      isFirst = false;
+    }
+    if (backfill['finished_at'] !== null) return runs;
+    await pause(250);
+  }
+}

@@ -1,0 +1,103 @@
+import { accessSync, constants, existsSync, mkdirSync, statfsSync } from 'node:fs';
+import { cpus, freemem, platform } from 'node:os';
+import sql from 'sql-template-tag';
+import { findFolderHolder } from '../platform/data_folder.ts';
+import type { Config } from '../config.ts';
+import type { CommandContext } from './commands.ts';
+import { openProcess } from './process.ts';
+import type { OpenProcess } from './process.ts';
+import { joinStores } from './stores.ts';
+
+/** One thing that was looked at. `fault` keeps the server from working; `warning` does not. */
+type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
+
+const gibibyte = 2 ** 30;
+
+/** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It changes nothing but what any start changes. */
+export async function doctor(context: CommandContext): Promise<number> {
+  const findings = [...machine(context.config), ...folders(context.config), ...(await stores(context))];
+  for (const finding of findings) context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
+  const faults = findings.filter((finding) => finding.state === 'fault').length;
+  context.say(faults === 0 ? 'Nothing is wrong.' : `${faults} thing${faults === 1 ? ' is' : 's are'} wrong.`);
+  return faults === 0 ? 0 : 1;
+}
+
+function machine(config: Config): Finding[] {
+  const major = Number(process.versions.node.split('.')[0]);
+  const isEmbedded = config.database_url === undefined || config.clickhouse_url === undefined;
+  return [
+    major >= 24 ? ok('Node', process.versions.node) : fault('Node', `${process.versions.node} is too old; install Node 24.`),
+    cpus().length >= 2 ? ok('processors', String(cpus().length)) : warning('processors', 'one processor; exports and requests will slow each other down.'),
+    freemem() > gibibyte ? ok('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free`) : warning('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`),
+    isEmbedded && platform() === 'win32' ? fault('platform', 'there is no embedded ClickHouse for Windows; set SLUICE_CLICKHOUSE_URL.') : ok('platform', `${platform()} ${process.arch}`),
+  ];
+}
+
+function folders(config: Config): Finding[] {
+  return (
+    [
+      ['data folder', 'SLUICE_DATA_DIR', config.data_dir],
+      ['export folder', 'SLUICE_EXPORT_DIR', config.export_dir],
+    ] as const
+  ).map(([subject, variable, path]) => {
+    try {
+      mkdirSync(path, { recursive: true });
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      return fault(subject, `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); give this user the right or set ${variable}.`);
+    }
+    const disk = statfsSync(path);
+    const free = (disk.bavail * disk.bsize) / gibibyte;
+    return free < 1 ? warning(subject, `${path} has ${free.toFixed(1)} GiB free.`) : ok(subject, `${path}, ${free.toFixed(0)} GiB free`);
+  });
+}
+
+async function stores(context: CommandContext): Promise<Finding[]> {
+  const { config, log } = context;
+  const findings: Finding[] = [];
+  const holder = findFolderHolder(config.data_dir);
+  findings.push(ok('server', holder === undefined ? 'none runs on this data folder' : `process ${holder} runs on this data folder`));
+  if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`)) findings.push(ok('secret key', 'will be made at the first start'));
+  try {
+    const found = await joinStores(config, log, { may_start: true });
+    try {
+      const opened = await openProcess(config, found, log, 'command');
+      findings.push(...(await contents(opened).finally(() => opened.close())));
+    } finally {
+      await found.close();
+    }
+  } catch (error) {
+    findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
+  }
+  return findings;
+}
+
+async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
+  const [postgres] = await deps.db.rows<{ version: string; instant: number }>(sql`
+    SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS instant`);
+  const skew = Math.abs(deps.clock.now() - postgres!.instant);
+  const clickhouse = await (await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })).json<{ version: string }>();
+  const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
+    SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
+    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs => ${engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
+  const failed = await deps.db.rows<{ name: string; latest_error: string }>(sql`
+    SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
+    WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable') AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
+  return [
+    ok('PostgreSQL', postgres!.version),
+    ok('ClickHouse', clickhouse[0]!.version),
+    skew > 2_000 ? warning('clock', `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`) : ok('clock', `within ${skew} ms of PostgreSQL`),
+    ...late.map((row) => warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`)),
+    ...failed.map((row) => warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`)),
+  ];
+}
+
+function ok(subject: string, detail: string): Finding {
+  return { state: 'ok', subject, detail };
+}
+function warning(subject: string, detail: string): Finding {
+  return { state: 'warning', subject, detail };
+}
+function fault(subject: string, detail: string): Finding {
+  return { state: 'fault', subject, detail };
+}

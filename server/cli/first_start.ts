@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { insertApiKey } from '../api/api_keys/store.ts';
+import { insertOrganization } from '../api/organizations/store.ts';
+import { insertUser } from '../api/users/store.ts';
+import type { Deps } from '../deps.ts';
+import { isWellFormedApiKey, makeApiKey } from '../platform/http/api_key.ts';
+import { hashPassword } from '../platform/password.ts';
+import { UserError } from './user_error.ts';
+
+/** The advisory lock that lets one process make the first owner. */
+const first_start_lock = 7_301_003;
+
+/** What the operator must be shown once. `password` is undefined when it was configured. */
+export type FirstStart = { email: string; password: string | undefined; api_key: string };
+
+/**
+ * Makes the owner, "My organization" with "Default project" and a key with all scopes when this database has had no first start; undefined otherwise. Guarantee: two processes
+ * that start at once do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key that the API would refuse.
+ */
+export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>): Promise<FirstStart | undefined> {
+  const { db, config, secrets } = deps;
+  if (await db.row(sql`SELECT 1 FROM server_facts WHERE name = 'first_start'`)) return undefined;
+  const password = config.owner_password ?? randomBytes(15).toString('base64url');
+  const api_key = config.owner_api_key ?? makeApiKey();
+  if (!isWellFormedApiKey(api_key)) throw new UserError('SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with `npm run sluice -- key create`, or leave it out.');
+  const password_hash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${first_start_lock})`);
+    const fact = await tx.run(sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}') ON CONFLICT (name) DO NOTHING`);
+    if (fact === 0) return undefined;
+    const user = await insertUser(tx, { email: config.owner_email, password_hash });
+    await insertOrganization(tx, { name: 'My organization' }, user.id);
+    await insertApiKey(tx, secrets, { user_id: user.id, label: 'First start', scopes: ['*'] }, api_key);
+    return { email: config.owner_email, password: config.owner_password === undefined ? password : undefined, api_key };
+  });
+}

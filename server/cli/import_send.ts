@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { UserError } from './user_error.ts';
+
+/** A line that the server refused; `index` counts the lines of the request from 0. */
+export type Refused = { index: number; detail: string };
+
+/** What the server made of one request. */
+export type Sent = { taken: number; duplicates: number; rejected: number; refused: Refused[] };
+
+/** Where to send and how patient to be. */
+export type SendTarget = {
+  url: string;
+  project: string;
+  key: string;
+  /** Told when the server has to be asked again, with the seconds until then. */
+  onPause: (reason: string, seconds: number) => void;
+  /** How long one request is repeated before the import gives up, in milliseconds. */
+  patience_ms: number;
+};
+
+const backoff_seconds_max = 30;
+
+type Answer = { taken?: number; duplicates?: number; rejected?: number; detail?: string; errors?: { line?: number | null; attr?: string | null; detail: string }[] };
+
+/**
+ * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503), fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so repeating is
+ * harmless. Throws a UserError when patience is over or the server refuses the request as a whole (key, scope, project).
+ */
+export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
+  const body = gzipSync(lines.join('\n'), { level: 1 });
+  const started = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    const reply = await ask(target, body);
+    if (reply.status === 200) return sentOf(reply.answer, reply.answer.rejected ?? 0);
+    const refusedAll = reply.status === 400 && (reply.answer.errors ?? []).every(({ attr }) => attr?.startsWith('lines__'));
+    if (refusedAll) return sentOf(reply.answer, lines.length);
+    const mayPass = reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
+    const reason = reply.status === 0 ? `the server at ${target.url} cannot be reached` : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
+    if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
+    const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
+    if (performance.now() - started + seconds * 1_000 > target.patience_ms) throw new UserError(`The import stopped: ${reason} Run the same command again to go on where it stopped.`);
+    target.onPause(reason, seconds);
+    await pause(seconds * 1_000);
+  }
+}
+
+async function ask(target: SendTarget, body: Buffer): Promise<{ status: number; retry_after?: number | undefined; answer: Answer }> {
+  try {
+    const reply = await request(`${target.url}/api/projects/${encodeURIComponent(target.project)}/events/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' },
+      body,
+    });
+    const text = await reply.body.text();
+    const wait = Number(reply.headers['retry-after']);
+    return { status: reply.statusCode, retry_after: Number.isFinite(wait) && wait >= 0 ? wait : undefined, answer: readAnswer(text) };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return { status: 0, answer: { detail: error.message } };
+    throw error;
+  }
+}
+
+function readAnswer(text: string): Answer {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return typeof answer === 'object' && answer !== null ? answer : {};
+  } catch {
+    return {};
+  }
+}
+
+function sentOf(answer: Answer, rejected: number): Sent {
+  const refused = (answer.errors ?? []).map(({ attr, detail }) => {
+    const [, line = '1', field] = /^lines__(\d+)(?:__(.+))?$/.exec(attr ?? '') ?? [];
+    return { index: Number(line) - 1, detail: field === undefined ? detail : `${field}: ${detail}` };
+  });
+  return { taken: answer.taken ?? 0, duplicates: answer.duplicates ?? 0, rejected, refused };
+}

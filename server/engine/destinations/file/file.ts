@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { runSteps } from '../../../platform/timed_steps.ts';
+import type { CheckStep, ConfigViolation, DestinationDefinition } from '../../destination.ts';
+import { file_keys, fileEncoding, fileSliceBytes, fileViolations, prefixKey } from '../../formats/file_config.ts';
+import { constantFolder } from '../../formats/naming.ts';
+import { verifyFiles } from '../../formats/verify_files.ts';
+import type { FileStore } from '../../formats/verify_files.ts';
+import { fileError } from './faults.ts';
+import { findInside, listNames, makeFolder, openContent } from './folder.ts';
+import { openFileSink } from './sink.ts';
+
+const config = Type.Object(
+  { prefix: prefixKey("Folder below the server's export folder (SLUICE_EXPORT_DIR), which it cannot leave."), ...file_keys },
+  { additionalProperties: false },
+);
+
+type Config = Static<typeof config>;
+
+/** Files in the server's own export folder. */
+export const file: DestinationDefinition<typeof config> = {
+  type: 'File',
+  label: 'Files on the server',
+  config,
+  secrets: [],
+  column_set: 'files',
+  validate: violations,
+  encoding: fileEncoding,
+  sliceBytes: fileSliceBytes,
+  open: async (given, delivery, deps) => openFileSink(given, delivery, deps.export_dir),
+  check: (given, _columns, deps) => check(given, deps.export_dir),
+  verify: (_given, delivered, _source, deps) => verifyFiles(storeOf(deps.export_dir), delivered),
+};
+
+function violations(given: Config): ConfigViolation[] {
+  const found = fileViolations(given);
+  if (given.prefix.startsWith('/')) found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must be relative to the export folder: without a slash at its beginning.' });
+  if (given.prefix.split('/').some((part) => part === '..' || part === '.')) {
+    found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold the parts "." or "..".' });
+  }
+  return found;
+}
+
+function check(given: Config, exportDir: string): Promise<CheckStep[]> {
+  const text = randomUUID();
+  let path = '';
+  const steps = [
+    {
+      name: 'Open the folder',
+      run: async () => {
+        path = join(await makeFolder(exportDir, constantFolder(given.prefix)), `.check-${text}.tmp`);
+        return 'The folder is there.';
+      },
+    },
+    { name: 'Write a file', run: () => writeFile(path, text, { flush: true }).then(() => 'A file was written.') },
+    {
+      name: 'Read it back',
+      run: async () => {
+        if ((await readFile(path, 'utf8')) !== text) throw new Error('The file holds something else than was written.');
+        return 'The same text came back.';
+      },
+    },
+    { name: 'Remove it', run: () => rm(path).then(() => 'The file is gone again.') },
+  ];
+  return runSteps(steps, (error) => explain(fileError(error)));
+}
+
+function explain(error: unknown): string {
+  return error instanceof Error && !('syscall' in error) ? error.message : 'The file system refused it; the server log says more.';
+}
+
+function storeOf(root: string): FileStore {
+  return {
+    read: async (name) => {
+      const path = await findInside(root, name);
+      return path === undefined ? undefined : openContent(path);
+    },
+    list: async function* (folder) {
+      const path = await findInside(root, folder);
+      if (path === undefined) return;
+      for (const name of await listNames(path)) {
+        if (!name.startsWith('.')) yield folder === '' ? name : `${folder}/${name}`;
+      }
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { NonRetryableError } from '../../destination.ts';
+import { isMissing } from './faults.ts';
+
+/**
+ * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made and no path is given outside of `root`, also where a part
+ * is a symbolic link; then it throws.
+ */
+export async function makeFolder(root: string, folder: string): Promise<string> {
+  await mkdir(root, { recursive: true });
+  const realRoot = await realpath(root);
+  let path = realRoot;
+  for (const part of folder.split('/').filter((name) => name !== '')) {
+    const next = join(path, part);
+    await mkdir(next).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    path = await realpath(next);
+    if (!isInside(realRoot, path)) throw leaves();
+  }
+  return path;
+}
+
+/** The real path of a file that should be below `root`, or undefined when it is not there. Throws when it lies outside. */
+export async function findInside(root: string, name: string): Promise<string | undefined> {
+  try {
+    const path = await realpath(join(root, ...name.split('/')));
+    if (!isInside(await realpath(root), path)) throw leaves();
+    return path;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isInside(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function leaves(): NonRetryableError {
+  return new NonRetryableError('invalid_path', 'The prefix leads out of the export folder, through a symbolic link or dots; choose another prefix.');
+}
+
+/** The size in bytes, or undefined when there is no such file. */
+export async function findSize(path: string): Promise<number | undefined> {
+  try {
+    const found = await stat(path);
+    return found.isFile() ? found.size : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Names in a folder; none when it is not there. */
+export async function listNames(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Moves a file onto its final name. Gives false when there is nothing to move. */
+export async function moveInto(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Makes the names in a folder survive a loss of power. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Replaces a small file in one step: readers see the old text or the new one, and the new one survives a loss of power. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.tmp`);
+  const handle = await open(temporary, 'w');
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await syncFolder(dirname(path));
+}
+
+/** Removes files; those that are not there are no error. */
+export async function removeAll(paths: string[]): Promise<void> {
+  for (const path of paths) await rm(path, { force: true });
+}
+
+/** The file's content, open already, so that a missing or forbidden file is an error here and not in the stream. */
+export async function openContent(path: string): Promise<Readable> {
+  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  await once(stream, 'open');
+  return stream;
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { RetryableError } from '../../destination.ts';
+import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import { fileEncoding } from '../../formats/file_config.ts';
+import type { FileConfig } from '../../formats/file_config.ts';
+import { folderPart, manifestName, sliceName, stemOf } from '../../formats/naming.ts';
+import { deliveryOfManifest } from '../../formats/verify_files.ts';
+import { isMissing, withFileErrors } from './faults.ts';
+import { findInside, findSize, listNames, makeFolder, moveInto, openContent, removeAll, replaceFile, syncFolder } from './folder.ts';
+
+/** Where one delivery lives: the folder below the export folder and the beginning of its names. */
+type Place = { root: string; folder: string; stem: string; manifest: string; delivery: Delivery; config: FileConfig };
+
+/** Opens a delivery into the export folder. Slices wait under hidden names beside their final ones until `commit` renames them. */
+export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: string): Sink {
+  const stem = stemOf(config.prefix, delivery);
+  const place: Place = { root: exportDir, folder: folderPart(stem), stem: basename(stem), manifest: basename(manifestName(config.prefix, delivery)), delivery, config };
+  return {
+    isCommitted: () => withFileErrors(() => isCommitted(place)),
+    recover: (outcomes) => withFileErrors(() => recover(place, outcomes)),
+    write: (slice, bytes) => withFileErrors(() => write(place, slice, bytes)),
+    commit: (outcomes, manifest) => withFileErrors(() => commit(place, outcomes, manifest)),
+    abort: () => withFileErrors(() => abort(place)),
+    close: async () => undefined,
+  };
+}
+
+function temporaryOf(outcome: SliceOutcome): string {
+  const { temporary } = outcome.state as { temporary: string };
+  return basename(temporary);
+}
+
+async function isCommitted(place: Place): Promise<boolean> {
+  const folder = await findInside(place.root, place.folder);
+  if (folder === undefined) return false;
+  try {
+    return deliveryOfManifest(await readFile(join(folder, place.manifest), 'utf8')) === place.delivery.delivery_id;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const folder = await findInside(place.root, place.folder);
+  if (folder === undefined) return [];
+  const surviving: SliceOutcome[] = [];
+  for (const outcome of outcomes) if (await isWhole(folder, outcome)) surviving.push(outcome);
+  const kept = new Set(surviving.map(temporaryOf));
+  await removeAll((await temporaries(place, folder)).filter((name) => !kept.has(name)).map((name) => join(folder, name)));
+  return surviving;
+}
+
+/** A temporary file is ours alone, so its size tells; a final one may be an earlier delivery's and must have the very bytes. */
+async function isWhole(folder: string, outcome: SliceOutcome): Promise<boolean> {
+  if ((await findSize(join(folder, temporaryOf(outcome)))) === outcome.bytes) return true;
+  const path = join(folder, basename(outcome.name));
+  if ((await findSize(path)) !== outcome.bytes) return false;
+  const hash = createHash('sha256');
+  await pipeline(await openContent(path), hash);
+  return hash.digest('hex') === outcome.sha256;
+}
+
+async function temporaries(place: Place, folder: string): Promise<string[]> {
+  return (await listNames(folder)).filter((name) => name.startsWith(`.${place.stem}`) && name.endsWith('.tmp'));
+}
+
+async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ name: string; state: { temporary: string } }> {
+  try {
+    const folder = await makeFolder(place.root, place.folder);
+    const name = sliceName(place.config.prefix, place.delivery, slice.number, fileEncoding(place.config));
+    const temporary = `.${basename(name)}.${place.delivery.attempt}.tmp`;
+    const path = join(folder, temporary);
+    try {
+      await pipeline(bytes, createWriteStream(path, { flush: true }));
+    } catch (error) {
+      await removeAll([path]);
+      throw error;
+    }
+    return { name, state: { temporary } };
+  } finally {
+    bytes.destroy();
+  }
+}
+
+async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+  const folder = await makeFolder(place.root, place.folder);
+  for (const outcome of outcomes) {
+    const path = join(folder, basename(outcome.name));
+    const isMoved = await moveInto(join(folder, temporaryOf(outcome)), path);
+    if (!isMoved && (await findSize(path)) !== outcome.bytes) {
+      throw new RetryableError('slice_lost', `The file ${outcome.name} was removed before it could be shown; it is written again.`);
+    }
+  }
+  await syncFolder(folder);
+  await replaceFile(join(folder, place.manifest), manifest.text);
+  const named = new Set([place.manifest, ...outcomes.map((outcome) => basename(outcome.name))]);
+  await removeAll((await ownNames(place, folder)).filter((name) => !named.has(name)).map((name) => join(folder, name)));
+}
+
+/** All names of this delivery, hidden or not. */
+async function ownNames(place: Place, folder: string): Promise<string[]> {
+  return (await listNames(folder)).filter((name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`));
+}
+
+async function abort(place: Place): Promise<void> {
+  const folder = await findInside(place.root, place.folder);
+  if (folder === undefined) return;
+  const names = (await isCommitted(place)) ? await temporaries(place, folder) : await ownNames(place, folder);
+  await removeAll(names.map((name) => join(folder, name)));
+}

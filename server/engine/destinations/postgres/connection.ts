@@ -1,0 +1,105 @@
+import { Socket, isIP } from 'node:net';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Outbound } from '../../../platform/outbound.ts';
+import type { PostgresConfig } from './config.ts';
+
+/** One session on the user's server. Every call rejects at once when the connection is lost. */
+export type Connection = {
+  rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took. */
+  copy(statement: string, bytes: Readable): Promise<number>;
+  /** Rows of a query in batches, in bounded memory; needs an open transaction. */
+  batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
+  /** Ends the session; what is not committed is rolled back. */
+  close(): Promise<void>;
+};
+
+const connect_timeout_milliseconds = 30_000;
+const close_timeout_milliseconds = 5_000;
+
+/**
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
+ * that is used; the session speaks UTC and UTF-8.
+ */
+export async function connect(config: PostgresConfig, outbound: Outbound): Promise<Connection> {
+  const { address } = await outbound.resolveHost(config.host);
+  try {
+    return await open(config, address, true);
+  } catch (error) {
+    const isPlainAllowed = config.require_tls === false && error instanceof Error && /does not support SSL/.test(error.message);
+    if (!isPlainAllowed) throw error;
+    return open(config, address, false);
+  }
+}
+
+async function open(config: PostgresConfig, address: string, isEncrypted: boolean): Promise<Connection> {
+  const socket = new Socket();
+  const tls = { rejectUnauthorized: config.has_self_signed_cert !== true, host: config.host, ...(isIP(config.host) === 0 ? { servername: config.host } : {}) };
+  const client = new pg.Client({
+    user: config.user,
+    password: config.password,
+    host: address,
+    port: config.port ?? 5432,
+    database: config.database,
+    ssl: isEncrypted ? tls : false,
+    stream: () => socket,
+    application_name: 'sluice',
+    connectionTimeoutMillis: connect_timeout_milliseconds,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
+  const lost = lossOf(client);
+  try {
+    await client.connect();
+    await client.query("SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'");
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return connectionOf(client, socket, lost);
+}
+
+/** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
+function lossOf(client: pg.Client): Promise<never> {
+  const lost = new Promise<never>((_resolve, reject) => {
+    client.on('error', reject);
+    client.on('end', () => reject(new Error('Connection terminated')));
+  });
+  lost.catch(() => undefined);
+  return lost;
+}
+
+function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): Connection {
+  const rows = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+    (await Promise.race([values === undefined ? client.query<Row>(text) : client.query<Row>(text, values), lost])).rows;
+  return {
+    rows,
+    copy: async (statement, bytes) => {
+      const sink = client.query(copyFrom(statement));
+      try {
+        await Promise.race([pipeline(bytes, sink), lost]);
+      } finally {
+        bytes.destroy();
+      }
+      return sink.rowCount;
+    },
+    batches: async function* <Row extends pg.QueryResultRow>(text: string, size: number) {
+      await rows(`DECLARE sluice_batches NO SCROLL CURSOR FOR ${text}`);
+      for (;;) {
+        const batch = await rows<Row>(`FETCH ${size} FROM sluice_batches`);
+        if (batch.length === 0) break;
+        yield batch;
+      }
+      await rows('CLOSE sluice_batches');
+    },
+    close: async () => {
+      const timer = setTimeout(() => socket.destroy(), close_timeout_milliseconds);
+      await Promise.race([client.end(), lost]).catch(() => undefined);
+      clearTimeout(timer);
+      socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { Delivery } from '../../destination.ts';
+import type { Column, ColumnType } from '../../models/column.ts';
+import { quoted, targetOf } from './config.ts';
+import type { PostgresConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+
+const types: Record<ColumnType, string> = {
+  uuid: 'text',
+  text: 'text',
+  json: 'jsonb',
+  timestamp: 'timestamptz',
+  integer: 'bigint',
+  float: 'double precision',
+  boolean: 'boolean',
+};
+
+/** What makes two rows of a model the same row; persons are merged by it. */
+export const person_key = ['team_id', 'distinct_id'];
+
+/** The column by which rows are compared with the source, where the export has it. */
+export function keyColumn(model: Delivery['model'], columns: Column[]): string | undefined {
+  const name = model === 'events' ? 'uuid' : 'distinct_id';
+  return columns.some((column) => column.name === name) ? name : undefined;
+}
+
+/** Are rows of this delivery merged into those that are there? */
+export function isMerged(delivery: Pick<Delivery, 'model' | 'columns'>): boolean {
+  return delivery.model === 'persons' && person_key.every((name) => delivery.columns.some((column) => column.name === name));
+}
+
+/** The statement that makes the table of an export; persons get a primary key to be merged by. */
+export function tableStatement(target: string, delivery: Pick<Delivery, 'model' | 'columns'>): string {
+  const columns = delivery.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
+  if (isMerged(delivery)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
+}
+
+/**
+ * Makes the table and the table of receipts in the open transaction where they are missing, and refuses a table that cannot take the export before
+ * anything is written: missing columns are all named, persons need a unique index on their key.
+ */
+export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Pick<Delivery, 'model' | 'columns'>): Promise<void> {
+  const target = targetOf(config);
+  const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
+  if (schema === undefined) throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
+  await makeTable(connection, target.quoted, tableStatement(target.quoted, delivery));
+  await makeTable(
+    connection,
+    target.receipts,
+    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL, delivered_at timestamptz NOT NULL DEFAULT now())`,
+  );
+  await checkColumns(connection, target.quoted, target.name, delivery.columns);
+  if (isMerged(delivery)) await checkUniqueIndex(connection, target.quoted, target.name);
+}
+
+/** A table that is there is not made again, because even IF NOT EXISTS needs the right to make one. */
+async function makeTable(connection: Connection, name: string, statement: string): Promise<void> {
+  if (await tableExists(connection, name)) return;
+  try {
+    await connection.rows(statement);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    // Two sessions made it at once; PostgreSQL then reports a duplicate in its own catalogue.
+    if (code === '23505' || code === '42P07') throw new RetryableError('conflict', 'Another delivery made the table at the same moment.', { cause: error });
+    throw error;
+  }
+}
+
+/** True when there is a table, view or partitioned table of this quoted name. */
+export async function tableExists(connection: Connection, name: string): Promise<boolean> {
+  const [row] = await connection.rows<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [name]);
+  return row?.found === true;
+}
+
+async function checkColumns(connection: Connection, target: string, name: string, columns: Column[]): Promise<void> {
+  const found = await connection.rows<{ name: string }>('SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped', [target]);
+  const names = new Set(found.map((row) => row.name));
+  const missing = columns.filter((column) => !names.has(column.name)).map((column) => `${column.name} ${types[column.type]}`);
+  if (missing.length > 0) throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+}
+
+async function checkUniqueIndex(connection: Connection, target: string, name: string): Promise<void> {
+  const found = await connection.rows(
+    `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
+       AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) = ARRAY['distinct_id', 'team_id']`,
+    [target],
+  );
+  if (found.length === 0) {
+    throw new NonRetryableError('unique_index_missing', `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`);
+  }
+}
+
+/**
+ * Merges the staged rows: a row of the table gives way only to one with a higher person version or mapping version; where the export has no versions the
+ * newer delivery wins. Of several staged versions of a person the highest counts.
+ */
+export function mergeStatement(target: string, stage: string, columns: Column[]): string {
+  const names = columns.map((column) => column.name);
+  const versions = ['person_version', 'person_distinct_id_version'].filter((version) => names.includes(version)).map(quoted);
+  const changed = names.filter((column) => !person_key.includes(column)).map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
+  const key = person_key.map(quoted).join(', ');
+  const list = names.map(quoted).join(', ');
+  const order = [key, ...versions.map((version) => `${version} DESC NULLS LAST`)].join(', ');
+  const newer = versions.map((version) => `t.${version} IS NULL OR EXCLUDED.${version} > t.${version}`);
+  const update = changed.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
+  return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage} ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
+}

@@ -1,0 +1,99 @@
+import { parquetMetadata } from 'hyparquet';
+import type { Encoding } from './encoding.ts';
+
+/** Counts the records of a slice from its uncompressed bytes as they pass, in bounded memory. */
+export type RecordCounter = {
+  take(chunk: Buffer): void;
+  /** The number of records; throws when the bytes end where no record ends. */
+  total(): number;
+};
+
+const line_feed = 0x0a;
+const quote = 0x22;
+const parquet_magic = 'PAR1';
+// A footer holds about 200 bytes per column and row group: 64 MiB is enough for billions of rows.
+const footer_bytes_max = 64 * 1024 * 1024;
+
+/** The counter of an encoding's records. */
+export function counterOf(encoding: Encoding): RecordCounter {
+  switch (encoding.format) {
+    case 'JSONLines':
+    case 'TabSeparated':
+      return countLines();
+    case 'CSV':
+      return countCsvRecords();
+    case 'Parquet':
+      return countParquetRows();
+  }
+}
+
+function countLines(): RecordCounter {
+  let lines = 0;
+  let last = line_feed;
+  return {
+    take: (chunk) => {
+      if (chunk.length === 0) return;
+      for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1)) lines += 1;
+      last = chunk[chunk.length - 1] ?? last;
+    },
+    total: () => {
+      if (last !== line_feed) throw new Error('The source ended in the middle of a line.');
+      return lines;
+    },
+  };
+}
+
+/** Line ends inside quotes belong to a value; a doubled quote turns the state twice and so leaves it. The first record is the header. */
+function countCsvRecords(): RecordCounter {
+  let quoted = false;
+  let lines = 0;
+  let last = line_feed;
+  return {
+    take: (chunk) => {
+      for (let at = 0; at < chunk.length; at += 1) {
+        const byte = chunk[at];
+        if (byte === quote) quoted = !quoted;
+        else if (byte === line_feed && !quoted) lines += 1;
+      }
+      last = chunk[chunk.length - 1] ?? last;
+    },
+    total: () => {
+      if (quoted || last !== line_feed) throw new Error('The source ended in the middle of a CSV record.');
+      return Math.max(0, lines - 1);
+    },
+  };
+}
+
+/** Keeps the end of the file, where the footer says how many rows there are. */
+function countParquetRows(): RecordCounter {
+  const tail: Buffer[] = [];
+  let held = 0;
+  return {
+    take: (chunk) => {
+      tail.push(chunk);
+      held += chunk.length;
+      while (tail[0] !== undefined && held - tail[0].length >= footer_bytes_max) held -= tail.shift()?.length ?? 0;
+    },
+    total: () => rowsOfFooter(tail),
+  };
+}
+
+function rowsOfFooter(tail: Buffer[]): number {
+  const end = lastBytes(tail, 8);
+  if (end.length < 8 || end.toString('latin1', 4) !== parquet_magic) throw new Error('The source ended before the end of the Parquet file.');
+  const footer = lastBytes(tail, end.readUInt32LE(0) + 8);
+  const bytes = new Uint8Array(footer).buffer;
+  return Number(parquetMetadata(bytes).num_rows);
+}
+
+function lastBytes(tail: Buffer[], count: number): Buffer {
+  const parts: Buffer[] = [];
+  let held = 0;
+  for (let index = tail.length - 1; index >= 0 && held < count; index -= 1) {
+    const part = tail[index];
+    if (part === undefined) break;
+    parts.unshift(part);
+    held += part.length;
+  }
+  return Buffer.concat(parts).subarray(-count);
+}

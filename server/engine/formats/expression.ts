@@ -1,0 +1,77 @@
+import type { Column } from '../models/column.ts';
+
+/** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
+export type FormatSelection = { expressions: string; format: string; settings: Record<string, string | number> };
+
+/** Settings that every format needs: instants as ISO 8601 with Z, and names that mean the table's columns even where an output column is named the same. */
+export const common_settings = { date_time_output_format: 'iso', prefer_column_name_to_alias: 1 };
+
+/** A text as a ClickHouse string literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** A name as a ClickHouse identifier. */
+export function identifier(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}
+
+/** Gives each column's expression a name, so that it is written, and computed, once however often it is used. */
+export function named(column: Column, index: number): { definition: string; use: string } {
+  const use = `__column_${index}`;
+  return { definition: `(${column.expression}) AS ${use}`, use };
+}
+
+/** Text in valid UTF-8; broken bytes become U+FFFD. */
+export function textExpression(expression: string): string {
+  return `toValidUTF8(toString(${expression}))`;
+}
+
+/** A value as a boolean that stays null where it is null. */
+export function booleanExpression(expression: string): string {
+  return `CAST(${expression}, 'Nullable(Bool)')`;
+}
+
+const byte_order_mark = "'\\xEF\\xBB\\xBF'";
+const escaped_nul = "'\\\\u0000'";
+
+/**
+ * JSON text that every reader takes. Text that is right already passes untouched (one simdjson pass). In other rows lone surrogates become `\ufffd`; what
+ * still is no JSON becomes a JSON string that holds the text. `without_nul` also takes `\u0000` out, which PostgreSQL's jsonb refuses; `one_line` turns
+ * line breaks, which in JSON can only stand between tokens, into spaces.
+ */
+export function jsonExpression(column: Column, index: number, options: { without_nul?: boolean; one_line?: boolean }): string {
+  const { definition, use } = named({ ...column, expression: `toString(${column.expression})` }, index);
+  const withoutNul = options.without_nul === true;
+  const whole = `NOT startsWith(${use}, ${byte_order_mark})`;
+  const fits = [`isValidJSON(${definition})`, whole];
+  if (withoutNul) fits.push(`position(${use}, ${escaped_nul}) = 0`);
+  if (options.one_line === true) fits.push(`position(${use}, '\\n') = 0`, `position(${use}, '\\r') = 0`);
+  const repaired = repair(use, withoutNul);
+  const result = options.one_line === true ? `translate(${repaired}, '\\n\\r', '  ')` : repaired;
+  return `multiIf(${use} IS NULL, NULL, ${fits.join(' AND ')}, ${use}, ${isJson(repaired)} AND ${whole}, ${result}, ${asJsonString(use, withoutNul)})`;
+}
+
+function asJsonString(text: string, withoutNul: boolean): string {
+  const valid = `toValidUTF8(assumeNotNull(${text}))`;
+  return `toJSONString(${withoutNul ? `replaceAll(${valid}, '\\0', '')` : valid})`;
+}
+
+/**
+ * `isValidJSON` refuses numbers beyond 64 bits and lone surrogates, which JSON allows, so they are shortened before the question. A number keeps its first
+ * digit and an exponent its form, hence nothing wrong becomes right; a run of digits in a string stays longer than the four of a `\u` escape.
+ */
+function isJson(text: string): string {
+  const shorter = `replaceRegexpAll(${text}, '([0-9])[0-9]{17,}', '\\\\1111')`;
+  return `isValidJSON(replaceRegexpAll(${shorter}, '([eE][+-]?)[0-9]{3,}', '\\\\10001'))`;
+}
+
+/**
+ * Escaped backslashes and surrogate pairs are set aside behind control bytes, which JSON text never holds raw; what is left of `\ud800` to `\udfff` stands alone.
+ */
+function repair(text: string, withoutNul: boolean): string {
+  const aside = `replaceRegexpAll(replaceAll(assumeNotNull(${text}), '\\\\\\\\', '\\x01'), '\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', '\\x02\\\\1\\x02\\\\2')`;
+  const lone = `replaceRegexpAll(${aside}, '\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd')`;
+  const clean = withoutNul ? `replaceAll(${lone}, ${escaped_nul}, '')` : lone;
+  return `replaceAll(replaceAll(${clean}, '\\x02', '\\\\u'), '\\x01', '\\\\\\\\')`;
+}

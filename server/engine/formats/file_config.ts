@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+import type { ConfigViolation } from '../destination.ts';
+import { compressionsOf, fileFormats } from './encoding.ts';
+import type { Compression, Encoding, FileFormat } from './encoding.ts';
+import { prefixVariables, unknownPrefixVariables } from './naming.ts';
+
+const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
+
+/** The schema of `prefix`; `place` says what the prefix is a part of. */
+export function prefixKey(place: string) {
+  return Type.String({ maxLength: 900, description: `${place} May hold the variables ${variables}, filled in from the end of the interval in UTC.` });
+}
+
+/** The config keys that every destination of files or objects has beside its `prefix`. */
+export const file_keys = {
+  file_format: Type.Optional(Type.Unsafe<FileFormat>({ type: 'string', enum: [...fileFormats], default: 'JSONLines', description: 'JSONLines (properties are nested objects), Parquet or CSV.' })),
+  compression: Type.Optional(
+    nullable(
+      Type.Unsafe<Compression>({
+        type: 'string',
+        enum: ['gzip', 'brotli', 'zstd', 'snappy', 'lz4'],
+        default: null,
+        description: 'JSONLines and CSV: gzip, brotli, zstd. Parquet, inside the file: zstd, lz4, snappy, gzip, brotli. Null: none.',
+      }),
+    ),
+  ),
+  max_file_size_mb: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, default: null, description: 'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.' })),
+  ),
+};
+
+/** The values of `file_keys`, as far as a user has set them. */
+export type FileConfig = { prefix: string; file_format?: FileFormat; compression?: Compression | null; max_file_size_mb?: number | null };
+
+const bytes_per_mebibyte = 1024 * 1024;
+
+/** The encoding that a config asks for. */
+export function fileEncoding(config: FileConfig): Encoding {
+  return { format: config.file_format ?? 'JSONLines', compression: config.compression ?? null };
+}
+
+/** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */
+export function fileSliceBytes(config: FileConfig): number | undefined {
+  return config.max_file_size_mb === undefined || config.max_file_size_mb === null ? undefined : config.max_file_size_mb * bytes_per_mebibyte;
+}
+
+/** Violations of the rules that hold for every destination of files: known prefix variables, no control characters, a compression that the format has. */
+export function fileViolations(config: FileConfig): ConfigViolation[] {
+  const violations: ConfigViolation[] = [];
+  const unknown = unknownPrefixVariables(config.prefix);
+  if (unknown.length > 0) {
+    const names = unknown.map((name) => `{${name}}`).join(', ');
+    violations.push({ attr: 'prefix', code: 'invalid_input', detail: `${names} is not a variable; use ${variables}.` });
+  }
+  if (hasControlCharacter(config.prefix)) violations.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold control characters.' });
+  const { format, compression } = fileEncoding(config);
+  const possible = compressionsOf(format as FileFormat);
+  if (compression !== null && !possible.includes(compression)) {
+    violations.push({ attr: 'compression', code: 'invalid_choice', detail: `${format} cannot be compressed with ${compression}; use ${possible.join(', ')} or null.` });
+  }
+  return violations;
+}
+
+function hasControlCharacter(text: string): boolean {
+  return [...text].some((character) => character < ' ' || character === '\x7f');
+}

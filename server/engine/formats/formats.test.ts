@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { openClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
+import { contractColumns, contractRows, contractTable, expectedRow } from '../../../test/contract_rows.ts';
+import { parseCsv, parseJsonLines, parseParquet } from '../../../test/read_formats.ts';
+import { encodeStage } from './encode_stage.ts';
+import { compressionsOf, extensionOf, fileFormats } from './encoding.ts';
+import type { Encoding } from './encoding.ts';
+import { selectFor } from './select.ts';
+
+let clickhouse: ClickHouseBytes;
+const none = { compression: null } as const;
+const from = 'contract ORDER BY position';
+const expected = contractRows.map((row) => expectedRow(row, { has_nul: true }));
+
+before(async () => {
+  clickhouse = openClickHouseBytes();
+  for (const statement of contractTable(contractRows)) await clickhouse.run(statement);
+});
+
+after(() => clickhouse.close());
+
+async function encode(encoding: Encoding, pieces: Buffer[]) {
+  const stage = encodeStage(encoding);
+  const bytes = await Readable.from(stage.pipeline(Readable.from(pieces))).toArray();
+  return { content: Buffer.concat(bytes as Buffer[]), ...stage.finish() };
+}
+
+/** Cuts bytes into pieces of odd sizes, so that every kind of border is hit. */
+function pieces(bytes: Buffer): Buffer[] {
+  const result: Buffer[] = [];
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 65_537) result.push(bytes.subarray(at, at + Math.max(size, 1)));
+  return result;
+}
+
+test('JSON lines hold every value exactly, one object a line', async () => {
+  const text = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, contractColumns), from)).toString('utf8');
+  assert.equal(text.split('\n').length, contractRows.length + 1);
+  assert.ok(!text.includes('\r'));
+  assert.deepEqual(parseJsonLines(Buffer.from(text)), expected);
+});
+
+test('CSV holds every value exactly', async () => {
+  const bytes = await clickhouse.bytes(selectFor({ format: 'CSV', ...none }, contractColumns), from);
+  assert.deepEqual(parseCsv(bytes, contractColumns), expected);
+  assert.equal(bytes.toString('utf8').split('\n')[0], contractColumns.map((column) => `"${column.name}"`).join(','));
+});
+
+test('Parquet holds every value exactly in every compression', async () => {
+  for (const compression of [null, ...compressionsOf('Parquet')]) {
+    const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', compression }, contractColumns), from);
+    const codec = { gzip: 'GZIP', zstd: 'ZSTD', brotli: 'BROTLI', snappy: 'SNAPPY', lz4: 'LZ4_RAW', none: 'UNCOMPRESSED' }[compression ?? 'none'];
+    const metadata = parquetMetadata(new Uint8Array(bytes).buffer);
+    assert.deepEqual(new Set(metadata.row_groups.flatMap((group) => group.columns.map((column) => column.meta_data?.codec))), new Set([codec]));
+    if (compression === null || compression === 'snappy') assert.deepEqual(await parseParquet(bytes, contractColumns), expected);
+  }
+});
+
+test('the schema of a Parquet file follows from the columns', async () => {
+  const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', ...none }, contractColumns), from);
+  const schema = parquetMetadata(new Uint8Array(bytes).buffer).schema.slice(1);
+  assert.deepEqual(
+    schema.map((field) => [field.name, field.type, field.repetition_type, field.logical_type?.type]),
+    [
+      ['uuid', 'BYTE_ARRAY', 'REQUIRED', 'STRING'],
+      ['event', 'BYTE_ARRAY', 'REQUIRED', 'STRING'],
+      ['properties', 'BYTE_ARRAY', 'REQUIRED', 'STRING'],
+      ['note', 'BYTE_ARRAY', 'OPTIONAL', 'STRING'],
+      ['timestamp', 'INT64', 'REQUIRED', 'TIMESTAMP'],
+      ['amount', 'INT64', 'REQUIRED', undefined],
+      ['ratio', 'DOUBLE', 'OPTIONAL', undefined],
+      ['is_new', 'BOOLEAN', 'REQUIRED', undefined],
+    ],
+  );
+});
+
+test('the same rows give the same bytes', async () => {
+  const many = "(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number";
+  const column = { name: 'text', type: 'text', nullable: false, expression: 'toString(n.number)' } as const;
+  const selection = selectFor({ format: 'Parquet', compression: 'zstd' }, [column]);
+  const [first, second] = [await clickhouse.bytes(selection, many), await clickhouse.bytes(selection, many)];
+  assert.ok(first.equals(second));
+  const groups = parquetMetadata(new Uint8Array(first).buffer).row_groups.map((group) => Number(group.num_rows));
+  assert.deepEqual(groups, [50_000, 50_000, 20_000]);
+});
+
+test('records are counted in the bytes, whatever the pieces', async () => {
+  for (const format of [...fileFormats, 'TabSeparated'] as const) {
+    const bytes = await clickhouse.bytes(selectFor({ format, compression: null } as Encoding, contractColumns), from);
+    const result = await encode({ format, compression: null } as Encoding, pieces(bytes));
+    assert.equal(result.records, contractRows.length, format);
+    assert.equal(result.bytes, bytes.length);
+    assert.ok(result.content.equals(bytes));
+  }
+});
+
+test('what is compressed opens again, and is what was hashed', async () => {
+  const open = { gzip: gunzipSync, brotli: brotliDecompressSync, zstd: zstdDecompressSync };
+  const bytes = await clickhouse.bytes(selectFor({ format: 'CSV', ...none }, contractColumns), from);
+  for (const compression of ['gzip', 'brotli', 'zstd'] as const) {
+    const result = await encode({ format: 'CSV', compression }, pieces(bytes));
+    assert.ok(open[compression](result.content).equals(bytes));
+    assert.equal(result.records, contractRows.length);
+    assert.ok(result.bytes < bytes.length / 10);
+    assert.equal(result.sha256, createHash('sha256').update(result.content).digest('hex'));
+    assert.equal(result.bytes, result.content.length);
+  }
+});
+
+test('a source that ends too early or fails is an error of the result', async () => {
+  for (const format of [...fileFormats, 'TabSeparated'] as const) {
+    const encoding = { format, compression: null } as Encoding;
+    const bytes = await clickhouse.bytes(selectFor(encoding, contractColumns), from);
+    await assert.rejects(encode(encoding, [bytes.subarray(0, -3)]), /source ended/, format);
+  }
+  const failure = new Error('the query failed');
+  const broken = Readable.from(
+    (async function* () {
+      yield Buffer.from('{}\n');
+      throw failure;
+    })(),
+  );
+  for (const compression of [null, 'gzip'] as const) {
+    const stage = encodeStage({ format: 'JSONLines', compression });
+    const output = stage.pipeline(compression === null ? broken : Readable.from((async function* () { yield Buffer.from('{}\n'); throw failure; })()));
+    await assert.rejects(output.toArray(), (error) => error === failure);
+    assert.throws(() => stage.finish(), /not read to its end/);
+  }
+});
+
+test('a slow reader holds the source back', async () => {
+  let given = 0;
+  const line = Buffer.alloc(64 * 1024, 0x20);
+  line[line.length - 1] = 0x0a;
+  const source = Readable.from(
+    (function* () {
+      for (; given < 4_000; given += 1) yield line;
+    })(),
+  );
+  const stage = encodeStage({ format: 'JSONLines', compression: null });
+  const output = stage.pipeline(source);
+  const iterator = output[Symbol.asyncIterator]();
+  await iterator.next();
+  await new Promise(setImmediate);
+  assert.ok(given < 100, `${given} pieces of 64 KiB were taken while one was read`);
+  output.destroy();
+});
+
+test('JSON that ClickHouse calls invalid but is not stays JSON; what is not becomes text', async () => {
+  const cases: [string, boolean][] = [
+    ['{"a":1e400}', true],
+    ['{"a":-12345678901234567890123.5e+1000}', true],
+    ['{"a":"\\u1e400","b":123456789012345678901234567890}', true],
+    ['{"a":"\\u123456789012345678901234567890","b":1e999}', true],
+    ['{"a":000000000000000000000001}', false],
+    ['{"a":1}{"b":2}', false],
+    ['{"a":NaN}', false],
+    ['\ufeff{"a":1}', false],
+    ['{"a":"raw\ttab"}', false],
+    ['', false],
+  ];
+  for (const [text, isKept] of cases) {
+    const column = { name: 'p', type: 'json', nullable: false, expression: 'properties' } as const;
+    await clickhouse.run('CREATE OR REPLACE TABLE one (properties String) ENGINE = MergeTree ORDER BY tuple()');
+    await clickhouse.run(`INSERT INTO one VALUES ('${text.replaceAll('\\', '\\\\')}')`);
+    const line = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [column]), 'one')).toString('utf8');
+    assert.equal(line, isKept ? `{"p":${text}}\n` : `{"p":${JSON.stringify(text)}}\n`);
+  }
+});
+
+test('values of other types arrive as their column says', async () => {
+  const column = (type: 'text' | 'integer' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'json', expression: string) => ({ name: 'v', type, nullable: true, expression });
+  const cases: [ReturnType<typeof column>, string][] = [
+    [column('text', "unhex('61FF62')"), '"a\ufffdb"'],
+    [column('text', "toFixedString('ab', 2)"), '"ab"'],
+    [column('text', "toLowCardinality('ab')"), '"ab"'],
+    [column('integer', 'toUInt64(18446744073709551615)'), '18446744073709551615'],
+    [column('float', 'nan'), 'null'],
+    [column('float', '-inf'), 'null'],
+    [column('boolean', 'toUInt8(1)'), 'true'],
+    [column('boolean', 'NULL'), 'null'],
+    [column('uuid', 'CAST(NULL, \'Nullable(UUID)\')'), 'null'],
+    [column('timestamp', "toDateTime64('2020-01-01 00:00:00.5', 6, 'Europe/Berlin')"), '"2019-12-31T23:00:00.500000Z"'],
+    [column('timestamp', "toDateTime('2020-01-01 00:00:00', 'UTC')"), '"2020-01-01T00:00:00.000000Z"'],
+    [column('json', 'CAST(NULL, \'Nullable(String)\')'), 'null'],
+  ];
+  for (const [value, text] of cases) {
+    const line = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [value]), 'numbers(1)')).toString('utf8');
+    assert.equal(line, `{"v":${text}}\n`);
+  }
+});
+
+test('names end in the extension of format and compression', () => {
+  const cases: [Encoding, string][] = [
+    [{ format: 'JSONLines', compression: null }, '.jsonl'],
+    [{ format: 'JSONLines', compression: 'gzip' }, '.jsonl.gz'],
+    [{ format: 'JSONLines', compression: 'brotli' }, '.jsonl.br'],
+    [{ format: 'CSV', compression: 'zstd' }, '.csv.zst'],
+    [{ format: 'Parquet', compression: 'zstd' }, '.parquet'],
+  ];
+  for (const [encoding, extension] of cases) assert.equal(extensionOf(encoding), extension);
+});
+
+test('an empty Parquet file has no rows', async () => {
+  const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', ...none }, contractColumns), 'contract WHERE position < 0');
+  assert.equal((await parquetReadObjects({ file: new Uint8Array(bytes).buffer })).length, 0);
+  assert.equal((await encode({ format: 'Parquet', ...none }, [bytes])).records, 0);
+});

@@ -1,0 +1,24 @@
+import type { Column } from '../models/column.ts';
+import { selectCsv } from './csv.ts';
+import type { Encoding } from './encoding.ts';
+import { selectJsonLines } from './jsonlines.ts';
+import { selectParquet } from './parquet.ts';
+import type { FormatSelection } from './expression.ts';
+import { selectTabSeparated } from './tabseparated.ts';
+
+/**
+ * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with
+ * `settings`. Guarantee: the same rows in the same order give the same bytes.
+ */
+export function selectFor(encoding: Encoding, columns: Column[]): FormatSelection {
+  switch (encoding.format) {
+    case 'JSONLines':
+      return selectJsonLines(columns);
+    case 'CSV':
+      return selectCsv(columns);
+    case 'Parquet':
+      return selectParquet(columns, encoding.compression);
+    case 'TabSeparated':
+      return selectTabSeparated(columns);
+  }
+}

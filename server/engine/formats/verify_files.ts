@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { DeliveredSlices, Difference, SliceOutcome } from '../destination.ts';
+import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
+
+/** What a comparison needs of a place that holds files or objects; names have `/` between folders. */
+export type FileStore = {
+  /** The content, or undefined when there is nothing of this name. Other faults are thrown. */
+  read(name: string): Promise<Readable | undefined>;
+  /** Names of the visible files directly in a folder, complete names, in any order. A missing folder is empty. */
+  list(folder: string): AsyncIterable<string>;
+};
+
+const manifest_bytes_max = 64 * 1024 * 1024;
+
+/**
+ * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; then names files that nobody accounts for in the folders of these
+ * deliveries. Files that the manifest of another export names are left out. Memory holds names only, never contents.
+ */
+export async function verifyFiles(store: FileStore, delivered: DeliveredSlices[]): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  const expected = new Set<string>();
+  for (const { outcomes, manifest } of delivered) {
+    for (const outcome of outcomes) {
+      expected.add(outcome.name);
+      differences.push(...(await compare(outcome.name, () => compareSlice(store, outcome))));
+    }
+    const [first] = outcomes;
+    if (first === undefined) continue;
+    const name = manifestOfSlice(first.name);
+    expected.add(name);
+    differences.push(...(await compare(name, () => compareManifest(store, name, manifest))));
+  }
+  const folders = new Set([...expected].map(folderPart));
+  for (const folder of folders) differences.push(...(await compare(folder, () => findAdded(store, folder, expected))));
+  return differences;
+}
+
+/** A fault while reading is a difference of its own and does not end the comparison. */
+async function compare(name: string, work: () => Promise<Difference[]>): Promise<Difference[]> {
+  try {
+    return await work();
+  } catch (error) {
+    return [{ kind: 'unreadable', name, detail: error instanceof Error ? error.message : 'It cannot be read.' }];
+  }
+}
+
+async function compareSlice(store: FileStore, outcome: SliceOutcome): Promise<Difference[]> {
+  const { name } = outcome;
+  const content = await store.read(name);
+  if (content === undefined) return [{ kind: 'missing', name, detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.` }];
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  if (bytes !== outcome.bytes) return [{ kind: 'changed', name, detail: `It has ${bytes} bytes, the receipt says ${outcome.bytes}.` }];
+  if (hash.digest('hex') !== outcome.sha256) return [{ kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' }];
+  return [];
+}
+
+async function compareManifest(store: FileStore, name: string, text: string): Promise<Difference[]> {
+  const found = await readText(store, name);
+  if (found === undefined) return [{ kind: 'missing', name, detail: 'The manifest is gone.' }];
+  return found === text ? [] : [{ kind: 'changed', name, detail: 'Its text is not that of the receipt.' }];
+}
+
+async function findAdded(store: FileStore, folder: string, expected: Set<string>): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  const accounted = new Map<string, Set<string>>();
+  for await (const name of store.list(folder)) {
+    if (expected.has(name) || (await isOfAnother(store, name, expected, accounted))) continue;
+    differences.push({ kind: 'added', name, detail: 'No receipt names it.' });
+  }
+  return differences;
+}
+
+/** True for a file that a manifest which is not ours names, and for such a manifest. Each manifest is read once. */
+async function isOfAnother(store: FileStore, name: string, expected: Set<string>, accounted: Map<string, Set<string>>): Promise<boolean> {
+  if (!isDeliveryName(name)) return false;
+  const manifest = manifestOfSlice(name);
+  if (expected.has(manifest)) return false;
+  let names = accounted.get(manifest);
+  if (names === undefined) {
+    const text = await readText(store, manifest);
+    names = text === undefined ? new Set() : new Set([manifest, ...namesOf(text)]);
+    accounted.set(manifest, names);
+  }
+  return names.has(name);
+}
+
+function namesOf(text: string): string[] {
+  try {
+    const { slices } = JSON.parse(text) as { slices?: { name?: unknown }[] };
+    return (slices ?? []).flatMap((slice) => (typeof slice.name === 'string' ? [slice.name] : []));
+  } catch {
+    return [];
+  }
+}
+
+async function readText(store: FileStore, name: string): Promise<string | undefined> {
+  const content = await store.read(name);
+  if (content === undefined) return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > manifest_bytes_max) throw new Error('It is too large to be a manifest.');
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The delivery that a manifest's text names, or undefined when the text is no manifest. */
+export function deliveryOfManifest(text: string): string | undefined {
+  try {
+    const { delivery_id } = JSON.parse(text) as { delivery_id?: unknown };
+    return typeof delivery_id === 'string' ? delivery_id : undefined;
+  } catch {
+    return undefined;
+  }
+}

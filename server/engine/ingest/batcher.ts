@@ -1,0 +1,114 @@
+import { openBudget } from './budget.ts';
+import type { IncomingEvent } from './event.ts';
+import { flushBatch } from './flush.ts';
+import type { FlushDeps, FlushFailure } from './flush.ts';
+import { openPersonStore } from './person_store.ts';
+
+/** What became of events that were handed in: all of them are stored (or were there before), or it is not known that they are. */
+export type Stored = { taken: number; duplicates: number; failure?: undefined } | { failure: FlushFailure };
+
+/** One process's way into the events table. */
+export type Ingestion = {
+  /**
+   * Hands events of one project in. Resolves once there is room for them in memory, with the promise of their fate, which never rejects and whose success means that they survive a kill of
+   * everything. Events of one project are stored in the order in which they were handed in.
+   */
+  add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
+  /** Waits until everything that was handed in has been flushed. */
+  drain(): Promise<void>;
+};
+
+/** Bounds of one process's ingestion. */
+export type IngestionLimits = { batch_rows_max: number; batch_bytes_max: number; queue_bytes_max: number; flushes_max: number };
+
+const default_limits: IngestionLimits = {
+  batch_rows_max: 10_000,
+  // Below the size at which the embedded store cuts an insert in two.
+  batch_bytes_max: 6 * 1024 * 1024,
+  queue_bytes_max: 64 * 1024 * 1024,
+  // Each flush holds one connection of the control store while it writes; the API needs the others.
+  flushes_max: 4,
+};
+
+type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) => void };
+
+/**
+ * How long a batch may take in the store: well under the time after which exports take an interval for settled, but never so short that a busy store could not write
+ * a batch; below a settle time of five seconds it is `settled` alone that keeps exports off a batch under way.
+ */
+export function batchSeconds(settleSeconds: number): number {
+  return Math.min(10, Math.max(3, settleSeconds * 0.6));
+}
+
+/**
+ * Opens the ingestion of one process: group commit per project. A batch is written as soon as the one before is stored, so that a lone event does not wait and many
+ * requests share a batch; at most 64 MiB wait, beyond that `add` does.
+ */
+export function openIngestion(deps: Omit<FlushDeps, 'persons' | 'seconds_max'> & { settle_seconds: number }, limits: Partial<IngestionLimits> = {}): Ingestion {
+  const bounds = { ...default_limits, ...limits };
+  const flushDeps: FlushDeps = { ...deps, persons: openPersonStore(deps.clickhouse), seconds_max: batchSeconds(deps.settle_seconds) };
+  const room = openBudget(bounds.queue_bytes_max);
+  const flushes = openBudget(bounds.flushes_max);
+  const queues = new Map<number, Group[]>();
+  const flushers = new Set<Promise<void>>();
+
+  async function flushAll(teamId: number, queue: Group[]): Promise<void> {
+    // Whatever arrives in the same turn of the event loop goes into the first batch.
+    await new Promise((resume) => setImmediate(resume));
+    while (queue.length > 0) {
+      await flushes.take(1);
+      const groups = takeGroups(queue, bounds);
+      const outcome = await flushBatch(flushDeps, teamId, groups.flatMap((group) => group.events));
+      flushes.give(1);
+      let from = 0;
+      for (const { events, bytes, finish } of groups) {
+        finish(outcome.failure === undefined ? count(outcome.is_duplicate.slice(from, from + events.length)) : { failure: outcome.failure });
+        from += events.length;
+        room.give(bytes);
+      }
+    }
+    queues.delete(teamId);
+  }
+
+  return {
+    add: async (teamId, events) => {
+      const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+      await room.take(bytes);
+      const stored = new Promise<Stored>((finish) => {
+        const queue = queues.get(teamId);
+        if (queue !== undefined) {
+          queue.push({ events, bytes, finish });
+          return;
+        }
+        const fresh = [{ events, bytes, finish }];
+        queues.set(teamId, fresh);
+        const flusher = flushAll(teamId, fresh);
+        flushers.add(flusher);
+        void flusher.finally(() => flushers.delete(flusher));
+      });
+      return { stored };
+    },
+    drain: async () => {
+      while (flushers.size > 0) await Promise.all(flushers);
+    },
+  };
+}
+
+function takeGroups(queue: Group[], bounds: IngestionLimits): Group[] {
+  const taken: Group[] = [];
+  let rows = 0;
+  let bytes = 0;
+  for (let next = queue[0]; next !== undefined; next = queue[0]) {
+    rows += next.events.length;
+    bytes += next.bytes;
+    if (taken.length > 0 && (rows > bounds.batch_rows_max || bytes > bounds.batch_bytes_max)) break;
+    taken.push(next);
+    queue.shift();
+  }
+  return taken;
+}
+
+function count(isDuplicate: boolean[]): Stored {
+  const duplicates = isDuplicate.filter(Boolean).length;
+  return { taken: isDuplicate.length - duplicates, duplicates };
+}

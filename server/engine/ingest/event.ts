@@ -1,0 +1,26 @@
+import type { JsonObject } from './exact_json.ts';
+
+/** An event that was read and found right, ready to be stored. */
+export type IncomingEvent = {
+  /** Lower-case text with dashes. */
+  uuid: string;
+  /** False when the server made the uuid, so that no copy of it can exist. */
+  is_uuid_given: boolean;
+  event: string;
+  distinct_id: string;
+  /** As ClickHouse reads it into `DateTime64(6, 'UTC')`. */
+  timestamp: string;
+  /** JSON text of an object, numbers as they were sent. */
+  properties: string;
+  elements_chain: string;
+  set: JsonObject | undefined;
+  set_once: JsonObject | undefined;
+  /** About how much memory the event takes while it waits. */
+  bytes: number;
+};
+
+/** What is wrong with one field of an event; `attr` is its path joined by `__`, or null for the event as a whole. */
+export type EventProblem = { attr: string | null; code: 'required' | 'null' | 'blank' | 'max_length' | 'invalid_input' | 'parse_error'; detail: string };
+
+/** Exactly one of the two: an event, or everything that is wrong with it. */
+export type ReadEvent = { event: IncomingEvent; problems?: undefined } | { event?: undefined; problems: EventProblem[] };

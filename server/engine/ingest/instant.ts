@@ -1,0 +1,32 @@
+import { isoInstant } from '../../platform/clock.ts';
+
+const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)$/;
+const year_min = 1970;
+const year_max = 2200;
+const minute_ms = 60_000;
+
+/** Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`: `2024-05-01 12:00:00.123000`. */
+export function storeInstant(milliseconds: number): string {
+  const text = isoInstant(milliseconds);
+  return `${text.slice(0, 10)} ${text.slice(11, 23)}000`;
+}
+
+/**
+ * An ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6, 'UTC')`, microseconds kept and finer digits cut off.
+ * Undefined for anything else: no zone, a day that does not exist, a year outside 1970 to 2200.
+ */
+export function parseInstant(text: string): string | undefined {
+  const match = pattern.exec(text);
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second = '00', fraction = '', utc, sign, zoneHour = '00', zoneMinute = '00'] = match;
+  const wall = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  const date = isoInstant(wall);
+  // A day or an hour that does not exist has rolled over into another text.
+  if (date.slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) return undefined;
+  if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return undefined;
+  const offset = utc === undefined ? (sign === '-' ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute)) : 0;
+  const utcDate = offset === 0 ? date : isoInstant(wall - offset * minute_ms);
+  const utcYear = Number(utcDate.slice(0, 4));
+  if (!(utcYear >= year_min && utcYear <= year_max)) return undefined;
+  return `${utcDate.slice(0, 10)} ${utcDate.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
+}

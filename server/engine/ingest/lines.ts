@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+
+/** One line of a text: its number from 1 and its text without the line end, or why it could not be read. */
+export type Line = { number: number; text: string; problem?: undefined } | { number: number; text?: undefined; problem: 'too_long' | 'not_utf8' };
+
+/** Longest line that is read, in bytes. */
+export const line_bytes_max = 20 * 1024 * 1024;
+
+const line_feed = 0x0a;
+const byteOrderMark = '\uFEFF';
+
+/**
+ * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of `bytesMax` and one chunk. Guarantees: every line that is not blank comes
+ * once, in order, with its number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind them.
+ */
+export async function* readLines(source: AsyncIterable<Buffer>, bytesMax: number = line_bytes_max): AsyncGenerator<Line[]> {
+  let number = 1;
+  let carried: Buffer[] = [];
+  let carriedBytes = 0;
+  let isSkipping = false;
+  for await (const chunk of source) {
+    const lines: Line[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(line_feed); end !== -1; end = chunk.indexOf(line_feed, from)) {
+      const tail = chunk.subarray(from, end);
+      from = end + 1;
+      if (isSkipping || carriedBytes + tail.length > bytesMax) lines.push({ number, problem: 'too_long' });
+      else pushLine(lines, number, carriedBytes === 0 ? tail : Buffer.concat([...carried, tail]));
+      carried = [];
+      carriedBytes = 0;
+      isSkipping = false;
+      number += 1;
+    }
+    const rest = chunk.subarray(from);
+    carriedBytes += rest.length;
+    if (carriedBytes > bytesMax) {
+      isSkipping = true;
+      carried = [];
+    } else if (!isSkipping && rest.length > 0) carried.push(rest);
+    if (lines.length > 0) yield lines;
+  }
+  const last: Line[] = [];
+  if (isSkipping) last.push({ number, problem: 'too_long' });
+  else if (carriedBytes > 0) pushLine(last, number, Buffer.concat(carried));
+  if (last.length > 0) yield last;
+}
+
+function pushLine(lines: Line[], number: number, bytes: Buffer): void {
+  if (!isUtf8(bytes)) {
+    lines.push({ number, problem: 'not_utf8' });
+    return;
+  }
+  let text = bytes.toString('utf8');
+  if (number === 1 && text.startsWith(byteOrderMark)) text = text.slice(1);
+  if (text.trim() !== '') lines.push({ number, text });
+}

@@ -1,0 +1,114 @@
+import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
+import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
+import type { JsonObject } from './exact_json.ts';
+import { parseInstant, storeInstant } from './instant.ts';
+import { makeUuid } from './make_uuid.ts';
+
+/** Longest event name and longest distinct id, in characters. */
+export const name_length_max = 400;
+/** Largest single event, in bytes of its properties as JSON text. */
+export const event_bytes_max = 10 * 1024 * 1024;
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+// What a row costs beside its texts: the object, the uuid, the instant.
+const row_overhead_bytes = 400;
+
+/** Reads one event from JSON text, such as a line of NDJSON; see `readEvent`. Text that is not JSON is a problem too, never an exception. */
+export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
+  let value: unknown;
+  try {
+    value = parseExact(text);
+  } catch (error) {
+    const detail = error instanceof RangeError ? tooDeepDetail : 'This is not valid JSON.';
+    return { problems: [{ attr: null, code: 'parse_error', detail }] };
+  }
+  return readEvent(value, nowMilliseconds);
+}
+
+/**
+ * Checks one parsed event and gives the row to store, or every violation. Unknown fields are ignored; an absent `timestamp` is now, an absent `uuid` a new
+ * version 7; `$set` and `$set_once` beside `properties` are merged into those inside, and win.
+ */
+export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
+  if (!isJsonObject(value)) return { problems: [{ attr: null, code: 'invalid_input', detail: 'An event must be a JSON object.' }] };
+  const problems: EventProblem[] = [];
+  const event = readName(value, 'event', problems).trim();
+  const distinctId = readName(value, 'distinct_id', problems);
+  const timestamp = readTimestamp(value['timestamp'], nowMilliseconds, problems);
+  const givenUuid = readUuid(value['uuid'], problems);
+  const properties = readProperties(value, problems);
+  if (problems.length > 0) return { problems };
+  const text = JSON.stringify(properties);
+  if (text.length > event_bytes_max) return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
+  const chain = properties['$elements_chain'];
+  const row: IncomingEvent = {
+    uuid: givenUuid ?? makeUuid(),
+    is_uuid_given: givenUuid !== undefined,
+    event,
+    distinct_id: distinctId,
+    timestamp,
+    properties: text,
+    elements_chain: typeof chain === 'string' ? chain : '',
+    set: nonEmpty(properties['$set']),
+    set_once: nonEmpty(properties['$set_once']),
+    bytes: row_overhead_bytes + event.length + distinctId.length + text.length,
+  };
+  return { event: row };
+}
+
+const tooDeepDetail = `Arrays and objects may lie inside each other at most ${nesting_max} deep.`;
+
+function readName(value: JsonObject, attr: 'event' | 'distinct_id', problems: EventProblem[]): string {
+  const given = value[attr];
+  const refuse = (code: EventProblem['code'], detail: string) => {
+    problems.push({ attr, code, detail });
+    return '';
+  };
+  if (given === undefined) return refuse('required', 'This field is required.');
+  if (given === null) return refuse('null', 'This field may not be null.');
+  if (typeof given !== 'string') return refuse('invalid_input', 'This field must be a string.');
+  if (given.trim() === '') return refuse('blank', 'This field may not be blank.');
+  if ((attr === 'event' ? given.trim() : given).length > name_length_max) return refuse('max_length', `This field may have at most ${name_length_max} characters.`);
+  if (given.includes('\0')) return refuse('invalid_input', 'Null characters are not allowed.');
+  return given;
+}
+
+function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventProblem[]): string {
+  if (given === undefined) return storeInstant(nowMilliseconds);
+  const instant = typeof given === 'string' ? parseInstant(given) : undefined;
+  if (instant !== undefined) return instant;
+  if (given === null) problems.push({ attr: 'timestamp', code: 'null', detail: 'This field may not be null; leave it out for the present instant.' });
+  else problems.push({ attr: 'timestamp', code: 'invalid_input', detail: 'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".' });
+  return '';
+}
+
+function readUuid(given: unknown, problems: EventProblem[]): string | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && uuidPattern.test(given)) return given.toLowerCase();
+  if (given === null) problems.push({ attr: 'uuid', code: 'null', detail: 'This field may not be null; leave it out and the server makes one.' });
+  else problems.push({ attr: 'uuid', code: 'invalid_input', detail: 'This must be a UUID, such as "0190163d-8694-739b-aea5-966c26f8ad91".' });
+  return undefined;
+}
+
+function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject {
+  const given = value['properties'] ?? (value['properties'] === null ? null : {});
+  if (!isJsonObject(given)) {
+    problems.push({ attr: 'properties', code: given === null ? 'null' : 'invalid_input', detail: 'This must be a JSON object.' });
+    return {};
+  }
+  let properties = given;
+  for (const attr of ['$set', '$set_once'] as const) {
+    const inside = given[attr];
+    const beside = value[attr];
+    if (inside !== undefined && !isJsonObject(inside)) problems.push({ attr: `properties__${attr}`, code: 'invalid_input', detail: 'This must be a JSON object.' });
+    if (beside === undefined) continue;
+    if (!isJsonObject(beside)) problems.push({ attr, code: 'invalid_input', detail: 'This must be a JSON object.' });
+    else properties = { ...properties, [attr]: isJsonObject(inside) ? { ...inside, ...beside } : beside };
+  }
+  if (isTooDeep(properties)) problems.push({ attr: 'properties', code: 'invalid_input', detail: tooDeepDetail });
+  return properties;
+}
+
+function nonEmpty(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) && Object.keys(value).length > 0 ? value : undefined;
+}

@@ -1,0 +1,80 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Person } from './person.ts';
+
+const cache_bytes_max = 64 * 1024 * 1024;
+const entry_overhead_bytes = 200;
+// Distinct ids travel inside the statement's text; this keeps one statement near a megabyte.
+const chunk_size = 2_000;
+
+type TeamCache = { generation: number; persons: Map<string, Person | null> };
+
+/** The latest versions of persons, as one process knows them. Only the holder of a project's ingestion lock may use it for that project. */
+export type PersonStore = {
+  /** The latest version of each distinct id that has one. `generation` is the project's count of batches that wrote persons: another one than last time empties what is remembered. */
+  load(teamId: number, generation: number, distinctIds: Iterable<string>): Promise<Map<string, Person>>;
+  /** Remembers versions that were stored by the batch that made `generation`. */
+  remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
+  /** Forgets a project, after a batch whose fate is unknown. */
+  forget(teamId: number): void;
+};
+
+/** Makes a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it is full. */
+export function openPersonStore(clickhouse: ClickHouse): PersonStore {
+  const teams = new Map<number, TeamCache>();
+  let bytes = 0;
+  const put = (persons: Map<string, Person | null>, distinctId: string, person: Person | null) => {
+    persons.set(distinctId, person);
+    bytes += entry_overhead_bytes + distinctId.length + (person?.properties.length ?? 0);
+  };
+  const cacheOf = (teamId: number, generation: number) => {
+    if (bytes > cache_bytes_max) {
+      teams.clear();
+      bytes = 0;
+    }
+    const known = teams.get(teamId);
+    if (known !== undefined && known.generation === generation) return known;
+    const fresh = { generation, persons: new Map<string, Person | null>() };
+    teams.set(teamId, fresh);
+    return fresh;
+  };
+  return {
+    load: async (teamId, generation, distinctIds) => {
+      const { persons } = cacheOf(teamId, generation);
+      const wanted = [...new Set(distinctIds)];
+      const missing = wanted.filter((distinctId) => !persons.has(distinctId));
+      for (let from = 0; from < missing.length; from += chunk_size) {
+        const chunk = missing.slice(from, from + chunk_size);
+        for (const distinctId of chunk) put(persons, distinctId, null);
+        for (const { distinct_id, ...person } of await selectLatest(clickhouse, teamId, chunk)) put(persons, distinct_id, person);
+      }
+      return new Map(wanted.flatMap((distinctId): [string, Person][] => {
+        const person = persons.get(distinctId);
+        return person ? [[distinctId, person]] : [];
+      }));
+    },
+    remember: (teamId, generation, changed) => {
+      const cache = teams.get(teamId);
+      if (cache === undefined) return;
+      cache.generation = generation;
+      for (const [distinctId, person] of changed) put(cache.persons, distinctId, person);
+    },
+    forget: (teamId) => teams.delete(teamId),
+  };
+}
+
+// Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids are read. Ids travel as base64, whose
+// alphabet needs no quoting.
+async function selectLatest(clickhouse: ClickHouse, teamId: number, distinctIds: string[]): Promise<(Person & { distinct_id: string })[]> {
+  const encoded = distinctIds.map((distinctId) => Buffer.from(distinctId).toString('base64')).join(',');
+  const result = await clickhouse.query({
+    query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
+        toString(created_at) AS created_at
+      FROM persons
+      WHERE team_id = {team_id:Int64} AND distinct_id IN (SELECT base64Decode(arrayJoin(splitByChar(',', '${encoded}'))))
+      ORDER BY distinct_id, person_version DESC, inserted_at DESC LIMIT 1 BY distinct_id`,
+    query_params: { team_id: teamId },
+    clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },
+    format: 'JSONEachRow',
+  });
+  return result.json<Person & { distinct_id: string }>();
+}

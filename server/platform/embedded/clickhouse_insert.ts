@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { faultOf, quote } from './clickhouse_session.ts';
+import { openWriter } from './clickhouse_pipes.ts';
+import type { Operation, Outcome } from './clickhouse_read.ts';
+
+export type Insert = { before: string; after: string; format: string; data: AsyncIterable<Uint8Array> };
+
+/**
+ * Streams the data of an INSERT from the request into the engine with back-pressure, in any input format.
+ * Guarantee: success is reported only when the engine has stored everything; when the data break off (the client leaves), the insert is
+ * stopped before the engine can take the end of the pipe for the end of the data.
+ */
+export async function streamInsert(operation: Operation, insert: Insert): Promise<Outcome> {
+  const { engine, pipe, preamble } = operation;
+  let over = false;
+  let outcome: Outcome = {};
+  const settled = engine.run(`${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`)
+    .then(() => {}, (error) => { outcome = { fault: faultOf(error) }; })
+    .finally(() => { over = true; });
+  // Once the data are complete, a client that leaves has stopped the insert as it would a query.
+  const leave = (): void => { void stop(operation, () => over).catch(() => {}); };
+  operation.gone.addEventListener('abort', leave, { once: true });
+  const writer = await openWriter(pipe, () => over);
+  if (writer) {
+    writer.on('error', () => {});
+    void settled.then(() => writer.destroy());
+    if (await copy(insert.data, writer)) writer.end();
+    else if (!over) await stop(operation, () => over).finally(() => writer.destroy());
+  }
+  await settled;
+  operation.gone.removeEventListener('abort', leave);
+  return outcome;
+}
+
+/** True when everything was read and written, or the engine wants no more; false when the data broke off. */
+async function copy(data: AsyncIterable<Uint8Array>, writer: Socket): Promise<boolean> {
+  try {
+    for await (const chunk of data) {
+      if (writer.destroyed) return true;
+      if (!writer.write(chunk)) await Promise.race([once(writer, 'drain'), once(writer, 'close')]);
+    }
+    return true;
+  } catch {
+    return writer.destroyed;
+  }
+}
+
+/** Kills until the engine has noted it: a query that has just begun is not in its list yet. */
+async function stop({ engine, label }: Operation, over: () => boolean): Promise<void> {
+  while (!over() && !(await engine.kill(label))) await new Promise((done) => setTimeout(done, 10));
+}

@@ -1,0 +1,103 @@
+import type { ServerResponse } from 'node:http';
+import { faultOf, quote } from './clickhouse_session.ts';
+import type { Engine, Fault } from './clickhouse_session.ts';
+import { openReader, touchReader } from './clickhouse_pipes.ts';
+
+export type Operation = {
+  engine: Engine;
+  pipe: string;
+  /** What stands before the statement in the same session: parameters, settings, database. */
+  preamble: string;
+  label: string;
+  /** Aborted when the client has left. */
+  gone: AbortSignal;
+};
+
+/** How an operation ended. After `stuck` the engine never answers again for this operation: a thread of it is lost. */
+export type Outcome = { fault?: Fault; stuck?: boolean };
+
+// Until so much has come, or the end, nothing is sent: an early error then has a status of its own, and a small answer is one packet.
+const heldBytesMax = 64 * 1024;
+const stuckMs = 5_000;
+
+// The engine hangs for ever when such a format refuses the columns while it is set up for INTO OUTFILE, so they are tried on no rows first.
+const strictFormats = /^(Parquet|ORC|Avro|Npy|Protobuf\w*|CapnProto|Template|MsgPack|BSON\w*|CustomSeparated\w*|MySQLWire|PostgreSQLWire|ODBCDriver2|Prometheus|HiveText)$/i;
+
+export type Read = { before: string; format: string; after: string };
+
+/** Rejects with the engine's error when the format cannot be set up for the statement. */
+async function tryFormat({ engine, preamble }: Operation, { before, format, after }: Read): Promise<void> {
+  if (strictFormats.test(format)) await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
+}
+
+/**
+ * Streams the result of a SELECT, one valid document of its format, into the response with back-pressure, in bounded memory.
+ * Guarantee: the response ends cleanly only when the engine has reported success; an error before the first byte is given back as the
+ * outcome, a later one breaks the connection; when the client leaves the query is stopped.
+ */
+export async function streamResult(operation: Operation, read: Read, response: ServerResponse): Promise<Outcome> {
+  const { engine, pipe, gone, label } = operation;
+  try {
+    await tryFormat(operation, read);
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+  if (gone.aborted) return {};
+  const reader = openReader(pipe);
+  const closed = new Promise<void>((resolve) => { reader.once('close', () => resolve()); });
+  reader.on('error', () => {});
+  let failure: Fault | undefined;
+  const settled = engine.run(`${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`).then(
+    () => touchReader(pipe),
+    (error) => {
+      failure = faultOf(error);
+      reader.destroy();
+    },
+  );
+  // The query first: a reader that merely closes does not stop it, and while it waits for the reader it sees no kill.
+  const leave = (): void => { void engine.kill(label).catch(() => {}).then(() => reader.destroy()); };
+  gone.addEventListener('abort', leave, { once: true });
+  const held = forward(reader, response);
+  const stuck = await Promise.race([settled.then(() => closed).then(() => false), closed.then(() => isLate(settled))]);
+  gone.removeEventListener('abort', leave);
+  if (gone.aborted) return { stuck };
+  if (stuck) failure = { code: 1000, status: 500, text: 'Code: 1000. DB::Exception: The engine could not set up the format for these columns. (UNKNOWN_EXCEPTION)' };
+  if (failure && response.headersSent) response.destroy();
+  else if (!failure) finish(response, held());
+  return { fault: failure, stuck };
+}
+
+async function isLate(settled: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => { timer = setTimeout(() => resolve(true), stuckMs); });
+  const result = await Promise.race([settled.then(() => false), late]);
+  clearTimeout(timer);
+  return result;
+}
+
+function finish(response: ServerResponse, held: Buffer[]): void {
+  const rest = Buffer.concat(held);
+  if (!response.headersSent) response.setHeader('Content-Length', rest.length);
+  // In one call: what is written between cork() and end() would be sent behind the end of a chunked answer.
+  response.end(rest);
+}
+
+/** Passes on what the reader brings; gives a function that says what is still held back. */
+function forward(reader: ReturnType<typeof openReader>, response: ServerResponse): () => Buffer[] {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  const resume = (): void => { reader.resume(); };
+  reader.on('data', (chunk: Buffer) => {
+    if (response.destroyed) return;
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes < heldBytesMax) return;
+    const [first] = held;
+    const whole = held.length === 1 && first ? first : Buffer.concat(held, heldBytes);
+    held = [];
+    heldBytes = 0;
+    if (!response.write(whole)) reader.pause();
+  });
+  response.on('drain', resume);
+  return () => held;
+}

@@ -1,0 +1,50 @@
+/**
+ * The program behind the embedded ClickHouse: chDB, in a process of its own because its queries hold threads and memory and may take the
+ * process down. Reads its orders as one line of JSON from standard input, says `ready` on standard output, and ends when standard input closes, so that it cannot outlive the process that started it.
+ */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { openPipes } from './clickhouse_pipes.ts';
+import { createClickHouseServer } from './clickhouse_http.ts';
+import { readyWord } from './clickhouse_orders.ts';
+import type { Orders } from './clickhouse_orders.ts';
+import { openEngine } from './clickhouse_session.ts';
+
+const endSeconds = 1;
+const stuckMax = 4;
+
+async function main(): Promise<void> {
+  const lines = createInterface({ input: process.stdin });
+  const [line] = (await once(lines, 'line')) as [string];
+  const orders = JSON.parse(line) as Orders;
+  const engine = await openEngine(join(orders.folder, 'data'), orders.memory_bytes_max);
+  // Only the holder of the folder may clear the pipes away.
+  const pipes = await openPipes(join(orders.folder, 'pipes'), orders.operations_max);
+  let ending = false;
+  const end = async (): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    // A query that does not stop in time must not keep the process: what was acknowledged is on disk.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), endSeconds * 1000);
+    server.close();
+    server.closeAllConnections();
+    await engine.run('KILL QUERY WHERE user = currentUser() AND query_id != queryID() ASYNC').catch(() => {});
+    await pipes.close();
+    engine.close();
+    process.exit(0);
+  };
+  let stuck = 0;
+  const onStuck = (): void => {
+    stuck += 1;
+    if (stuck >= stuckMax) void end();
+  };
+  const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
+  lines.on('close', () => void end());
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void end());
+  server.listen(orders.port, '127.0.0.1');
+  await once(server, 'listening');
+  process.stdout.write(`${readyWord}\n`);
+}
+
+await main();

@@ -1,0 +1,10 @@
+/** A program that opens both stores and says so, for the tests that kill it: `node fixture_parent.ts <folder>`. */
+import { join } from 'node:path';
+import { silentLog } from '../log.ts';
+import { openEmbeddedClickHouse } from './clickhouse.ts';
+import { openEmbeddedPostgres } from './postgres.ts';
+
+const folder = process.argv[2] ?? '';
+const log = silentLog();
+const stores = await Promise.all([openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }), openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log })]);
+process.stdout.write(`${JSON.stringify(stores.map(({ url, pid }) => ({ url, pid })))}\n`);

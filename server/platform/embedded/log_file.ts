@@ -1,0 +1,32 @@
+import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+
+const bytesMax = 16 * 1024 * 1024;
+const tailBytes = 64 * 1024;
+
+/** The open log of a program, to be given to it as its output. */
+export type LogFile = {
+  fd: number;
+  /** What was written since it was opened here (the first 64 KB). */
+  read(): string;
+  close(): void;
+};
+
+/** Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first. */
+export function openLogFile(path: string): LogFile {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > bytesMax) renameSync(path, `${path}.1`);
+  const fd = openSync(path, 'a', 0o600);
+  const start = statSync(path).size;
+  return {
+    fd,
+    read() {
+      const reader = openSync(path, 'r');
+      try {
+        const buffer = Buffer.alloc(tailBytes);
+        return buffer.toString('utf8', 0, readSync(reader, buffer, 0, tailBytes, start));
+      } finally {
+        closeSync(reader);
+      }
+    },
+    close: () => closeSync(fd),
+  };
+}

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/opt/homebrew/bin'];
+
+/** The search path of the programs that we start: fixed, so that an odd environment cannot change what runs. */
+export const searchPath = folders.join(':');
+
+/** The full path of a program of the operating system, or undefined where it is not installed. */
+export function findProgram(name: string): string | undefined {
+  return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path));
+}
+
+/**
+ * The words that make the kernel send `signal` to a program when the process that started it dies, to be put before the program;
+ * none where `setpriv` is missing. A change of credentials clears it, so it must be the last step before the program.
+ */
+export function dieWithParent(signal: 'INT' | 'TERM'): string[] {
+  const setpriv = process.platform === 'linux' ? findProgram('setpriv') : undefined;
+  return setpriv ? [setpriv, '--pdeathsig', signal] : [];
+}
+
+/** What the operating system says about a process: its parent and its command line; undefined when there is none with this id. */
+export async function findProcess(pid: number): Promise<{ parent_pid: number; command: string } | undefined> {
+  try {
+    if (process.platform === 'linux') {
+      const [stat, command] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/cmdline`, 'utf8')]);
+      // The name stands in parentheses and may hold any character, so the fields are counted from its end.
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return state === 'Z' ? undefined : { parent_pid: Number(parent), command: command.split('\0').join(' ') };
+    }
+    const { stdout } = await run('/bin/ps', ['-ww', '-o', 'ppid=,args=', '-p', String(pid)]);
+    const [, parent, command] = /^\s*(\d+)\s+(.*)$/m.exec(stdout) ?? [];
+    return parent && command ? { parent_pid: Number(parent), command } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,142 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '../log.ts';
+
+/** A store that runs beside us: its URL stays the same until `stop()`, whatever happens to the process behind it. */
+export type EmbeddedStore = {
+  readonly url: string;
+  /** The process that serves now; undefined between an unasked end and the restart. */
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+};
+
+export type Program = {
+  /** As users know it, for the log and for errors. */
+  name: string;
+  log: Logger;
+  /** Clears away what a killed one left and starts a new one. What it throws is final: it is not tried again. */
+  spawn(): Promise<ChildProcess>;
+  /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
+  ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
+  /** Asks the child to end in order. */
+  askToStop(child: ChildProcess): void;
+  stop_seconds: number;
+  start_seconds: number;
+  /** How long a first start is tried again when the child ends at once: what a killed predecessor holds is let go meanwhile. */
+  patience_seconds: number;
+};
+
+const pauseMsMin = 100;
+const pauseMsMax = 5_000;
+const healthyMs = 30_000;
+
+/** True until the child has ended. */
+export function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** Resolves when the child has ended, at once if it already has. */
+export function ended(child: ChildProcess): Promise<void> {
+  if (!isAlive(child)) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+}
+
+/** Ends the child: asks, waits `seconds`, then kills it. Resolves when it is gone. */
+export async function endChild(child: ChildProcess, ask: () => void, seconds: number): Promise<void> {
+  if (!isAlive(child)) return;
+  ask();
+  const patience = new AbortController();
+  const late = pause(seconds * 1000, 'late', { signal: patience.signal }).catch(() => 'gone');
+  if ((await Promise.race([ended(child), late])) === 'late') child.kill('SIGKILL');
+  patience.abort();
+  await ended(child);
+}
+
+class StartFailure extends Error {}
+
+async function startOnce(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
+  const child = await program.spawn();
+  child.on('error', (error) => program.log.error({ err: error }, `${program.name} could not be started`));
+  started(child);
+  const over = new AbortController();
+  const late = pause(program.start_seconds * 1000, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
+  const gone = ended(child).then(() => 'gone' as const);
+  try {
+    stopping.throwIfAborted();
+    const outcome = await Promise.race([program.ready(child, AbortSignal.any([stopping, over.signal])), gone, late]);
+    if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
+    if (outcome === 'late') throw new StartFailure(`${program.name} did not answer within ${program.start_seconds} seconds of its start.`);
+    return child;
+  } catch (error) {
+    child.kill('SIGKILL');
+    await gone;
+    throw error instanceof StartFailure ? error : new StartFailure((error as Error).message, { cause: error });
+  } finally {
+    over.abort();
+  }
+}
+
+/**
+ * Starts the program, resolves when it answers, and from then on starts it again whenever it ends unasked (after 100 ms, growing to 5 s while it
+ * keeps ending). Rejects with a sentence when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is final.
+ */
+export async function supervise(program: Program): Promise<Omit<EmbeddedStore, 'url'>> {
+  const { log, name } = program;
+  const stopping = new AbortController();
+  let child: ChildProcess | undefined;
+  let work: Promise<void> = Promise.resolve();
+  const lastResort = () => { if (child && isAlive(child)) program.askToStop(child); };
+
+  const start = async (patienceMs: number): Promise<void> => {
+    const began = performance.now();
+    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      try {
+        const startedAt = performance.now();
+        const running = await startOnce(program, stopping.signal, (fresh) => { child = fresh; });
+        log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
+        void ended(running).then(() => restart(running, performance.now() - startedAt));
+        return;
+      } catch (error) {
+        const final = !(error instanceof StartFailure) || performance.now() - began + pauseMs > patienceMs;
+        if (final || stopping.signal.aborted) throw error;
+        log.warn({ err: error }, `${name} did not start; trying again`);
+        await pause(pauseMs, undefined, { signal: stopping.signal });
+      }
+    }
+  };
+
+  let pauseMs = pauseMsMin;
+  const restart = (dead: ChildProcess, livedMs: number): void => {
+    if (stopping.signal.aborted) return;
+    pauseMs = livedMs > healthyMs ? pauseMsMin : pauseMs;
+    log.error({ code: dead.exitCode, signal: dead.signalCode }, `${name} ended unasked; starting it again`);
+    work = (async () => {
+      while (!stopping.signal.aborted) {
+        try {
+          await pause(pauseMs, undefined, { signal: stopping.signal });
+          pauseMs = Math.min(pauseMs * 2, pauseMsMax);
+          await start(0);
+          return;
+        } catch (error) {
+          if (!stopping.signal.aborted) log.error({ err: error }, `${name} did not start; trying again`);
+        }
+      }
+    })();
+  };
+
+  await start(program.patience_seconds * 1000);
+  process.on('exit', lastResort);
+  return {
+    get pid() { return child && isAlive(child) ? child.pid : undefined; },
+    async stop() {
+      stopping.abort();
+      const last = child;
+      if (last) await endChild(last, () => program.askToStop(last), program.stop_seconds);
+      await work;
+      process.off('exit', lastResort);
+    },
+  };
+}

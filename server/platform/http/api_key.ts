@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const prefix = 'slk_';
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const random_length = 43;
+const checksum_length = 6;
+const pattern = /^slk_[0-9A-Za-z]{49}$/;
+
+/** A new personal API key: `slk_`, 256 random bits as 43 base-62 characters, 6 characters of checksum. */
+export function makeApiKey(): string {
+  const secret = randomBase62();
+  return `${prefix}${secret}${checksumOf(secret)}`;
+}
+
+/** True when the text has the form of a personal API key and its checksum is right; needs no database. */
+export function isWellFormedApiKey(text: string): boolean {
+  if (!pattern.test(text)) return false;
+  const secret = text.slice(prefix.length, prefix.length + random_length);
+  return checksumOf(secret) === text.slice(-checksum_length);
+}
+
+/** What a stored key is shown as: its first and last four characters. */
+export function maskApiKey(key: string): string {
+  return `${key.slice(0, 4)}...${key.slice(-4)}`;
+}
+
+/** 256 random bits as 43 base-62 characters (`0-9A-Za-z`, left-padded with `0`). */
+export function randomBase62(): string {
+  return base62(BigInt(`0x${randomBytes(32).toString('hex')}`), random_length);
+}
+
+/** The CRC-32 (IEEE) of the ASCII text in base 62, six characters. */
+function checksumOf(text: string): string {
+  return base62(BigInt(crc32(text)), checksum_length);
+}
+
+function base62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; rest > 0n; rest /= 62n) text = digits[Number(rest % 62n)]! + text;
+  return text.padStart(length, '0');
+}

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { unsupportedMediaType } from './errors.ts';
+import { readJson } from './json_text.ts';
+import { checked } from './validator.ts';
+
+const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** Largest body that is taken, in bytes: 20 MiB. */
+export const body_size_bytes_max = 20 * 1024 * 1024;
+
+/** The bytes of the body as they came; undefined when there are none. */
+export function rawBody(request: FastifyRequest): Buffer | undefined {
+  return Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
+}
+
+/** The body as JSON, unchecked; no body is an empty object. Throws 415 for another kind of body and 400 for broken JSON. */
+export function jsonBody(request: FastifyRequest): unknown {
+  const bytes = rawBody(request);
+  if (bytes === undefined) return {};
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') throw unsupportedMediaType('Send the body without a Content-Encoding.');
+  if (!json_type.test(request.headers['content-type'] ?? '')) throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
+  return readJson(bytes);
+}
+
+/**
+ * The checked body: called by a handler once it has found its object, because an unknown object answers 404 whatever the body is. Throws a 400 that lists every
+ * violation; gives the schema's fields only.
+ */
+export function body<Schema extends TSchema>(request: FastifyRequest, schema: Schema): Static<Schema> {
+  return checked(schema, jsonBody(request));
+}

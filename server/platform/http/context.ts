@@ -1,0 +1,46 @@
+import type { ClickHouse } from '../clickhouse/client.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Access, Caller, Within } from './access.ts';
+import type { Claim } from './idempotency.ts';
+import type { Limiter } from './rate_limit.ts';
+import type { Scope } from './scopes.ts';
+
+/** What the HTTP layer needs of the process; the server's `Deps` fit. */
+export type HttpContext = {
+  config: { public_url: string; rate_limit_per_minute: number; rate_limit_per_hour: number };
+  clock: Clock;
+  log: Logger;
+  db: Database;
+  clickhouse: ClickHouse;
+  secrets: Secrets;
+  metrics: Metrics;
+};
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    context: HttpContext;
+    limiter: Limiter;
+  }
+  interface FastifyRequest {
+    /** Who asks; there on every route that is not public. */
+    caller: Caller;
+    /** What the path leads into and at which level; there on routes with `config.within`. */
+    access: Access;
+    /** The claim on the `Idempotency-Key` while this request runs; undefined without the header. */
+    idempotency: Claim | undefined;
+  }
+  interface FastifyContextConfig {
+    /** The scope that a key needs, or `public`. Without it the server does not start. */
+    scope?: Scope | 'public';
+    /** The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`, else `:id`) of which the caller must be a member. */
+    within?: Within;
+    /** The least level of the member: 1 (default), 8 or 15. */
+    level?: 1 | 8 | 15;
+    /** Public routes that answer something else than JSON take any `Accept`. */
+    accepts_anything?: boolean;
+  }
+}

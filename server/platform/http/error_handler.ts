@@ -1,0 +1,47 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseError } from '../postgres/database.ts';
+import { body_size_bytes_max } from './body.ts';
+import type { HttpContext } from './context.ts';
+import { ApiError, errorBody, invalid, notFound, serverError, tooLarge, unavailable, unparsable, unsupportedMediaType } from './errors.ts';
+
+const problem_type = 'application/problem+json; charset=utf-8';
+const network_codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+
+/** Answers an error in the API's one body, with its status and headers. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
+  return reply.code(error.status).headers({ ...error.headers, 'content-type': problem_type }).send(JSON.stringify(errorBody(error, request.id)));
+}
+
+/** Turns whatever was thrown into an answer; what only the operator may see goes to the log under the request id. */
+export function handleErrors(app: FastifyInstance, context: HttpContext): void {
+  app.setErrorHandler((error: unknown, request, reply) => {
+    const answer = apiErrorOf(error);
+    if (answer !== error && (answer.status >= 500 || isDatabaseError(error))) context.log.error({ err: error, request_id: request.id }, 'a request failed');
+    return sendError(request, reply, answer);
+  });
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
+}
+
+/** The answer to a fault: our own errors as they are, the framework's by their meaning, the database's by their class, everything else 500. */
+export function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (!(error instanceof Error)) return serverError();
+  if (isDatabaseError(error)) return databaseError(error.code);
+  const { code, statusCode } = error as FastifyError;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_size_bytes_max);
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
+  if (network_codes.has(code) || isLostConnection(error)) return unavailable();
+  return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? unparsable('The request could not be read.') : serverError();
+}
+
+function databaseError(code: string): ApiError {
+  // 08 connection, 53 out of resources, 57 shut down by the operator: the same request may work later.
+  if (code.startsWith('08') || code.startsWith('53') || code.startsWith('57P')) return unavailable();
+  // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is never a 500.
+  return code.startsWith('22') ? invalid(null, 'invalid_input', 'A value in the request cannot be stored.') : serverError();
+}
+
+function isLostConnection(error: Error): boolean {
+  return /^(Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly)/.test(error.message);
+}

@@ -1,0 +1,167 @@
+import { STATUS_CODES } from 'node:http';
+
+/** Every `code` that an error body can carry. The list is closed: docs/api.md explains each. */
+export const error_codes = [
+  'already_verified',
+  'authentication_failed',
+  'blank',
+  'conflict',
+  'error',
+  'expired',
+  'feature_not_available',
+  'idempotency_mismatch',
+  'invalid_choice',
+  'invalid_input',
+  'max_items',
+  'max_length',
+  'max_value',
+  'method_not_allowed',
+  'min_items',
+  'min_length',
+  'min_value',
+  'not_a_list',
+  'not_acceptable',
+  'not_authenticated',
+  'not_found',
+  'null',
+  'null_characters_not_allowed',
+  'parse_error',
+  'permission_denied',
+  'precondition_failed',
+  'precondition_required',
+  'request_too_large',
+  'required',
+  'sso_enforced',
+  'throttled',
+  'unavailable',
+  'unique',
+  'unknown_field',
+  'unsupported_media_type',
+  'verification_required',
+] as const;
+
+/** One code of the closed list. */
+export type ErrorCode = (typeof error_codes)[number];
+
+/** The five families of errors. */
+export const error_types = ['validation_error', 'invalid_request', 'authentication_error', 'throttled_error', 'server_error'] as const;
+export type ErrorType = (typeof error_types)[number];
+
+/** One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. */
+export type Violation = { attr: string | null; code: ErrorCode; detail: string };
+
+/** The answer to a request that was not served. Guarantee: `violations` has at least one entry and everything in it may be shown to the caller. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly violations: Violation[];
+  readonly headers: Record<string, string>;
+  constructor(status: number, type: ErrorType, violations: Violation[], headers: Record<string, string> = {}) {
+    super(violations[0]?.detail);
+    this.name = 'ApiError';
+    this.status = status;
+    this.type = type;
+    this.violations = violations;
+    this.headers = headers;
+  }
+}
+
+/** The body of every error: `code`, `detail` and `attr` repeat the first of `errors`. */
+export function errorBody(error: ApiError, requestId: string) {
+  const first = error.violations[0]!;
+  return {
+    type: error.type,
+    code: first.code,
+    detail: first.detail,
+    attr: first.attr,
+    status: error.status,
+    title: STATUS_CODES[error.status] ?? 'Error',
+    request_id: requestId,
+    errors: error.violations,
+  };
+}
+
+function request(status: number, code: ErrorCode, detail: string, headers?: Record<string, string>): ApiError {
+  return new ApiError(status, 'invalid_request', [{ attr: null, code, detail }], headers);
+}
+
+/** 404, always with the same words, so that a stranger's record looks like an unknown one. */
+export function notFound(): ApiError {
+  return request(404, 'not_found', 'Not found.');
+}
+
+/** 400 for one field (or the request as a whole when `attr` is null). */
+export function invalid(attr: string | null, code: ErrorCode, detail: string): ApiError {
+  return invalidMany([{ attr, code, detail }]);
+}
+
+/** 400 that lists every violation; there must be one at least. */
+export function invalidMany(violations: Violation[]): ApiError {
+  return new ApiError(400, 'validation_error', violations);
+}
+
+/** 400 for a body that is not JSON. */
+export function unparsable(detail: string): ApiError {
+  return request(400, 'parse_error', detail);
+}
+
+/** 401; tells the client which kind of credentials is wanted. */
+export function unauthenticated(code: 'not_authenticated' | 'authentication_failed', detail: string): ApiError {
+  return new ApiError(401, 'authentication_error', [{ attr: null, code, detail }], { 'www-authenticate': 'Bearer' });
+}
+
+/** 403: the caller may know that the thing exists, but not do this with it. */
+export function forbidden(detail: string): ApiError {
+  return new ApiError(403, 'authentication_error', [{ attr: null, code: 'permission_denied', detail }]);
+}
+
+/** 405 with the methods that the path does have. */
+export function methodNotAllowed(method: string, allowed: string[]): ApiError {
+  return request(405, 'method_not_allowed', `This path has no ${method}; it has ${allowed.join(', ')}.`, { allow: allowed.join(', ') });
+}
+
+/** 406: no representation that the `Accept` header takes. */
+export function notAcceptable(): ApiError {
+  return request(406, 'not_acceptable', 'The answer is application/json, which the Accept header does not take.');
+}
+
+/** 409: the present state does not allow it, another request may change that. */
+export function conflict(detail: string, headers?: Record<string, string>): ApiError {
+  return request(409, 'conflict', detail, headers);
+}
+
+/** 412: the record changed since the caller read the `ETag` in `If-Match`. */
+export function preconditionFailed(): ApiError {
+  return request(412, 'precondition_failed', 'The record has changed since it was read: fetch it again and repeat the change with its new ETag.');
+}
+
+/** 413 with the limit in bytes. */
+export function tooLarge(size_bytes_max: number): ApiError {
+  return request(413, 'request_too_large', `The body is larger than the ${size_bytes_max} bytes that are taken.`, { connection: 'close' });
+}
+
+/** 415 for a body of another kind than JSON. */
+export function unsupportedMediaType(detail: string): ApiError {
+  return request(415, 'unsupported_media_type', detail);
+}
+
+/** 422: the idempotency key was used for another request. */
+export function idempotencyMismatch(): ApiError {
+  return request(422, 'idempotency_mismatch', 'This Idempotency-Key was used for another request: take a new key.');
+}
+
+/** 429 with the whole seconds to wait. */
+export function throttled(wait_seconds: number, headers: Record<string, string>): ApiError {
+  const detail = `Too many requests: try again in ${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}.`;
+  return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], { ...headers, 'retry-after': String(wait_seconds) });
+}
+
+/** 500 that shows nothing of the inside. */
+export function serverError(): ApiError {
+  return new ApiError(500, 'server_error', [{ attr: null, code: 'error', detail: 'The server failed to serve this request. The operator finds the cause in the log under the request id.' }]);
+}
+
+/** 503: a store that the server needs does not answer; the same request may work in some seconds. */
+export function unavailable(): ApiError {
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail: 'A store of the server does not answer at the moment: try again in some seconds.' }], { 'retry-after': '5' });
+}

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
+import { preconditionFailed } from './errors.ts';
+
+/** The strong entity tag of a body: equal texts have equal tags, different texts different ones. */
+export function etagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+}
+
+/** Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it into a 304 without a body. */
+export const tagAnswer: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+  if (typeof payload !== 'string' || (reply.statusCode !== 200 && reply.statusCode !== 201)) return done(null, payload);
+  const tag = reply.getHeader('etag') ?? etagOf(payload);
+  reply.header('etag', tag);
+  const wanted = request.headers['if-none-match'];
+  if (wanted === undefined || !isReading(request) || !tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)) return done(null, payload);
+  notModified(reply);
+  done(null, null);
+};
+
+/**
+ * Throws 412 when the request has an `If-Match` that names neither `*` nor the tag of `record`, which is the record exactly as a GET answers it.
+ * The caller holds a lock on the record, so nobody changes it between this look and the change.
+ */
+export function ifMatch(request: FastifyRequest, record: unknown): void {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined) return;
+  const tag = etagOf(JSON.stringify(record));
+  if (!tagsOf(wanted).some((one) => one === '*' || one === tag)) throw preconditionFailed();
+}
+
+function notModified(reply: FastifyReply): void {
+  reply.code(304);
+  reply.removeHeader('content-type');
+  reply.removeHeader('content-length');
+}
+
+function isReading(request: FastifyRequest): boolean {
+  return request.method === 'GET' || request.method === 'HEAD';
+}
+
+function tagsOf(header: string): string[] {
+  return header.split(',').map((one) => one.trim());
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { buildApp } from '../../app.ts';
+import { sweep } from './housekeeping.ts';
+import { buildServer } from './server.ts';
+import { write } from './write.ts';
+
+let now = Date.now();
+let harness: Harness;
+let release: () => void = () => {};
+let fail = false;
+
+before(async () => {
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock: { now: () => now } },
+    build: (deps) =>
+      buildServer(deps, (app) => {
+        // A change that waits until the test lets it go, and can be made to crash.
+        app.post('/api/slow/', { config: { scope: 'organization:write' }, schema: { response: { 200: { type: 'object', properties: { id: { type: 'string' } } } } } }, (request, reply) =>
+          write(request, reply, 200, async (tx) => {
+            const row = await tx.row<{ id: string }>(sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`);
+            await new Promise<void>((resolve) => (release = resolve));
+            if (fail) throw new Error('crash');
+            return { id: row!.id };
+          }),
+        );
+      }),
+  });
+});
+after(() => harness.close());
+
+const facts = async () => (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!.count;
+const post = (key: string, idempotency: string, body: unknown = {}) => harness.app.inject({ method: 'POST', url: '/api/slow/', headers: { authorization: `Bearer ${key}`, 'idempotency-key': idempotency, 'content-type': 'application/json' }, payload: JSON.stringify(body) });
+const running = async () => {
+  for (let tries = 0; tries < 2_000; tries += 1) {
+    if (release !== idle) return;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  assert.fail('the handler did not start');
+};
+const idle = () => {};
+
+test('while the first request runs a second one is 409; afterwards it is the replay of one effect', async () => {
+  const { key } = await harness.newOrganization();
+  release = idle;
+  const before = await facts();
+  const first = post(key, 'one');
+  await running();
+  const second = await post(key, 'one');
+  assert.equal(second.statusCode, 409);
+  assert.equal(second.json().code, 'conflict');
+  release();
+  const answered = await first;
+  assert.equal(answered.statusCode, 200);
+  const replay = await post(key, 'one');
+  assert.equal(replay.statusCode, 200);
+  assert.equal(replay.body, answered.body);
+  assert.equal(replay.headers['idempotent-replayed'], 'true');
+  assert.equal(replay.headers['etag'], answered.headers['etag']);
+  assert.equal(await facts(), before + 1);
+});
+
+test('another body is 422; another caller and another path have keys of their own', async () => {
+  const { key } = await harness.newOrganization();
+  const other = await harness.newOrganization();
+  release = idle;
+  const first = post(key, 'two', { a: 1 });
+  await running();
+  release();
+  await first;
+  const mismatch = await post(key, 'two', { a: 2 });
+  assert.equal(mismatch.statusCode, 422);
+  assert.equal(mismatch.json().code, 'idempotency_mismatch');
+  release = idle;
+  const others = post(other.key, 'two', { a: 2 });
+  await running();
+  release();
+  assert.equal((await others).statusCode, 200);
+});
+
+test('a 5xx is not kept: the same key works again', async () => {
+  const { key } = await harness.newOrganization();
+  release = idle;
+  fail = true;
+  const first = post(key, 'three');
+  await running();
+  release();
+  assert.equal((await first).statusCode, 500);
+  fail = false;
+  release = idle;
+  const second = post(key, 'three');
+  await running();
+  release();
+  const answer = await second;
+  assert.equal(answer.statusCode, 200);
+  assert.equal(answer.headers['idempotent-replayed'], undefined);
+});
+
+test('the key of a crashed request frees itself, and the crashed request can no longer commit', async () => {
+  const { key } = await harness.newOrganization();
+  release = idle;
+  const before = await facts();
+  const stuck = post(key, 'four');
+  await running();
+  const releaseStuck = release;
+  assert.equal((await post(key, 'four')).statusCode, 409);
+  now += 121_000;
+  release = idle;
+  const second = post(key, 'four');
+  await running();
+  release();
+  assert.equal((await second).statusCode, 200);
+  releaseStuck();
+  assert.equal((await stuck).statusCode, 409);
+  assert.equal(await facts(), before + 1);
+});
+
+test('after 24 h a key is new, and the sweep removes old ones', async () => {
+  const { key } = await harness.newOrganization();
+  for (const replayed of [undefined, 'true', undefined]) {
+    release = idle;
+    const answer = post(key, 'five');
+    if (replayed === undefined) {
+      await running();
+      release();
+    }
+    assert.equal((await answer).headers['idempotent-replayed'], replayed);
+    if (replayed === 'true') now += 24 * 3_600_000;
+  }
+  now += 24 * 3_600_000 + 1;
+  await sweep(harness.deps);
+  assert.equal((await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM idempotency_keys`))!.count, 0);
+});
+
+test('on a real route: one effect, 400s are replayed, validate_only is not remembered, bad keys are 400', async () => {
+  const whole = await openHarness({ clickhouse: false, build: buildApp });
+  try {
+    const { key } = await whole.newOrganization();
+    const create = (idempotency: string, body: unknown, query = '') => whole.request('POST', `/api/projects/${query}`, { key, body, headers: { 'idempotency-key': idempotency } });
+    assert.equal((await create('a', { name: 'x' }, '?validate_only=true')).status, 200);
+    const [one, two] = await Promise.all([create('a', { name: 'x' }), create('a', { name: 'x' })]);
+    assert.deepEqual([one.status, two.status].filter((status) => status !== 409).at(0), 201);
+    const replay = await create('a', { name: 'x' });
+    assert.equal(replay.headers['idempotent-replayed'], 'true');
+    assert.equal((await whole.request('GET', '/api/projects/', { key })).body.count, 2);
+    assert.equal((await create('b', { name: '' })).status, 400);
+    const again = await create('b', { name: '' });
+    assert.equal(again.status, 400);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.match(again.headers['content-type']!, /^application\/problem\+json/);
+    assert.equal((await create('b', { name: 'right' })).status, 422);
+    for (const wrong of ['', 'with space', 'x'.repeat(256)]) assert.equal((await create(wrong, { name: 'x' })).status, 400, wrong);
+    assert.equal((await create('a', { name: 'x' }, '?validate_only=perhaps')).status, 400);
+  } finally {
+    await whole.close();
+  }
+});

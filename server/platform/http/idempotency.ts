@@ -1,0 +1,85 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../clock.ts';
+import type { Queryable } from '../postgres/database.ts';
+import { rawBody } from './body.ts';
+import type { HttpContext } from './context.ts';
+import { conflict, idempotencyMismatch, invalid } from './errors.ts';
+import { isValidateOnly } from './query.ts';
+
+/** How long an answer is replayed: 24 h. */
+export const replay_ms = 24 * 3_600_000;
+/** After this time without an answer a request counts as crashed and its key is free again. */
+const lock_ms = 120_000;
+
+/** A key that this request holds. `stored` is true once the answer is kept, in the transaction of the change itself where there is one. */
+export type Claim = { id: string; user_id: number; key: string; method: string; path: string; stored: boolean };
+
+type Earlier = { body_hash: Buffer; status: number | null; response_headers: Record<string, string> | null; response_body: string | null };
+
+/**
+ * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has no effect to repeat) it does nothing; else it claims the key, or answers what the
+ * first request with it was answered, or throws 409 while that one is running and 422 when it was another request.
+ */
+export async function claimIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined || isValidateOnly(request)) return undefined;
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) throw invalid('idempotency_key', 'invalid_input', 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.');
+  const [path = ''] = request.url.split('?');
+  const claim: Claim = { id: randomUUID(), user_id: request.caller.user_id, key, method: request.method, path, stored: false };
+  const body_hash = createHash('sha256').update(request.url.slice(path.length)).update('\0').update(rawBody(request) ?? '').digest();
+  if (await take(context, claim, body_hash)) {
+    request.idempotency = claim;
+    return undefined;
+  }
+  const earlier = await context.db.row<Earlier>(sql`
+    SELECT body_hash, status, response_headers, response_body FROM idempotency_keys
+    WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
+  if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
+  if (earlier === undefined || earlier.status === null) throw stillRunning();
+  return reply.code(earlier.status).headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' }).send(earlier.response_body ?? undefined);
+}
+
+/**
+ * Keeps the answer under the claim. Called in the transaction of the change, so that the change and the memory of it stand or fall together; throws 409 when
+ * the claim ran out and another request took the key over.
+ */
+export async function storeAnswer(db: Queryable, claim: Claim, status: number, headers: Record<string, string>, text: string | null): Promise<void> {
+  const stored = await db.run(sql`
+    UPDATE idempotency_keys SET status = ${status}, response_headers = ${JSON.stringify(headers)}::jsonb, response_body = ${text}
+    WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method} AND path = ${claim.path} AND claim_id = ${claim.id}`);
+  if (stored === 0) throw stillRunning();
+}
+
+/** Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees the key after a 5xx. */
+export async function settleIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  const claim = request.idempotency;
+  if (claim === undefined || claim.stored) return payload;
+  claim.stored = true;
+  try {
+    if (reply.statusCode < 500) await storeAnswer(context.db, claim, reply.statusCode, { 'content-type': String(reply.getHeader('content-type')) }, typeof payload === 'string' ? payload : null);
+    else await context.db.run(sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL AND user_id = ${claim.user_id} AND key = ${claim.key}`);
+  } catch (error) {
+    // The answer is right all the same; the row frees itself.
+    context.log.warn({ err: error, request_id: request.id }, 'the answer could not be kept under its idempotency key');
+  }
+  return payload;
+}
+
+function stillRunning() {
+  return conflict('A request with this Idempotency-Key is still running: try again in a moment.', { 'retry-after': '1' });
+}
+
+/** Inserts the key, or takes over one that is older than 24 h or whose request crashed. The primary key lets one of two requests that race win. */
+async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
+  const now = context.clock.now();
+  const taken = await context.db.run(sql`
+    INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id, created_at, locked_until)
+    VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
+    ON CONFLICT (user_id, key, method, path) DO UPDATE SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id, created_at = EXCLUDED.created_at,
+      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL, response_body = NULL
+    WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
+      OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz AND known.body_hash = EXCLUDED.body_hash)`);
+  return taken > 0;
+}

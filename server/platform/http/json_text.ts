@@ -1,0 +1,65 @@
+import { invalidMany, unparsable } from './errors.ts';
+import type { Violation } from './errors.ts';
+import { attrOf } from './violations.ts';
+
+const depth_max = 64;
+const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
+const decoder = new TextDecoder('utf-8', { fatal: true });
+// Escapes that can spell NUL or a lone surrogate; raw ones cannot stand in UTF-8 JSON.
+const suspicious = /\\u(0000|[dD][89a-fA-F])/;
+
+/**
+ * Reads the JSON text of a body. Throws `parse_error` for what is not UTF-8 JSON or is nested deeper than 64 levels, and 400 naming each text or name
+ * that holds NUL or half a surrogate pair, which PostgreSQL could not keep.
+ */
+export function readJson(bytes: Buffer): unknown {
+  if (depthOf(bytes) > depth_max) throw unparsable(`The body is nested deeper than ${depth_max} levels.`);
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw unparsable('The body is not UTF-8 text.');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unparsable('The body is not valid JSON.');
+  }
+  if (suspicious.test(text)) {
+    const violations = [...unstorable(value, '')];
+    if (violations.length > 0) throw invalidMany(violations);
+  }
+  return value;
+}
+
+/** How deep brackets are nested outside of strings; linear in the size, because a recursive reader would run out of stack on hostile text. */
+function depthOf(bytes: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (inText) {
+      if (byte === backslash) at += 1;
+      else if (byte === quote) inText = false;
+    } else if (byte === quote) inText = true;
+    else if (byte === openBrace || byte === openBracket) deepest = Math.max(deepest, (depth += 1));
+    else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return deepest;
+}
+
+function* unstorable(value: unknown, pointer: string): Generator<Violation> {
+  if (typeof value === 'string') yield* unstorableText(value, pointer);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    yield* unstorableText(name, pointer);
+    yield* unstorable(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '')}`);
+  }
+}
+
+function* unstorableText(text: string, pointer: string): Generator<Violation> {
+  if (text.includes('\0')) yield { attr: attrOf(pointer), code: 'null_characters_not_allowed', detail: 'Null characters are not allowed.' };
+  else if (!text.isWellFormed()) yield { attr: attrOf(pointer), code: 'invalid_input', detail: 'Holds half of a surrogate pair, which is not a character.' };
+}

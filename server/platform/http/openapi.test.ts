@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+type Operation = { operationId: string; summary?: string; tags: string[]; responses: Record<string, { description?: string; content?: Record<string, { schema: { $ref?: string } }> }> };
+
+let harness: Harness;
+let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, unknown>; securitySchemes: object } };
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  document = (await harness.request('GET', '/api/schema/')).body;
+});
+after(() => harness.close());
+
+test('the document is OpenAPI 3.1, public, with the key as its security', () => {
+  assert.equal(document.openapi, '3.1.0');
+  assert.deepEqual(Object.keys(document.components.securitySchemes), ['personal_api_key']);
+});
+
+test('every operation has its own id, a summary and a tag, and documents its errors with the one body', () => {
+  const ids = new Set<string>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    assert.match(path, /^\/api\/.*\/$/);
+    for (const [method, operation] of Object.entries(operations)) {
+      const name = `${method} ${path}`;
+      assert.ok(!ids.has(operation.operationId), `${name}: ${operation.operationId} is used twice`);
+      ids.add(operation.operationId);
+      assert.ok(operation.summary, `${name} has no summary`);
+      assert.equal(operation.tags.length, 1);
+      const statuses = Object.keys(operation.responses);
+      assert.ok(statuses.some((status) => status.startsWith('2')), name);
+      for (const status of ['401', '403', '429', '500', '503']) assert.ok(statuses.includes(status), `${name} lacks ${status}`);
+      for (const [status, response] of Object.entries(operation.responses)) {
+        assert.ok(response.description, `${name} ${status}`);
+        if (status >= '400') assert.deepEqual(response.content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, `${name} ${status}`);
+      }
+    }
+  }
+});
+
+test('every reference leads somewhere, and no keyword of our validator shows', () => {
+  const text = JSON.stringify(document);
+  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) assert.ok(name! in document.components.schemas, name);
+  assert.doesNotMatch(text, /"trim":true|"wrong_detail":"/);
+});
+
+test('the page shows it with local assets only', async () => {
+  const page = await harness.request('GET', '/docs/');
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.text, /https?:\/\//);
+  const script = await harness.request('GET', '/docs/static/swagger-initializer.js');
+  assert.doesNotMatch(script.text.replaceAll(/\/\/[^\n]*license[^\n]*/gi, ''), /https?:\/\/(?!localhost|127)/);
+});

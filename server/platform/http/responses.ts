@@ -1,0 +1,123 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { Type } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
+import { error_codes, error_types } from './errors.ts';
+import { nullable } from './nullable.ts';
+
+const violation_fields = {
+  attr: nullable(Type.String({ description: 'The field, nested names joined with "__"; null for the request as a whole.' })),
+  code: Type.Enum([...error_codes]),
+  detail: Type.String({ description: 'A sentence for people.' }),
+};
+
+/** The schema of every error body. */
+export const Problem = Type.Object(
+  {
+    type: Type.Enum([...error_types]),
+    ...violation_fields,
+    status: Type.Integer(),
+    title: Type.String(),
+    request_id: Type.String(),
+    errors: Type.Array(Type.Object(violation_fields), { minItems: 1, description: 'Every violation; the first is repeated above.' }),
+  },
+  { title: 'Problem' },
+);
+
+const descriptions: Record<number, string> = {
+  200: 'The record.',
+  201: 'The record that was made.',
+  202: 'Taken; the work goes on.',
+  204: 'Done; no body.',
+  304: 'Unchanged since the ETag in If-None-Match; no body.',
+  400: 'The body or query is wrong; `errors` lists every violation.',
+  401: 'No key, or an unknown, expired or revoked one.',
+  403: 'The key lacks the scope, or the level in the organization is too low.',
+  404: 'Unknown, or in an organization or project that the caller is not a member of.',
+  406: 'The Accept header does not take JSON.',
+  409: 'The present state does not allow it, or a request with this Idempotency-Key is running.',
+  412: 'The record changed since the ETag in If-Match.',
+  413: 'The body is larger than 20 MiB.',
+  415: 'The body is not application/json.',
+  422: 'The Idempotency-Key was used for another request.',
+  429: 'Too many requests; Retry-After says when to come back.',
+  500: 'The server failed.',
+  503: 'A store does not answer at the moment; Retry-After says when to come back.',
+};
+
+const path_parameters: Record<string, string> = {
+  organization_id: 'UUID of an organization, or `@current`.',
+  project_id: 'Integer id of a project, or `@current`.',
+  id: 'Id of the record; `@current` where it is an organization or project.',
+};
+
+const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const ValidateOnly = Type.Object({ validate_only: Type.Optional(Type.Boolean({ description: 'Make every check and change nothing.' })) });
+
+/** True when the route's answer is a single record, which has an `ETag`; lists have `results`, unless `config.record` says otherwise. */
+export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
+  const answers = (route.schema?.response ?? {}) as Record<string, { properties?: Record<string, unknown> }>;
+  const answer = answers['200'] ?? answers['201'];
+  return answer !== undefined && (!('results' in (answer.properties ?? {})) || 'id' in (answer.properties ?? {}));
+}
+
+/** The route's schema with every status that it can answer, the parameters that all such routes take, and names for the OpenAPI document. */
+export function documented(route: RouteOptions): FastifySchema {
+  const schema: FastifySchema = route.schema ?? {};
+  const method = [route.method].flat()[0] ?? 'GET';
+  const own = (schema.response ?? {}) as Record<string, TSchema>;
+  const response: Record<string, unknown> = {};
+  for (const [status, body] of Object.entries(own)) response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
+  if (response['201'] !== undefined) response['200'] ??= { ...own['201'], description: 'With `validate_only`: the record as it would have been made.' };
+  for (const status of statusesOf(route, method)) response[status] ??= status === 304 ? { description: descriptions[304], type: 'null' } : { ...Problem, description: descriptions[status] };
+  return {
+    ...schema,
+    ...namesOf(route.url, method, schema),
+    ...(route.config?.scope === 'public' ? { security: [] } : { description: `Scope: \`${route.config?.scope}\`.${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
+    ...(parametersOf(route.url) ?? {}),
+    ...(changing.has(method) ? { querystring: Type.Object({ ...(schema.querystring as TObject | undefined)?.properties, ...ValidateOnly.properties }) } : {}),
+    ...headersOf(route, method),
+    response,
+  };
+}
+
+function statusesOf(route: RouteOptions, method: string): number[] {
+  if (route.config?.scope === 'public') return [500];
+  const statuses = [401, 403, 406, 429, 500, 503];
+  if (route.url.includes(':')) statuses.push(404);
+  if (changing.has(method) || route.schema?.querystring !== undefined) statuses.push(400);
+  if (method === 'GET' && answersRecord(route)) statuses.push(304);
+  if (method === 'POST') statuses.push(409, 413, 415, 422);
+  if (method === 'PATCH' || method === 'PUT') statuses.push(412, 413, 415);
+  if (method === 'DELETE') statuses.push(412, 413);
+  return statuses.sort((one, other) => one - other);
+}
+
+function levelSentence(route: RouteOptions): string {
+  const { level = 1 } = route.config ?? {};
+  return level === 1 ? '' : ` Level in the organization: ${level} or higher.`;
+}
+
+/** `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation `projects_batch_exports_pause_create` and the tag `batch_exports`. */
+function namesOf(url: string, method: string, schema: FastifySchema) {
+  const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
+  const words = segments.filter((segment) => !segment.startsWith(':'));
+  const single = segments.at(-1)?.startsWith(':') === true;
+  const verbs: Record<string, string> = { GET: single ? 'retrieve' : 'list', POST: 'create', PUT: 'update', PATCH: 'partial_update', DELETE: 'destroy' };
+  const nested = segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
+  return { operationId: [...words, verbs[method] ?? method.toLowerCase()].join('_'), tags: [nested ?? words[0] ?? 'server'], ...schema };
+}
+
+function parametersOf(url: string): { params: TSchema } | undefined {
+  const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+  if (names.length === 0) return undefined;
+  return { params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` })]))) };
+}
+
+function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
+  const headers: Record<string, TSchema> = {};
+  if (route.config?.scope === 'public') return {};
+  if (method === 'POST') headers['Idempotency-Key'] = Type.Optional(Type.String({ maxLength: 255, description: 'The same key and body within 24 h give the stored answer instead of a second effect.' }));
+  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') headers['If-Match'] = Type.Optional(Type.String({ description: 'ETag of the record that the change is meant for; 412 when it has changed.' }));
+  if (method === 'GET' && answersRecord(route)) headers['If-None-Match'] = Type.Optional(Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }));
+  return Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) };
+}

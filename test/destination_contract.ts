@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { Compile } from 'typebox/compile';
+import type { DestinationDefinition, DestinationDeps, DeliveredSlices, Delivery, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import { NonRetryableError } from '../server/engine/destination.ts';
+import { encodeStage } from '../server/engine/formats/encode_stage.ts';
+import { selectFor } from '../server/engine/formats/select.ts';
+import { openClickHouseBytes } from './clickhouse_bytes.ts';
+import type { ClickHouseBytes } from './clickhouse_bytes.ts';
+import { contractColumns, contractRows, contractTable, expectedRow } from './contract_rows.ts';
+
+export type Config = Record<string, unknown>;
+
+/** What a destination's own test brings to the contract. */
+export type DestinationUnderTest = {
+  definition: DestinationDefinition;
+  /** Called once before the tests. */
+  start(): Promise<DestinationDeps>;
+  stop(): Promise<void>;
+  /** A right config to a fresh, empty place. */
+  configure(): Promise<Config>;
+  /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
+  readBack(config: Config): Promise<Record<string, unknown>[]>;
+  /** Everything at the place that is not a row: temporary files, open uploads, tables; empty when nothing is left. */
+  leftovers(config: Config): Promise<string[]>;
+  /** Configs that cannot work, with the code of the error that `open`, `write` or `commit` must throw. */
+  misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
+  /** Bodies that the schema or `validate` must refuse, with the key at fault. */
+  invalid: { name: string; change: Config; attr: string }[];
+  /** Changes the place behind the destination's back, for `verify`. */
+  damage: Record<'changed' | 'missing' | 'added', (config: Config, outcomes: SliceOutcome[]) => Promise<void>>;
+  /** Can the store hold NUL? */
+  has_nul: boolean;
+  /** Does a slice that was written survive the death of its sink? */
+  recovers: boolean;
+};
+
+/** The slices of the contract: rows by position. */
+const slice_ranges = [
+  [0, 7],
+  [7, contractRows.length],
+] as const;
+
+/** Registers the tests that every destination must pass. Slices are written by ClickHouse itself, in the destination's own encoding. */
+export function testDestination(under: DestinationUnderTest): void {
+  const contract = new Contract(under);
+  before(() => contract.start());
+  after(() => contract.stop());
+  testDelivery(contract);
+  testFaults(contract);
+  testConfig(contract);
+  testVerify(contract);
+}
+
+class Contract {
+  readonly under: DestinationUnderTest;
+  deps!: DestinationDeps;
+  private clickhouse!: ClickHouseBytes;
+
+  constructor(under: DestinationUnderTest) {
+    this.under = under;
+  }
+
+  async start(): Promise<void> {
+    this.deps = await this.under.start();
+    this.clickhouse = openClickHouseBytes();
+    for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
+  }
+
+  async stop(): Promise<void> {
+    this.clickhouse.close();
+    await this.under.stop();
+  }
+
+  delivery(): Delivery {
+    const run_id = randomUUID();
+    return {
+      delivery_id: run_id,
+      run_id,
+      attempt: 1,
+      batch_export_id: randomUUID(),
+      team_id: 7,
+      model: 'events',
+      data_interval_start: '2015-09-12T00:00:00Z',
+      data_interval_end: '2015-09-12T01:00:00Z',
+      columns: contractColumns,
+    };
+  }
+
+  open(config: Config, delivery: Delivery): Promise<Sink> {
+    return this.under.definition.open(config, delivery, this.deps);
+  }
+
+  async write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
+    const encoding = this.under.definition.encoding(config);
+    const [from, to] = slice_ranges[number] ?? [0, 0];
+    const bytes = await this.clickhouse.bytes(selectFor(encoding, contractColumns), `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`);
+    const stage = encodeStage(encoding);
+    const written = await sink.write({ number, records: to - from }, stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])));
+    return { number, ...written, ...stage.finish() };
+  }
+
+  async writeAll(sink: Sink, config: Config): Promise<SliceOutcome[]> {
+    const outcomes: SliceOutcome[] = [];
+    for (const number of slice_ranges.keys()) outcomes.push(await this.write(sink, config, number));
+    return outcomes;
+  }
+
+  async deliver(config: Config, delivery: Delivery): Promise<DeliveredSlices> {
+    const sink = await this.open(config, delivery);
+    const outcomes = await this.writeAll(sink, config);
+    const manifest = manifestText(delivery, outcomes);
+    await sink.commit(outcomes, { name: 'manifest', text: manifest });
+    await sink.close();
+    return { delivery, outcomes, manifest };
+  }
+
+  async verify(config: Config, delivered: DeliveredSlices[]) {
+    const source = async function* (): AsyncIterable<string> {
+      yield* contractRows.map((row) => row.uuid);
+    };
+    return this.under.definition.verify(config, delivered, source, this.deps);
+  }
+
+  expected(): Record<string, unknown>[] {
+    return contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+  }
+}
+
+function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): string {
+  return JSON.stringify({ version: 1, delivery_id: delivery.delivery_id, slices: outcomes.map(({ name, records, bytes, sha256 }) => ({ name, records, bytes, sha256 })) });
+}
+
+function testDelivery(contract: Contract): void {
+  const { under } = contract;
+  test('delivers every value of two slices in order', async () => {
+    const config = await under.configure();
+    await contract.deliver(config, contract.delivery());
+    assert.deepEqual(await under.readBack(config), contract.expected());
+  });
+
+  test('shows nothing before commit', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const sink = await contract.open(config, delivery);
+    assert.equal(await sink.isCommitted(), false);
+    const outcomes = await contract.writeAll(sink, config);
+    assert.deepEqual(await under.readBack(config), []);
+    await sink.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
+    assert.equal((await under.readBack(config)).length, contractRows.length);
+    await sink.close();
+  });
+
+  test('a repeated commit changes nothing, and the next sink knows that all is done', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const sink = await contract.open(config, delivery);
+    const outcomes = await contract.writeAll(sink, config);
+    const manifest = { name: 'manifest', text: manifestText(delivery, outcomes) };
+    await sink.commit(outcomes, manifest);
+    await sink.commit(outcomes, manifest);
+    await sink.close();
+    const next = await contract.open(config, { ...delivery, attempt: 2 });
+    assert.equal(await next.isCommitted(), true);
+    await next.close();
+    assert.deepEqual(await under.readBack(config), contract.expected());
+  });
+
+  test('a repeat of the same delivery doubles nothing', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    await contract.deliver(config, delivery);
+    const again = await contract.deliver(config, { ...delivery, run_id: randomUUID(), attempt: 2 });
+    assert.deepEqual(await under.readBack(config), contract.expected());
+    assert.deepEqual(await contract.verify(config, [again]), []);
+  });
+
+  test('two deliveries of the same interval stand beside each other', async () => {
+    const config = await under.configure();
+    await contract.deliver(config, contract.delivery());
+    await contract.deliver(config, contract.delivery());
+    assert.equal((await under.readBack(config)).length, 2 * contractRows.length);
+  });
+}
+
+function testFaults(contract: Contract): void {
+  const { under } = contract;
+  test('abort leaves nothing, also twice, and when nothing was written', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const sink = await contract.open(config, delivery);
+    const outcomes = await contract.writeAll(sink, config);
+    await sink.abort(outcomes);
+    await sink.abort(outcomes);
+    await sink.close();
+    assert.deepEqual(await under.readBack(config), []);
+    assert.deepEqual(await under.leftovers(config), []);
+    const next = await contract.open(config, { ...delivery, attempt: 2 });
+    await next.abort([]);
+    await next.close();
+    assert.deepEqual(await under.leftovers(config), []);
+  });
+
+  test('after a crash between slices the next sink goes on, and leaves nothing of the dead one', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const dead = await contract.open(config, delivery);
+    const first = await contract.write(dead, config, 0);
+    const unknown = await contract.write(dead, config, 1);
+    await dead.close();
+    const sink = await contract.open(config, { ...delivery, attempt: 2 });
+    assert.equal(await sink.isCommitted(), false);
+    const surviving = await sink.recover([first]);
+    assert.deepEqual(surviving, under.recovers ? [first] : []);
+    const outcomes = [surviving[0] ?? (await contract.write(sink, config, 0)), await contract.write(sink, config, 1)];
+    assert.notEqual(outcomes[1], unknown);
+    await sink.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
+    await sink.close();
+    assert.deepEqual(await under.readBack(config), contract.expected());
+    assert.deepEqual(await under.leftovers(config), []);
+  });
+
+  test('a slice that is gone or cut is not recovered', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const dead = await contract.open(config, delivery);
+    const outcome = await contract.write(dead, config, 0);
+    await dead.close();
+    const sink = await contract.open(config, { ...delivery, attempt: 2 });
+    assert.deepEqual(await sink.recover([{ ...outcome, bytes: outcome.bytes + 1 }]), []);
+    assert.deepEqual(await sink.recover([outcome]), []);
+    await sink.abort([]);
+    await sink.close();
+  });
+
+  test('an error of the source in the middle is thrown as it is, and nothing of the slice counts', async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    const sink = await contract.open(config, delivery);
+    const failure = new Error('the query failed');
+    const source = Readable.from(
+      (async function* () {
+        yield Buffer.from('half a ');
+        throw failure;
+      })(),
+    );
+    await assert.rejects(sink.write({ number: 0, records: 1 }, source), (error) => error === failure);
+    await sink.close();
+    const next = await contract.open(config, { ...delivery, attempt: 2 });
+    const outcomes = await contract.writeAll(next, config);
+    await next.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
+    await next.close();
+    assert.deepEqual(await under.readBack(config), contract.expected());
+    assert.deepEqual(await under.leftovers(config), []);
+  });
+}
+
+function testConfig(contract: Contract): void {
+  const { under } = contract;
+  test('what cannot work is a final error with its own code, and the connection test says so', async () => {
+    const good = await under.configure();
+    for (const { name, config, code } of await under.misconfigure(good)) {
+      const attempt = async () => {
+        const sink = await contract.open(config, contract.delivery());
+        try {
+          const outcomes = await contract.writeAll(sink, config);
+          await sink.commit(outcomes, { name: 'manifest', text: '{}' });
+        } finally {
+          await sink.close();
+        }
+      };
+      await assert.rejects(attempt(), (error) => {
+        assert.ok(error instanceof NonRetryableError, `${name}: ${String(error)}`);
+        assert.equal(error.code, code, `${name}: ${error.message}`);
+        assert.match(error.message, /\.$/);
+        for (const key of under.definition.secrets) assert.ok(!error.message.includes(String(config[key])), name);
+        return true;
+      });
+      const steps = await under.definition.check(config, contractColumns, contract.deps);
+      assert.equal(steps.filter((step) => step.status === 'failed').length, 1, name);
+    }
+  });
+
+  test('the connection test passes and leaves nothing', async () => {
+    const config = await under.configure();
+    const steps = await under.definition.check(config, contractColumns, contract.deps);
+    assert.deepEqual(steps.filter((step) => step.status !== 'passed'), []);
+    assert.ok(steps.length > 0 && steps.every((step) => step.duration_ms >= 0 && step.detail.endsWith('.')));
+    assert.deepEqual(await under.leftovers(config), []);
+    assert.deepEqual(await under.readBack(config), []);
+  });
+
+  test('the config is checked key by key', async () => {
+    const good = await under.configure();
+    const schema = Compile(under.definition.config);
+    const attrs = (config: Config): string[] => {
+      const broken = [...schema.Errors(config)].flatMap((error) => {
+        const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
+        return params.additionalProperties ?? params.requiredProperties ?? [error.instancePath.slice(1)];
+      });
+      return broken.length > 0 ? broken : under.definition.validate(config).map((violation) => violation.attr);
+    };
+    assert.deepEqual(attrs(good), []);
+    assert.deepEqual(attrs({ ...good, batch_export_id: 'x' }), ['batch_export_id']);
+    for (const { name, change, attr } of under.invalid) {
+      const config = { ...good, ...change };
+      for (const key of Object.keys(config)) if (config[key] === undefined) delete config[key];
+      assert.ok(attrs(config).includes(attr), `${name}: ${attrs(config).join()}`);
+    }
+    for (const key of under.definition.secrets) assert.ok(key in under.definition.config.properties);
+    for (const [key, value] of Object.entries(under.definition.config.properties)) assert.ok('description' in value, `${key} has no description`);
+  });
+}
+
+function testVerify(contract: Contract): void {
+  const { under } = contract;
+  test('verify finds nothing where nothing differs', async () => {
+    const config = await under.configure();
+    const delivered = [await contract.deliver(config, contract.delivery()), await contract.deliver(config, contract.delivery())];
+    assert.deepEqual(await contract.verify(config, delivered.slice(0, 2)), []);
+  });
+
+  for (const kind of ['changed', 'missing', 'added'] as const) {
+    test(`verify finds what is ${kind}`, async () => {
+      const config = await under.configure();
+      const delivered = await contract.deliver(config, contract.delivery());
+      await under.damage[kind](config, delivered.outcomes);
+      const differences = await contract.verify(config, [delivered]);
+      assert.deepEqual([...new Set(differences.map((difference) => difference.kind))], [kind]);
+      assert.ok(differences.every((difference) => difference.name !== '' && difference.detail.endsWith('.')));
+    });
+  }
+
+  test('verify names a manifest that is not the receipt', async () => {
+    const config = await under.configure();
+    const delivered = await contract.deliver(config, contract.delivery());
+    const differences = await contract.verify(config, [{ ...delivered, manifest: `${delivered.manifest} ` }]);
+    assert.deepEqual(differences.map((difference) => difference.kind), ['changed']);
+  });
+}

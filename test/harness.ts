@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import sql from 'sql-template-tag';
+import { insertApiKey } from '../server/api/api_keys/store.ts';
+import type { ApiKeyFields } from '../server/api/api_keys/store.ts';
+import { insertOrganization } from '../server/api/organizations/store.ts';
+import type { OrganizationRow } from '../server/api/organizations/schema.ts';
+import { insertUser } from '../server/api/users/store.ts';
+import type { UserRow } from '../server/api/users/store.ts';
+import { buildApp } from '../server/app.ts';
+import { readConfig } from '../server/config.ts';
+import type { Deps } from '../server/deps.ts';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import { systemClock } from '../server/platform/clock.ts';
+import { silentLog } from '../server/platform/log.ts';
+import { openMetrics } from '../server/platform/metrics.ts';
+import { openOutbound } from '../server/platform/outbound.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { openSecrets } from '../server/platform/secrets.ts';
+import { v7 as uuidv7 } from 'uuid';
+import { watchAnswers } from './answers.ts';
+import { openTestStores } from './harness_stores.ts';
+
+/** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
+export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
+/** What came back; `body` is parsed JSON, or the text of anything else, undefined when empty. */
+export type Answer = { status: number; headers: Record<string, string | undefined>; body: any; text: string };
+/** One person in an organization of his own test. */
+export type Member = { user: UserRow; key: string };
+export type TestOrganization = Member & { organization: OrganizationRow; project: { id: number; uuid: string; api_token: string } };
+
+export type Harness = {
+  deps: Deps;
+  app: FastifyInstance;
+  /** Sends one request through the whole server. Fails the test when the answer is a 500, or is not documented with this status and shape. */
+  request(method: string, path: string, sent?: Sent): Promise<Answer>;
+  /** An organization with a project, and a caller in it with the level (15 unless given) and a key (all scopes unless given). */
+  newOrganization(options?: { level?: 1 | 8 | 15; scopes?: string[]; name?: string }): Promise<TestOrganization>;
+  /** Another person, with a key, in the organization. */
+  newMember(organization_id: string, level: 1 | 8 | 15, scopes?: string[]): Promise<Member>;
+  /** Another key of the person. */
+  newKey(user: { id: number }, fields?: Partial<ApiKeyFields>): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** `build` makes another app than the whole one, for tests of the conduct that need routes of their own. */
+export type HarnessOptions = { clickhouse?: boolean; config?: Partial<Deps['config']>; deps?: Partial<Deps>; build?: (deps: Deps) => FastifyInstance };
+
+/**
+ * Opens a server on real stores for one test file. `deps` replaces parts (clock, jobs, config) before the app is built; with `clickhouse: false` the file does without the
+ * analytics store.
+ */
+export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
+  const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  const deps: Deps = {
+    config: { ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }), ...options.config },
+    clock: systemClock,
+    log: silentLog(),
+    db: openDatabase(stores.database_url, { connections_max: 8, application_name: 'sluice-test' }),
+    clickhouse: openClickHouse(stores.clickhouse_url, { application: 'sluice-test' }),
+    secrets: openSecrets('a secret that only tests have, 32 or more'),
+    outbound,
+    metrics: openMetrics({ process_metrics: false }),
+    jobs: { send: async () => {} },
+    ...options.deps,
+  };
+  const app = (options.build ?? buildApp)(deps);
+  const faultsOf = watchAnswers(app);
+  await app.ready();
+  return {
+    deps,
+    app,
+    request: (method, path, sent) => send(app, faultsOf, method, path, sent),
+    newOrganization: (wanted) => newOrganization(deps, wanted),
+    newMember: (organization_id, level, scopes) => newMember(deps, organization_id, level, scopes),
+    newKey: (user, fields) => newKey(deps, user, fields),
+    close: async () => {
+      await app.close();
+      await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
+      await stores.close();
+    },
+  };
+}
+
+async function send(app: FastifyInstance, faultsOf: () => string[], method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  const headers: Record<string, string> = { ...(sent.key === undefined ? {} : { authorization: `Bearer ${sent.key}` }), ...sent.headers };
+  const asIs = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
+  if (sent.body !== undefined) headers['content-type'] ??= 'application/json';
+  const answer = await app.inject({
+    method: method as NonNullable<InjectOptions['method']>,
+    url: path,
+    headers,
+    ...(sent.body === undefined ? {} : { payload: asIs ? (sent.body as string | Buffer) : JSON.stringify(sent.body) }),
+  });
+  assert.notEqual(answer.statusCode, 500, `${method} ${path} answered 500`);
+  assert.deepEqual(faultsOf(), []);
+  const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== '';
+  return { status: answer.statusCode, headers: answer.headers as Answer['headers'], body: isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body, text: answer.body };
+}
+
+async function newUser(deps: Deps): Promise<UserRow> {
+  return deps.db.transaction((tx) => insertUser(tx, { email: `${randomUUID()}@example.com`, password_hash: null }));
+}
+
+async function newKey(deps: Deps, user: { id: number }, fields: Partial<ApiKeyFields> = {}): Promise<string> {
+  return (await insertApiKey(deps.db, deps.secrets, { label: 'test', scopes: ['*'], ...fields, user_id: user.id })).value;
+}
+
+async function newMember(deps: Deps, organization_id: string, level: number, scopes: string[] = ['*']): Promise<Member> {
+  const user = await newUser(deps);
+  await deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`);
+  return { user, key: await newKey(deps, user, { scopes }) };
+}
+
+async function newOrganization(deps: Deps, options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {}): Promise<TestOrganization> {
+  const owner = await newUser(deps);
+  const organization = await deps.db.transaction((tx) => insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id));
+  const project = organization.teams[0]!;
+  if (options.level !== undefined && options.level !== 15) return { organization, project, ...(await newMember(deps, organization.id, options.level, options.scopes)) };
+  return { organization, project, user: owner, key: await newKey(deps, owner, options.scopes === undefined ? {} : { scopes: options.scopes }) };
+}

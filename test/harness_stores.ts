@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
+import { silentLog } from '../server/platform/log.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { migratePostgres } from '../server/platform/postgres/migrate.ts';
+
+const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
+/** Where nothing listens: for test files that say they do without ClickHouse. */
+const no_clickhouse_url = 'http://127.0.0.1:9/none';
+
+/** A migrated database in each store that belongs to one test file. `close` removes them. */
+export type TestStores = { database_url: string; clickhouse_url: string; close(): Promise<void> };
+
+/**
+ * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check.ts so that a whole run shares
+ * two servers), else embedded ones in a temporary folder.
+ */
+export async function openTestStores(options: { clickhouse: boolean }): Promise<TestStores> {
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const step of closing.toReversed()) await step();
+  };
+  try {
+    const name = `test_${randomBytes(6).toString('hex')}`;
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    const database_url = await freshPostgres(name, folder, closing);
+    const clickhouse_url = options.clickhouse ? await freshClickHouse(name, folder, closing) : no_clickhouse_url;
+    return { database_url, clickhouse_url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function freshPostgres(name: string, folder: string, closing: (() => Promise<unknown>)[]): Promise<string> {
+  let server_url = process.env['SLUICE_TEST_DATABASE_URL'];
+  if (server_url === undefined) {
+    const { openEmbeddedPostgres } = await import('../server/platform/embedded/postgres.ts');
+    const store = await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log: silentLog() });
+    closing.push(() => store.stop());
+    server_url = store.url;
+  }
+  const server = openDatabase(server_url, { connections_max: 1, application_name: 'sluice-test' });
+  await server.text(`CREATE DATABASE ${name}`);
+  closing.push(async () => {
+    await server.text(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await server.close();
+  });
+  const url = withDatabase(server_url, name);
+  const db = openDatabase(url, { connections_max: 1, application_name: 'sluice-test' });
+  await migratePostgres(db, migrations).finally(() => db.close());
+  return url;
+}
+
+async function freshClickHouse(name: string, folder: string, closing: (() => Promise<unknown>)[]): Promise<string> {
+  let server_url = process.env['SLUICE_TEST_CLICKHOUSE_URL'];
+  if (server_url === undefined) {
+    const { openEmbeddedClickHouse } = await import('../server/platform/embedded/clickhouse.ts');
+    const store = await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log: silentLog() });
+    closing.push(() => store.stop());
+    server_url = store.url;
+  }
+  const server = openClickHouse(server_url, { application: 'sluice-test' });
+  await server.command({ query: `CREATE DATABASE ${name}` });
+  closing.push(async () => {
+    await server.command({ query: `DROP DATABASE IF EXISTS ${name}` });
+    await server.close();
+  });
+  const url = withDatabase(server_url, name);
+  const clickhouse = openClickHouse(url, { application: 'sluice-test' });
+  await migrateClickHouse(clickhouse, join(migrations, 'clickhouse')).finally(() => clickhouse.close());
+  return url;
+}
+
+/** The URL with another database; not by `URL`, which refuses PostgreSQL's URLs without a host. */
+function withDatabase(url: string, name: string): string {
+  return url.replace(/^([a-z]+:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`);
+}
