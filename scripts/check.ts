@@ -10,6 +10,7 @@ import { interrupt, isInterrupted, runNode, runTool } from './child.ts';
 
 type Step = { title: string; run(): Promise<boolean> };
 
+const test_seconds_max = 180;
 const file_seconds_max = 300;
 const files_at_once = 2;
 
@@ -57,8 +58,14 @@ async function runTests(): Promise<boolean> {
   }
   try {
     if (isInterrupted()) return false;
-    const flags = ['--test', '--test-reporter=spec', `--test-concurrency=${files_at_once}`, `--test-timeout=${file_seconds_max * 1000}`];
-    return await runNode([...flags, ...options, ...files], stores.environment);
+    const flags = [
+      '--import=./scripts/test_deadline.ts',
+      '--test',
+      '--test-reporter=spec',
+      `--test-concurrency=${files_at_once}`,
+      `--test-timeout=${test_seconds_max * 1000}`,
+    ];
+    return await runNode([...flags, ...options, ...files], { ...stores.environment, SLUICE_TEST_FILE_SECONDS: String(file_seconds_max) });
   } finally {
     await stores.close();
   }

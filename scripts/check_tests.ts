@@ -19,7 +19,7 @@ export function listTestFiles(patterns: string[]): string[] {
 
 /** Starts both stores on empty folders. When one does not start, the other is stopped again and the error is thrown. */
 export async function openTestStores(): Promise<TestStores> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
   const log = openLog('error');
   const opened = await Promise.allSettled([
     openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }),

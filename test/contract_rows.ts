@@ -2,7 +2,16 @@ import { literal } from '../server/engine/formats/expression.ts';
 import type { Column } from '../server/engine/models/column.ts';
 
 /** A source row as ClickHouse stores it; `properties` is text that should be JSON. */
-export type SourceRow = { uuid: string; event: string; properties: string; note: string | null; timestamp: string; amount: string; ratio: number | null; is_new: boolean };
+export type SourceRow = {
+  uuid: string;
+  event: string;
+  properties: string;
+  note: string | null;
+  timestamp: string;
+  amount: string;
+  ratio: number | null;
+  is_new: boolean;
+};
 
 const column = (name: string, type: Column['type'], nullable = false): Column => ({ name, type, nullable, expression: name });
 
@@ -34,7 +43,13 @@ const nasty: [event: string, properties: string][] = [
   ['large', JSON.stringify({ large: 'é"\\'.repeat(250_000) })],
 ];
 
-const instants = ['1970-01-01T00:00:00.000000Z', '2015-09-12T23:59:59.999999Z', '1900-01-01T00:00:00.000001Z', '2299-12-31T23:59:59.999999Z', '2038-01-19T03:14:08.000000Z'];
+const instants = [
+  '1970-01-01T00:00:00.000000Z',
+  '2015-09-12T23:59:59.999999Z',
+  '1900-01-01T00:00:00.000001Z',
+  '2299-12-31T23:59:59.999999Z',
+  '2038-01-19T03:14:08.000000Z',
+];
 const amounts = ['0', '9007199254740993', '9223372036854775807', '-9223372036854775808', '-1'];
 const ratios = [0.1, null, -1.5, 1e300, 5e-324];
 const notes = ['', null, '\\N', 'NULL', 'null'];

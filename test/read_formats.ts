@@ -44,7 +44,7 @@ export async function parseParquet(bytes: Buffer, columns: Column[]): Promise<Ro
     return `${seconds}${String(((instant % 1_000n) + 1_000n) % 1_000n).padStart(3, '0')}Z`;
   };
   const parsers = { timestampFromMicroseconds: raw };
-  const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer, parsers: parsers as never });
+  const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer, parsers });
   return rows.map((row) =>
     Object.fromEntries(
       columns.map((column) => {

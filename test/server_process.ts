@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 
@@ -91,7 +91,7 @@ export async function until<Result>(what: string, timeoutMs: number, ask: () => 
   }
 }
 
-/** The processes of a kind that work on a folder: found by their command line, as an operator would with ps. */
+/** The processes of a kind that work on a folder: found by their command line and working folder, as an operator would with ps. */
 export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): number[] {
   const pattern = kind === 'postgres' ? /\bpostgres\b/ : /clickhouse_server/;
   return readdirSync('/proc')
@@ -100,7 +100,7 @@ export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): 
     .filter((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return command.includes(folder) && pattern.test(command);
+        return pattern.test(command) && (command.includes(folder) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder));
       } catch {
         return false;
       }

@@ -7,10 +7,47 @@ import { after, before, test } from 'node:test';
 import { OutboundRefused, openOutbound } from './outbound.ts';
 
 const hostile = [
-  '127.0.0.1', '127.255.255.254', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0', '0.0.0.0', '10.0.0.1', '172.16.0.1', '172.31.255.255',
-  '192.168.1.1', '169.254.169.254', '100.64.0.1', '100.100.100.200', '192.0.0.192', '192.0.2.1', '198.18.0.1', '198.51.100.7', '203.0.113.9', '224.0.0.1',
-  '240.0.0.1', '255.255.255.255', 'localhost', '::', '::1', '::127.0.0.1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:a9fe:a9fe', '64:ff9b::7f00:1',
-  '64:ff9b:1::1', '2002:7f00:1::', '2001:0:4136:e378:8000:63bf:3fff:fdd2', 'fc00::1', 'fd00:ec2::254', 'fe80::1', 'fec0::1', 'ff02::1', '100::1', '2001:db8::1',
+  '127.0.0.1',
+  '127.255.255.254',
+  '127.1',
+  '2130706433',
+  '0x7f000001',
+  '0177.0.0.1',
+  '0',
+  '0.0.0.0',
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '100.100.100.200',
+  '192.0.0.192',
+  '192.0.2.1',
+  '198.18.0.1',
+  '198.51.100.7',
+  '203.0.113.9',
+  '224.0.0.1',
+  '240.0.0.1',
+  '255.255.255.255',
+  'localhost',
+  '::',
+  '::1',
+  '::127.0.0.1',
+  '::ffff:127.0.0.1',
+  '::ffff:10.0.0.1',
+  '::ffff:a9fe:a9fe',
+  '64:ff9b::7f00:1',
+  '64:ff9b:1::1',
+  '2002:7f00:1::',
+  '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+  'fc00::1',
+  'fd00:ec2::254',
+  'fe80::1',
+  'fec0::1',
+  'ff02::1',
+  '100::1',
+  '2001:db8::1',
 ];
 
 const guard = openOutbound({ allow: [] });
@@ -66,7 +103,7 @@ test('the allow list opens exactly what it names', async () => {
   await assert.rejects(guard.fetch(`${origin}/`), OutboundRefused);
 });
 
-test('an unknown name keeps the resolver\'s error', async () => {
+test("an unknown name keeps the resolver's error", async () => {
   await assert.rejects(guard.resolveHost('no-such-host.invalid'), (error: NodeJS.ErrnoException) => error.syscall === 'getaddrinfo');
 });
 

@@ -119,7 +119,7 @@ function guard<Guarded extends http.Agent>(agent: Guarded, check: Check, lookup:
   const create = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     if (typeof options.socketPath === 'string') throw new OutboundRefused('Connections to a local socket are refused.');
-    checkLiteral(String(options.host ?? 'localhost'), check);
+    checkLiteral(options.host ?? 'localhost', check);
     return create({ ...options, lookup }, callback);
   };
   return agent;
@@ -144,7 +144,8 @@ async function fetchGuarded(start: URL, init: RequestInit, dispatcher: Agent): P
   let url = start;
   let request: RequestInit = { ...init, dispatcher, redirect: 'manual' };
   for (let hops = 0; hops <= redirects_max; hops += 1) {
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}//.`);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}//.`);
     const response = await send(url, request);
     const location = response.headers.get('location');
     if (!redirect_statuses.has(response.status) || location === null || init.redirect === 'manual') return response;

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, hkdfSync, randomBytes, sign, verify } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, createSecretKey, hkdfSync, randomBytes, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 /** What the server's secret key is used for. Every use has a key of its own, derived by HKDF-SHA-256. */
@@ -25,7 +25,8 @@ const ed25519_header = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Derives all keys from the server's secret. The same secret always gives the same keys. */
 export function openSecrets(secretKey: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey, 'sluice', purpose, key_bytes));
-  const hashKey = derive('api key hash');
+  // A key object once: making one for every HMAC costs more than the HMAC.
+  const hashKey = createSecretKey(derive('api key hash'));
   const wrapKey = derive('envelope');
   const signingKey = createPrivateKey({ key: Buffer.concat([ed25519_header, derive('receipt signature')]), format: 'der', type: 'pkcs8' });
   return {

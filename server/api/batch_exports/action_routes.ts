@@ -18,7 +18,11 @@ import type { LockedExport } from './store.ts';
 export function actionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const writing = { scope: 'batch_export:write', within } as const;
 
-  const pausing = { summary: 'Pause a batch export', description: 'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.', response: { 200: BatchExport } };
+  const pausing = {
+    summary: 'Pause a batch export',
+    description: 'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.',
+    response: { 200: BatchExport },
+  };
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
     write(request, reply, 200, async (tx) => {
       const row = await getLockedExport(request, tx);
@@ -27,17 +31,21 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
     }),
   );
 
-  const description = 'Goes on with the interval in which now lies, or with `"backfill": true` with the first that was missed. An active export stays exactly as it is.';
-  app.post(`${base}:id/unpause/`, { config: writing, schema: { summary: 'Unpause a batch export', description, body: Unpause, response: { 200: BatchExport } } }, (request, reply) =>
-    write(request, reply, 200, async (tx) => {
-      const row = await getLockedExport(request, tx);
-      const { backfill = false } = body(request, Unpause);
-      await apply(tx, row, unpaused(row, await engine.instant(tx), backfill));
-      return getExport(request, tx);
-    }),
+  const description =
+    'Goes on with the interval in which now lies, or with `"backfill": true` with the first that was missed. An active export stays exactly as it is.';
+  app.post(
+    `${base}:id/unpause/`,
+    { config: writing, schema: { summary: 'Unpause a batch export', description, body: Unpause, response: { 200: BatchExport } } },
+    (request, reply) =>
+      write(request, reply, 200, async (tx) => {
+        const row = await getLockedExport(request, tx);
+        const { backfill = false } = body(request, Unpause);
+        await apply(tx, row, unpaused(row, await engine.instant(tx), backfill));
+        return getExport(request, tx);
+      }),
   );
 
-  const logs = { summary: "Retrieve a batch export with its log, newest line first", querystring: DocumentedLogQuery, response: { 200: BatchExportLogs } };
+  const logs = { summary: 'Retrieve a batch export with its log, newest line first', querystring: DocumentedLogQuery, response: { 200: BatchExportLogs } };
   app.get(`${base}:id/logs/`, { config: { scope: 'batch_export:read', within }, schema: logs }, async (request) => {
     const found = await getExport(request, engine.db);
     return { ...found, ...(await answerLogs(request, engine.db, found.id)) };

@@ -30,7 +30,8 @@ export async function backfill(engine: Engine, tx: Transaction, place: Place, ro
   const violations = violationsOf(body, row, range, await engine.instant(tx));
   if (violations.length > 0) throw invalidMany(violations);
   if (body.dry_run === true) return dryRun(engine, tx, row, range);
-  if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max) throw conflict(`${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`);
+  if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
+    throw conflict(`${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`);
   const id = await startBackfill(engine, tx, row.id, range);
   return (await findBackfill(tx, place, row.id, id))!;
 }
@@ -38,11 +39,15 @@ export async function backfill(engine: Engine, tx: Transaction, place: Place, ro
 function violationsOf(body: NewBackfill, row: LockedExport, range: Range, now: number): Violation[] {
   const wrong = [...instantViolations({ start_at: body.start_at, end_at: body.end_at }), ...rangeViolations(body.start_at, body.end_at)];
   if (wrong.length > 0) return wrong;
-  if (range.to > now + nominalLength(row.interval)) return [{ attr: 'end_at', code: 'invalid_input', detail: `Must be at most one interval after now: ${isoInstant(now + nominalLength(row.interval))}.` }];
+  if (range.to > now + nominalLength(row.interval))
+    return [{ attr: 'end_at', code: 'invalid_input', detail: `Must be at most one interval after now: ${isoInstant(now + nominalLength(row.interval))}.` }];
   // Both sides can lie within one millisecond, which is the ledger's grain.
   if (range.from === range.to) return [{ attr: 'end_at', code: 'invalid_input', detail: 'Must be at least a millisecond after start_at.' }];
   const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
-  if (runs > runs_max) return [{ attr: 'start_at', code: 'invalid_input', detail: `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later start_at.` }];
+  if (runs > runs_max)
+    return [
+      { attr: 'start_at', code: 'invalid_input', detail: `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later start_at.` },
+    ];
   return [];
 }
 
@@ -67,13 +72,23 @@ async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range:
     created_at: null,
     finished_at: null,
     last_updated_at: null,
-    progress: { total_runs: runs, finished_runs: 0, completed_runs: 0, records_completed: 0, records_total_count: selection.length === 0 ? 0 : await countRows(engine, row, selection) },
+    progress: {
+      total_runs: runs,
+      finished_runs: 0,
+      completed_runs: 0,
+      records_completed: 0,
+      records_total_count: selection.length === 0 ? 0 : await countRows(engine, row, selection),
+    },
   };
 }
 
 async function countRows(engine: Engine, row: LockedExport, selection: Rectangle[]): Promise<number> {
   const relation = models[row.model].relation(row.team_id, selection);
-  const result = await engine.clickhouse.query({ query: `SELECT toUInt64(count()) AS records FROM ${relation.text}`, query_params: relation.parameters, format: 'JSONEachRow' });
+  const result = await engine.clickhouse.query({
+    query: `SELECT toUInt64(count()) AS records FROM ${relation.text}`,
+    query_params: relation.parameters,
+    format: 'JSONEachRow',
+  });
   const [counted] = await result.json<{ records: string | number }>();
   return Number(counted?.records ?? 0);
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cancelBackfill } from '../../engine/backfill.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/body.ts';
@@ -18,32 +18,47 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
   const writing = { scope: 'batch_export:write', within } as const;
   const list = `${base}:batch_export_id/backfills/`;
 
-  const description = 'Delivers the events that happened in the range (persons: that changed in it) as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
-  app.post(`${base}:id/backfill/`, { config: writing, schema: { summary: 'Deliver a range of the past', description, body: NewBackfill, response: { 200: BatchExportWithBackfill } } }, (request, reply) =>
-    write(request, reply, 200, async (tx) => {
-      const row = await getLockedExport(request, tx);
-      const started = await backfill(engine, tx, request.access, row, jsonBody(request));
-      return { ...(await getExport(request, tx)), backfill: started };
-    }),
+  const description =
+    'Delivers the events that happened in the range (persons: that changed in it) as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
+  app.post(
+    `${base}:id/backfill/`,
+    { config: writing, schema: { summary: 'Deliver a range of the past', description, body: NewBackfill, response: { 200: BatchExportWithBackfill } } },
+    (request, reply) =>
+      write(request, reply, 200, async (tx) => {
+        const row = await getLockedExport(request, tx);
+        const started = await backfill(engine, tx, request.access, row, jsonBody(request));
+        return { ...(await getExport(request, tx)), backfill: started };
+      }),
   );
 
-  app.get(list, { config: reading, schema: { summary: "List a batch export's backfills, newest first", querystring: PageQuery, response: { 200: pageOf(Backfill) } } }, async (request) => {
-    const { id } = await getExport(request, engine.db, 'batch_export_id');
-    return answerPage<Backfill>(request, engine.db, (page) => listBackfills(request.access, id, page), () => countBackfills(id));
-  });
+  const listed = { summary: "List a batch export's backfills, newest first", querystring: PageQuery, response: { 200: pageOf(Backfill) } };
+  app.get(list, { config: reading, schema: listed }, (request) => answerBackfills(engine, request));
 
   app.get(`${list}:id/`, { config: reading, schema: { summary: 'Retrieve a backfill with its progress', response: { 200: Backfill } } }, async (request) => {
     const found = await findBackfill(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'));
     return found ?? missing();
   });
 
-  app.post(`${list}:id/cancel/`, { config: writing, schema: { summary: 'Cancel a backfill and its runs under way; what has been delivered stays', response: { 200: Backfill } } }, (request, reply) =>
-    write(request, reply, 200, async (tx) => {
-      const id = uuidParameter(request, 'id');
-      const row = await getLockedExport(request, tx, 'batch_export_id');
-      const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
-      if (!(await cancelBackfill(tx, id))) throw conflict(`The backfill is over: its status is ${before.status}.`);
-      return findBackfill(tx, request.access, row.id, id);
-    }),
+  app.post(
+    `${list}:id/cancel/`,
+    { config: writing, schema: { summary: 'Cancel a backfill and its runs under way; what has been delivered stays', response: { 200: Backfill } } },
+    (request, reply) =>
+      write(request, reply, 200, async (tx) => {
+        const id = uuidParameter(request, 'id');
+        const row = await getLockedExport(request, tx, 'batch_export_id');
+        const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
+        if (!(await cancelBackfill(tx, id))) throw conflict(`The backfill is over: its status is ${before.status}.`);
+        return findBackfill(tx, request.access, row.id, id);
+      }),
+  );
+}
+
+async function answerBackfills(engine: Engine, request: FastifyRequest) {
+  const { id } = await getExport(request, engine.db, 'batch_export_id');
+  return answerPage<Backfill>(
+    request,
+    engine.db,
+    (page) => listBackfills(request.access, id, page),
+    () => countBackfills(id),
   );
 }

@@ -40,11 +40,17 @@ export async function createBatchExport(engine: Engine, tx: Transaction, place: 
     next_run_at: next_run_at === null ? null : isoInstant(next_run_at),
     created_by,
   });
-  await writeRunLog(tx, { batch_export_id: id, run_id: null, level: 'INFO', message: `The export was made. Its first scheduled run begins with ${isoInstant(planned_until)}.` });
+  await writeRunLog(tx, {
+    batch_export_id: id,
+    run_id: null,
+    level: 'INFO',
+    message: `The export was made. Its first scheduled run begins with ${isoInstant(planned_until)}.`,
+  });
   return id;
 }
 
-function noProject(place: Place, wanted: number | undefined) {
+/** The 400 or 404 for a project that a new export cannot go to. */
+export function noProject(place: Place, wanted: number | undefined) {
   if (place.team_id !== undefined) return notFound();
   if (wanted === undefined) return invalid('team_id', 'required', 'This organization has no project: make one first.');
   return invalid('team_id', 'invalid_input', 'The organization has no project with this id.');

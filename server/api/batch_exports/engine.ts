@@ -5,5 +5,17 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 /** The export engine on what the process has; intervals are judged by the control store's clock. */
 export function engineOf(deps: Deps): Engine {
   const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config } = deps;
-  return { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, export_dir: config.export_dir, settle_seconds: config.settle_seconds, instant: databaseInstant };
+  return {
+    db,
+    clickhouse,
+    clock,
+    log,
+    secrets,
+    outbound,
+    metrics,
+    jobs,
+    export_dir: config.export_dir,
+    settle_seconds: config.settle_seconds,
+    instant: databaseInstant,
+  };
 }

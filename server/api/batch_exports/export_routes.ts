@@ -14,7 +14,7 @@ import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport }
 import { countBatchExports, findBatchExport, listBatchExports } from './store.ts';
 
 const new_revision =
-  'A change of the model, the destination\'s type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.';
+  "A change of the model, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
 
 /** List, create, retrieve, change and delete under one mount. */
 export function exportRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
@@ -22,30 +22,65 @@ export function exportRoutes(app: FastifyInstance, engine: Engine, { base, withi
   const writing = { scope: 'batch_export:write', within } as const;
   const where = within === 'organization' ? 'of all projects of the organization' : 'of the project';
 
-  app.get(base, { config: reading, schema: { summary: `List the batch exports ${where}, newest first`, querystring: PageQuery, response: { 200: pageOf(BatchExport) } } }, (request) =>
-    answerPage<BatchExport>(request, engine.db, (page) => listBatchExports(request.access, page), () => countBatchExports(request.access)),
+  app.get(
+    base,
+    { config: reading, schema: { summary: `List the batch exports ${where}, newest first`, querystring: PageQuery, response: { 200: pageOf(BatchExport) } } },
+    (request) =>
+      answerPage<BatchExport>(
+        request,
+        engine.db,
+        (page) => listBatchExports(request.access, page),
+        () => countBatchExports(request.access),
+      ),
   );
 
-  const description = 'The config is checked against the destination\'s own schema; wrong keys are named `destination__config__<key>`. The export begins with the interval in which it is made; a backfill looks further back.';
-  app.post(base, { config: writing, schema: { summary: 'Make a batch export', description, body: NewBatchExport, response: { 201: BatchExport } } }, (request, reply) =>
-    write(request, reply, 201, async (tx) => {
-      const id = await createBatchExport(engine, tx, request.access, jsonBody(request), request.caller.user_id);
-      return findBatchExport(tx, request.access, id);
-    }),
+  const description =
+    "The config is checked against the destination's own schema; wrong keys are named `destination__config__<key>`. The export begins with the interval in which it is made; a backfill looks further back.";
+  app.post(
+    base,
+    { config: writing, schema: { summary: 'Make a batch export', description, body: NewBatchExport, response: { 201: BatchExport } } },
+    (request, reply) =>
+      write(request, reply, 201, async (tx) => {
+        const id = await createBatchExport(engine, tx, request.access, jsonBody(request), request.caller.user_id);
+        return findBatchExport(tx, request.access, id);
+      }),
   );
 
-  app.get(`${base}:id/`, { config: reading, schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } } }, (request) => getExport(request, engine.db));
+  app.get(`${base}:id/`, { config: reading, schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } } }, (request) =>
+    getExport(request, engine.db),
+  );
 
   const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx) => {
       await changeBatchExport(engine, tx, await getLockedExport(request, tx), jsonBody(request), how);
       return getExport(request, tx);
     });
-  const changing = (summary: string, body: TObject, more: string) => ({ config: writing, schema: { summary, description: `${more} ${new_revision}`, body, response: { 200: BatchExport } } });
-  app.patch(`${base}:id/`, changing('Change what is sent of a batch export', BatchExportPatch, 'The config is merged key by key: an absent secret is kept, a secret sent as null is removed. Another type starts from an empty config.'), change('patch'));
-  app.put(`${base}:id/`, changing('Change a batch export; what may be left out keeps its value', BatchExportReplacement, 'The config is replaced, but for secrets that are not sent.'), change('put'));
+  const changing = (summary: string, body: TObject, more: string) => ({
+    config: writing,
+    schema: { summary, description: `${more} ${new_revision}`, body, response: { 200: BatchExport } },
+  });
+  app.patch(
+    `${base}:id/`,
+    changing(
+      'Change what is sent of a batch export',
+      BatchExportPatch,
+      'The config is merged key by key: an absent secret is kept, a secret sent as null is removed. Another type starts from an empty config.',
+    ),
+    change('patch'),
+  );
+  app.put(
+    `${base}:id/`,
+    changing(
+      'Change a batch export; what may be left out keeps its value',
+      BatchExportReplacement,
+      'The config is replaced, but for secrets that are not sent.',
+    ),
+    change('put'),
+  );
 
-  app.delete(`${base}:id/`, { config: writing, schema: { summary: 'Delete a batch export; its runs under way are cancelled', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx) => deleteBatchExport(tx, (await getLockedExport(request, tx)).id)),
+  app.delete(
+    `${base}:id/`,
+    { config: writing, schema: { summary: 'Delete a batch export; its runs under way are cancelled', response: { 204: { type: 'null' } } } },
+    (request, reply) => write(request, reply, 204, async (tx) => deleteBatchExport(tx, (await getLockedExport(request, tx)).id)),
   );
 }

@@ -23,7 +23,9 @@ export function checkedInput<Schema extends TObject>(schema: Schema, raw: unknow
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isRecord(raw) ? raw : {};
   if (typeof body['custom_query'] === 'string') {
-    collected.add([{ attr: 'custom_query', code: 'invalid_input', detail: 'Custom queries are not supported by this version: leave custom_query out or send null.' }]);
+    collected.add([
+      { attr: 'custom_query', code: 'invalid_input', detail: 'Custom queries are not supported by this version: leave custom_query out or send null.' },
+    ]);
   }
   checkInstants(collected, body, current);
   const sink = checkDestination(collected, body['destination'], current?.destination, how);

@@ -21,7 +21,9 @@ export async function answerLogs(request: FastifyRequest, db: Queryable, exportI
       AND (${levelsAsked(request) ?? null}::text[] IS NULL OR l.level = ANY (${levelsAsked(request) ?? null}::text[]))
       AND (${asked.search ?? null}::text IS NULL OR l.message ILIKE ${patternOf(asked.search ?? '')})`;
   // Ids grow with time and are what the indexes batch_export_logs_by_export and batch_export_logs_by_run are in the order of.
-  const results = await db.rows<LogEntry>(sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`);
+  const results = await db.rows<LogEntry>(
+    sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+  );
   const isLast = results.length < page.limit && (results.length > 0 || page.offset === 0);
   const count = isLast ? page.offset + results.length : (await db.row<{ count: number }>(sql`SELECT count(*) AS count ${matching}`))!.count;
   return pageAnswer(request, page, count, results);

@@ -9,7 +9,10 @@ export type Place = { organization_id: string; team_id?: number };
 
 /** The condition that the export `e` lies in the place and was not deleted. */
 export function isInPlace(place: Place): Sql {
-  const within = place.team_id === undefined ? sql`e.team_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})` : sql`e.team_id = ${place.team_id}`;
+  const within =
+    place.team_id === undefined
+      ? sql`e.team_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})`
+      : sql`e.team_id = ${place.team_id}`;
   return sql`e.deleted_at IS NULL AND ${within}`;
 }
 

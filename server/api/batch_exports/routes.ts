@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfill_routes.ts';
+import { draftRoutes } from './draft_routes.ts';
 import { engineOf } from './engine.ts';
 import { exportRoutes } from './export_routes.ts';
 import { runRoutes } from './run_routes.ts';
@@ -20,6 +21,7 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   const engine = engineOf(deps);
   for (const mount of mounts) {
     exportRoutes(app, engine, mount);
+    draftRoutes(app, engine, mount);
     actionRoutes(app, engine, mount);
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);

@@ -34,26 +34,41 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
   const list = `${base}:batch_export_id/runs/`;
   const one = `${list}:id/`;
 
-  app.get(list, { config: reading, schema: { summary: "List a batch export's runs, newest first", querystring: RunsQuery, response: { 200: cursorPageOf(BatchExportRun) } } }, async (request) => {
-    const { id } = await getExport(request, engine.db, 'batch_export_id');
-    const { after, before } = query(request, RunFilter);
-    const keyset = keysetAsked(request, orders);
-    return answerKeyset(request, keyset, await listRuns(engine.db, id, keyset, { statuses: choicesAsked(request, 'status', run_statuses), after, before }));
-  });
+  const listed = { summary: "List a batch export's runs, newest first", querystring: RunsQuery, response: { 200: cursorPageOf(BatchExportRun) } };
+  app.get(list, { config: reading, schema: listed }, (request) => answerRuns(engine, request));
 
   app.get(one, { config: reading, schema: { summary: 'Retrieve a run', response: { 200: BatchExportRun } } }, (request) => getRun(engine, request));
 
-  app.get(`${one}logs/`, { config: reading, schema: { summary: 'Retrieve a run with its log, newest line first', querystring: DocumentedLogQuery, response: { 200: BatchExportRunLogs } } }, async (request) => {
-    const run = await getRun(engine, request);
-    return { ...run, ...(await answerLogs(request, engine.db, run.batch_export, run.id)) };
-  });
+  app.get(
+    `${one}logs/`,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve a run with its log, newest line first', querystring: DocumentedLogQuery, response: { 200: BatchExportRunLogs } },
+    },
+    async (request) => {
+      const run = await getRun(engine, request);
+      return { ...run, ...(await answerLogs(request, engine.db, run.batch_export, run.id)) };
+    },
+  );
 
   const signed = 'The signature is over the JSON text of the receipt without its last key, `signature`; the text answered is the signed one, to the byte.';
-  app.get(`${one}receipt/`, { config: reading, schema: { summary: 'Retrieve the signed receipt of a completed run', description: signed, response: { 200: Receipt, 409: { ...Problem, description: 'The run has not completed.' } } } }, async (request, reply) => {
-    const found = (await findReceipt(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'))) ?? missing();
-    if (found.status !== 'Completed' || found.receipt === null) throw conflict(`Only a completed run has a receipt; the status of this one is ${found.status}.`);
-    return reply.type('application/json; charset=utf-8').send(found.receipt);
-  });
+  app.get(
+    `${one}receipt/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve the signed receipt of a completed run',
+        description: signed,
+        response: { 200: Receipt, 409: { ...Problem, description: 'The run has not completed.' } },
+      },
+    },
+    async (request, reply) => {
+      const found = (await findReceipt(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'))) ?? missing();
+      if (found.status !== 'Completed' || found.receipt === null)
+        throw conflict(`Only a completed run has a receipt; the status of this one is ${found.status}.`);
+      return reply.type('application/json; charset=utf-8').send(found.receipt);
+    },
+  );
 
   const action = (summary: string, work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>) =>
     [
@@ -76,4 +91,11 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
 
 async function getRun(engine: Engine, request: FastifyRequest): Promise<BatchExportRun> {
   return (await findRun(engine.db, request.access, uuidParameter(request, 'batch_export_id'), uuidParameter(request, 'id'))) ?? missing();
+}
+
+async function answerRuns(engine: Engine, request: FastifyRequest) {
+  const { id } = await getExport(request, engine.db, 'batch_export_id');
+  const { after, before } = query(request, RunFilter);
+  const keyset = keysetAsked(request, orders);
+  return answerKeyset(request, keyset, await listRuns(engine.db, id, keyset, { statuses: choicesAsked(request, 'status', run_statuses), after, before }));
 }

@@ -9,14 +9,16 @@ export const run_statuses = ['Starting', 'Running', 'Completed', 'Failed', 'Fail
 export const counter_max = 2_147_483_647;
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
-const counter = (description: string) => nullable(Type.Integer({ minimum: 0, maximum: counter_max, description: `${description} Stays at ${counter_max} when there are more.` }));
+const counter = (description: string) =>
+  nullable(Type.Integer({ minimum: 0, maximum: counter_max, description: `${description} Stays at ${counter_max} when there are more.` }));
 
 /** One run as it is on the wire. */
 export const BatchExportRun = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     status: Type.Enum([...run_statuses], {
-      description: '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is visible.',
+      description:
+        '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is visible.',
     }),
     records_completed: counter('Rows that are safe at the destination.'),
     latest_error: nullable(Type.String({ description: 'What went wrong last, and what to do.' })),

@@ -23,7 +23,8 @@ type DeliveryState = { open: boolean; completed: boolean; committing_run_id: str
  * name as long as that is all of it. Throws 409 when there is nothing to retry.
  */
 export async function retryRun(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
-  if (!retried_statuses.includes(run.status)) throw conflict(run.status === 'Completed' ? `The run has completed. ${once_more}` : `The run is not over: its status is ${run.status}.`);
+  if (!retried_statuses.includes(run.status))
+    throw conflict(run.status === 'Completed' ? `The run has completed. ${once_more}` : `The run is not over: its status is ${run.status}.`);
   const state = await deliveryState(tx, row.id, run.delivery_id);
   if (state.open) throw conflict('A retry of this run is under way.');
   if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
@@ -50,7 +51,8 @@ async function insertMissing(engine: Engine, tx: Transaction, row: LockedExport,
 }
 
 async function insertContinuation(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun, state: DeliveryState): Promise<string> {
-  if (state.committing_revision !== row.revision) throw conflict(`The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`);
+  if (state.committing_revision !== row.revision)
+    throw conflict(`The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`);
   const id = await insert(engine, tx, row, run, fromStored(run.selection), run.delivery_id);
   // The slices and the receipt go along: the destination may show exactly these.
   await tx.run(sql`

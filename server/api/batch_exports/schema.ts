@@ -13,12 +13,15 @@ const config = Type.Object({}, { additionalProperties: true, description: "The d
 const fields = {
   name: Type.String({ trim: true, minLength: 1, maxLength: 1000, description: 'A name for people.' }),
   model: Type.Enum([...model_names], { description: 'What is exported: `events` or `persons`.' }),
-  interval: Type.Enum([...intervals], { description: 'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.' }),
+  interval: Type.Enum([...intervals], {
+    description:
+      'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.',
+  }),
   paused: Type.Boolean({ description: 'A paused export plans no scheduled runs; backfills and runs under way go on.' }),
   last_paused_at: nullable(instant('When it was paused last.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
-  custom_query: nullable(Type.String({ description: 'A query in the platform\'s query language. Not supported by this version: only null is taken.' })),
+  custom_query: nullable(Type.String({ description: "A query in the platform's query language. Not supported by this version: only null is taken." })),
 };
 
 /** The batch export as it is on the wire. */
@@ -28,7 +31,10 @@ export const BatchExport = Type.Object(
     team_id: Type.Integer({ description: 'The project whose data is exported.' }),
     name: fields.name,
     model: fields.model,
-    destination: Type.Object({ type: Type.String(), config: nullable(config) }, { description: 'Where the data goes; secret keys of the config are left out.' }),
+    destination: Type.Object(
+      { type: Type.String(), config: nullable(config) },
+      { description: 'Where the data goes; secret keys of the config are left out.' },
+    ),
     interval: fields.interval,
     paused: fields.paused,
     created_at: instant('When it was made.'),
@@ -60,7 +66,9 @@ export const BatchExportReplacement = Type.Object({ name: fields.name, destinati
 /** The body of POST. */
 export const NewBatchExport = Type.Object({
   ...BatchExportReplacement.properties,
-  team_id: Type.Optional(Type.Integer({ description: 'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.' })),
+  team_id: Type.Optional(
+    Type.Integer({ description: 'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.' }),
+  ),
 });
 
 /** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
@@ -81,7 +89,9 @@ export const Unpause = Type.Object({
 export const NewBackfill = Type.Object({
   start_at: instant('Start of the range (inclusive), with a zone.'),
   end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),
-  mode: Type.Optional(Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' })),
+  mode: Type.Optional(
+    Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' }),
+  ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Only tell how many runs and rows it would be.' })),
 });
 export type NewBackfill = Static<typeof NewBackfill>;

@@ -14,7 +14,14 @@ export function prefixKey(place: string) {
 
 /** The config keys that every destination of files or objects has beside its `prefix`. */
 export const file_keys = {
-  file_format: Type.Optional(Type.Unsafe<FileFormat>({ type: 'string', enum: [...fileFormats], default: 'JSONLines', description: 'JSONLines (properties are nested objects), Parquet or CSV.' })),
+  file_format: Type.Optional(
+    Type.Unsafe<FileFormat>({
+      type: 'string',
+      enum: [...fileFormats],
+      default: 'JSONLines',
+      description: 'JSONLines (properties are nested objects), Parquet or CSV.',
+    }),
+  ),
   compression: Type.Optional(
     nullable(
       Type.Unsafe<Compression>({
@@ -26,7 +33,14 @@ export const file_keys = {
     ),
   ),
   max_file_size_mb: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, default: null, description: 'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.' })),
+    nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: null,
+        description: 'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.',
+      }),
+    ),
   ),
 };
 
@@ -57,11 +71,15 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
   const { format, compression } = fileEncoding(config);
   const possible = compressionsOf(format as FileFormat);
   if (compression !== null && !possible.includes(compression)) {
-    violations.push({ attr: 'compression', code: 'invalid_choice', detail: `${format} cannot be compressed with ${compression}; use ${possible.join(', ')} or null.` });
+    violations.push({
+      attr: 'compression',
+      code: 'invalid_choice',
+      detail: `${format} cannot be compressed with ${compression}; use ${possible.join(', ')} or null.`,
+    });
   }
   return violations;
 }
 
 function hasControlCharacter(text: string): boolean {
-  return [...text].some((character) => character < ' ' || character === '\x7f');
+  return Buffer.from(text).some((byte) => byte < 0x20 || byte === 0x7f);
 }

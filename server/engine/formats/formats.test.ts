@@ -80,7 +80,7 @@ test('the schema of a Parquet file follows from the columns', async () => {
 });
 
 test('the same rows give the same bytes', async () => {
-  const many = "(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number";
+  const many = '(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number';
   const column = { name: 'text', type: 'text', nullable: false, expression: 'toString(n.number)' } as const;
   const selection = selectFor({ format: 'Parquet', compression: 'zstd' }, [column]);
   const [first, second] = [await clickhouse.bytes(selection, many), await clickhouse.bytes(selection, many)];
@@ -91,8 +91,8 @@ test('the same rows give the same bytes', async () => {
 
 test('records are counted in the bytes, whatever the pieces', async () => {
   for (const format of [...fileFormats, 'TabSeparated'] as const) {
-    const bytes = await clickhouse.bytes(selectFor({ format, compression: null } as Encoding, contractColumns), from);
-    const result = await encode({ format, compression: null } as Encoding, pieces(bytes));
+    const bytes = await clickhouse.bytes(selectFor({ format, compression: null }, contractColumns), from);
+    const result = await encode({ format, compression: null }, pieces(bytes));
     assert.equal(result.records, contractRows.length, format);
     assert.equal(result.bytes, bytes.length);
     assert.ok(result.content.equals(bytes));
@@ -127,7 +127,16 @@ test('a source that ends too early or fails is an error of the result', async ()
   );
   for (const compression of [null, 'gzip'] as const) {
     const stage = encodeStage({ format: 'JSONLines', compression });
-    const output = stage.pipeline(compression === null ? broken : Readable.from((async function* () { yield Buffer.from('{}\n'); throw failure; })()));
+    const output = stage.pipeline(
+      compression === null
+        ? broken
+        : Readable.from(
+            (async function* () {
+              yield Buffer.from('{}\n');
+              throw failure;
+            })(),
+          ),
+    );
     await assert.rejects(output.toArray(), (error) => error === failure);
     assert.throws(() => stage.finish(), /not read to its end/);
   }
@@ -174,7 +183,12 @@ test('JSON that ClickHouse calls invalid but is not stays JSON; what is not beco
 });
 
 test('values of other types arrive as their column says', async () => {
-  const column = (type: 'text' | 'integer' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'json', expression: string) => ({ name: 'v', type, nullable: true, expression });
+  const column = (type: 'text' | 'integer' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'json', expression: string) => ({
+    name: 'v',
+    type,
+    nullable: true,
+    expression,
+  });
   const cases: [ReturnType<typeof column>, string][] = [
     [column('text', "unhex('61FF62')"), '"a\ufffdb"'],
     [column('text', "toFixedString('ab', 2)"), '"ab"'],
@@ -184,10 +198,10 @@ test('values of other types arrive as their column says', async () => {
     [column('float', '-inf'), 'null'],
     [column('boolean', 'toUInt8(1)'), 'true'],
     [column('boolean', 'NULL'), 'null'],
-    [column('uuid', 'CAST(NULL, \'Nullable(UUID)\')'), 'null'],
+    [column('uuid', "CAST(NULL, 'Nullable(UUID)')"), 'null'],
     [column('timestamp', "toDateTime64('2020-01-01 00:00:00.5', 6, 'Europe/Berlin')"), '"2019-12-31T23:00:00.500000Z"'],
     [column('timestamp', "toDateTime('2020-01-01 00:00:00', 'UTC')"), '"2020-01-01T00:00:00.000000Z"'],
-    [column('json', 'CAST(NULL, \'Nullable(String)\')'), 'null'],
+    [column('json', "CAST(NULL, 'Nullable(String)')"), 'null'],
   ];
   for (const [value, text] of cases) {
     const line = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [value]), 'numbers(1)')).toString('utf8');

@@ -11,7 +11,12 @@ export function selectJsonLines(columns: Column[]): FormatSelection {
   return {
     expressions: `concat(${[...parts, "'}'"].join(', ')})`,
     format: 'TSVRaw',
-    settings: { ...common_settings, output_format_json_escape_forward_slashes: 0, output_format_json_quote_denormals: 0, output_format_json_quote_64bit_integers: 0 },
+    settings: {
+      ...common_settings,
+      output_format_json_escape_forward_slashes: 0,
+      output_format_json_quote_denormals: 0,
+      output_format_json_quote_64bit_integers: 0,
+    },
   };
 }
 

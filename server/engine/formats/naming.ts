@@ -35,7 +35,10 @@ export function folderOf(prefix: string, delivery: NamedDelivery): string {
     data_interval_end: basicInstant(delivery.data_interval_end),
   };
   const filled = prefix.replaceAll(variable, (text, name: string) => values[name] ?? text);
-  return filled.split('/').filter((part) => part !== '').join('/');
+  return filled
+    .split('/')
+    .filter((part) => part !== '')
+    .join('/');
 }
 
 /** What all names of a delivery begin with: `<prefix>/<start>-<end>-<delivery>`. The delivery's part keeps runs, backfills and exports of one interval apart. */

@@ -61,7 +61,7 @@ async function compareSlice(store: FileStore, outcome: SliceOutcome): Promise<Di
 }
 
 async function compareManifest(store: FileStore, name: string, text: string): Promise<Difference[]> {
-  const found = await readText(store, name);
+  const found = await readStoredText(store, name);
   if (found === undefined) return [{ kind: 'missing', name, detail: 'The manifest is gone.' }];
   return found === text ? [] : [{ kind: 'changed', name, detail: 'Its text is not that of the receipt.' }];
 }
@@ -83,7 +83,7 @@ async function isOfAnother(store: FileStore, name: string, expected: Set<string>
   if (expected.has(manifest)) return false;
   let names = accounted.get(manifest);
   if (names === undefined) {
-    const text = await readText(store, manifest);
+    const text = await readStoredText(store, manifest);
     names = text === undefined ? new Set() : new Set([manifest, ...namesOf(text)]);
     accounted.set(manifest, names);
   }
@@ -99,7 +99,8 @@ function namesOf(text: string): string[] {
   }
 }
 
-async function readText(store: FileStore, name: string): Promise<string | undefined> {
+/** A small text of a store, such as a manifest, or undefined when there is none. Throws when it is larger than 64 MiB. */
+export async function readStoredText(store: Pick<FileStore, 'read'>, name: string): Promise<string | undefined> {
   const content = await store.read(name);
   if (content === undefined) return undefined;
   const chunks: Buffer[] = [];

@@ -59,7 +59,13 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
     start_seconds: 120,
     patience_seconds: 10,
   });
-  return { url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`, get pid() { return supervisor.pid; }, stop: supervisor.stop };
+  return {
+    url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`,
+    get pid() {
+      return supervisor.pid;
+    },
+    stop: supervisor.stop,
+  };
 }
 
 async function findFreePort(): Promise<number> {
@@ -73,7 +79,8 @@ async function findFreePort(): Promise<number> {
 }
 
 function start(orders: Orders, output: LogFile): ChildProcess {
-  const [program = '', ...rest] = [...dieWithParent('TERM'), process.execPath, fileURLToPath(new URL('clickhouse_server.ts', import.meta.url))];
+  // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged is on disk.
+  const [program, ...rest] = [...dieWithParent('KILL'), process.execPath, fileURLToPath(new URL('clickhouse_server.ts', import.meta.url))];
   try {
     const child = spawn(program, rest, {
       cwd: orders.folder,
@@ -96,7 +103,9 @@ async function whenReady(child: ChildProcess, signal: AbortSignal, readLog: () =
   for await (const line of createInterface({ input: child.stdout, signal })) if (line === readyWord) return;
   // The engine gives the reason only to its log.
   const locked = readLog().includes('Cannot lock file');
-  throw new Error(locked
-    ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this server a data folder of its own.'
-    : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.');
+  throw new Error(
+    locked
+      ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this server a data folder of its own.'
+      : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.',
+  );
 }

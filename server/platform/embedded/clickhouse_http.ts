@@ -63,7 +63,9 @@ async function answer(options: HttpOptions, request: IncomingMessage, response: 
     return;
   }
   const gone = new AbortController();
-  response.once('close', () => { if (!response.writableFinished) gone.abort(); });
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
   const read = await readRequest(request);
   if ('fault' in read) return sendFault(request, response, read.fault);
   const statement = readStatement(read.text);
@@ -111,9 +113,10 @@ async function run(operation: Operation, statement: Statement, read: ClickHouseR
     response.setHeader('X-ClickHouse-Summary', summary(began));
     return streamResult(operation, { before: statement.before, format, after: statement.after }, response);
   }
-  const outcome = statement.kind === 'insert'
-    ? await streamInsert(operation, { ...statement, data: dataOf(read.text, statement.data_from, read.data) })
-    : await runCommand(operation, statement, read, response);
+  const outcome =
+    statement.kind === 'insert'
+      ? await streamInsert(operation, { ...statement, data: dataOf(read.text, statement.data_from, read.data) })
+      : await runCommand(operation, statement, read, response);
   if (outcome.fault || statement.kind !== 'insert') return outcome;
   response.setHeader('X-ClickHouse-Summary', summary(began));
   response.end();
@@ -129,7 +132,12 @@ async function inOwnWords(told: Fault, { engine, pipe }: Operation, statement: S
     await engine.run(`SELECT formatQuery(${quote(sent)})`);
     return { ...told, text: told.text.replaceAll(pipe, 'the answer') };
   } catch (error) {
-    return { ...faultOf(error), text: faultOf(error).text.replace(/: In scope SELECT formatQuery[\s\S]*(?= \([A-Z_]+\)$)/, '').replace(/: while executing 'FUNCTION formatQuery[\s\S]*(?= \([A-Z_]+\)$)/, '') };
+    return {
+      ...faultOf(error),
+      text: faultOf(error)
+        .text.replace(/: In scope SELECT formatQuery[\s\S]*(?= \([A-Z_]+\)$)/, '')
+        .replace(/: while executing 'FUNCTION formatQuery[\s\S]*(?= \([A-Z_]+\)$)/, ''),
+    };
   }
 }
 
@@ -141,7 +149,9 @@ async function runCommand(operation: Operation, statement: Statement, read: Clic
     if (chunk.length > 0) return { fault: fault(36, 'BAD_ARGUMENTS', 'A body is taken only by INSERT ... FORMAT and INSERT ... VALUES.') };
   }
   const { engine, gone, label, preamble } = operation;
-  const leave = (): void => { void engine.kill(label).catch(() => {}); };
+  const leave = (): void => {
+    void engine.kill(label).catch(() => {});
+  };
   gone.addEventListener('abort', leave, { once: true });
   try {
     const bytes = await engine.run(`${preamble}${statement.text}`, statement.format ?? read.default_format);

@@ -15,11 +15,19 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   const { engine, pipe, preamble } = operation;
   let over = false;
   let outcome: Outcome = {};
-  const settled = engine.run(`${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`)
-    .then(() => {}, (error) => { outcome = { fault: faultOf(error) }; })
-    .finally(() => { over = true; });
+  const settled = (async () => {
+    try {
+      await engine.run(`${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`);
+    } catch (error) {
+      outcome = { fault: faultOf(error) };
+    } finally {
+      over = true;
+    }
+  })();
   // Once the data are complete, a client that leaves has stopped the insert as it would a query.
-  const leave = (): void => { void stop(operation, () => over).catch(() => {}); };
+  const leave = (): void => {
+    void stop(operation, () => over).catch(() => {});
+  };
   operation.gone.addEventListener('abort', leave, { once: true });
   const writer = await openWriter(pipe, () => over);
   if (writer) {

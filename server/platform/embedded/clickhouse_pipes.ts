@@ -51,7 +51,7 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
         };
         const leave = (): void => {
           waiting.delete(next);
-          reject(signal.reason);
+          reject(new Error('The client has left.'));
         };
         waiting.add(next);
         signal.addEventListener('abort', leave, { once: true });
@@ -59,7 +59,13 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
     },
     give(pipe, clean) {
       if (clean) put(pipe);
-      else void rm(pipe, { force: true }).then(() => make(1)).then(([fresh = pipe]) => put(fresh), () => {});
+      else
+        void rm(pipe, { force: true })
+          .then(() => make(1))
+          .then(
+            ([fresh = pipe]) => put(fresh),
+            () => {},
+          );
     },
     close: () => rm(folder, { recursive: true, force: true }),
   };

@@ -16,8 +16,26 @@ export type ClickHouseRequest = {
 };
 
 // Words of the interface itself; every other one is a setting of the engine.
-const interfaceWords = new Set(['query', 'query_id', 'database', 'default_format', 'wait_end_of_query', 'buffer_size', 'compress', 'decompress', 'session_timeout', 'session_check', 'stacktrace',
-  'quota_key', 'user', 'password', 'enable_http_compression', 'http_zlib_compression_level', 'log_comment', 'close_session']);
+const interfaceWords = new Set([
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'wait_end_of_query',
+  'buffer_size',
+  'compress',
+  'decompress',
+  'session_timeout',
+  'session_check',
+  'stacktrace',
+  'quota_key',
+  'user',
+  'password',
+  'enable_http_compression',
+  'http_zlib_compression_level',
+  'log_comment',
+  'close_session',
+]);
 const unsupportedWords = ['session_id', 'role'];
 const textBytesMax = 256 * 1024 * 1024;
 

@@ -40,7 +40,8 @@ async function main(): Promise<void> {
     if (stuck >= stuckMax) void end();
   };
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
-  lines.on('close', () => void end());
+  // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
+  lines.on('close', () => process.kill(process.pid, 'SIGKILL'));
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void end());
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');

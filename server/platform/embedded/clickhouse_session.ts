@@ -39,10 +39,15 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
     }
   };
   const listed = Buffer.from(await run('SELECT lower(name) AS name, is_input, is_output FROM system.formats', 'JSONCompactEachRow')).toString();
-  const formats = new Map(listed.trim().split('\n').map((line) => {
-    const [name, isInput, isOutput] = JSON.parse(line) as [string, number, number];
-    return [name, { is_input: isInput === 1, is_output: isOutput === 1 }];
-  }));
+  const formats = new Map(
+    listed
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [name, isInput, isOutput] = JSON.parse(line) as [string, number, number];
+        return [name, { is_input: isInput === 1, is_output: isOutput === 1 }];
+      }),
+  );
   return {
     run,
     async kill(label) {
@@ -60,7 +65,25 @@ const repeated = /^(?:Code: \d+\. DB::Exception: )+(?=Code: \d+\. DB::Exception:
 export type Fault = { code: number; status: number; text: string };
 
 const statusOfCode: Record<number, number> = {
-  27: 400, 36: 400, 38: 400, 41: 400, 43: 400, 44: 400, 46: 404, 47: 404, 53: 400, 60: 404, 62: 400, 73: 404, 81: 404, 115: 404, 117: 400, 164: 403, 202: 503, 457: 400, 516: 401,
+  27: 400,
+  36: 400,
+  38: 400,
+  41: 400,
+  43: 400,
+  44: 400,
+  46: 404,
+  47: 404,
+  53: 400,
+  60: 404,
+  62: 400,
+  73: 404,
+  81: 404,
+  115: 404,
+  117: 400,
+  164: 403,
+  202: 503,
+  457: 400,
+  516: 401,
 };
 
 /** A fault of our own, in the words and shape of ClickHouse's. */

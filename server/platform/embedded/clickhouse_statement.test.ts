@@ -32,26 +32,55 @@ test('the data of an INSERT are told from its SQL and never read as SQL', () => 
   for (const [text, before, after, format, data] of inserts) {
     const statement = readStatement(text);
     assert.equal(statement.kind, 'insert', text);
-    if (statement.kind === 'insert') assert.deepEqual([statement.before, statement.after, statement.format, text.slice(statement.data_from)], [before, after, format, data], text);
+    if (statement.kind === 'insert')
+      assert.deepEqual([statement.before, statement.after, statement.format, text.slice(statement.data_from)], [before, after, format, data], text);
   }
 });
 
 test('what answers nothing, or little, is a command', () => {
-  for (const text of ['CREATE TABLE t (a Int8) ENGINE = Memory', 'INSERT INTO t SELECT 1', 'INSERT INTO t (a) WITH 1 AS x SELECT x', 'INSERT INTO t (SELECT 1)', 'EXPLAIN AST SELECT 1', 'SHOW TABLES', 'KILL QUERY WHERE 0']) {
+  for (const text of [
+    'CREATE TABLE t (a Int8) ENGINE = Memory',
+    'INSERT INTO t SELECT 1',
+    'INSERT INTO t (a) WITH 1 AS x SELECT x',
+    'INSERT INTO t (SELECT 1)',
+    'EXPLAIN AST SELECT 1',
+    'SHOW TABLES',
+    'KILL QUERY WHERE 0',
+  ]) {
     assert.deepEqual(readStatement(text), { kind: 'command', text, format: undefined }, text);
   }
   assert.deepEqual(readStatement('EXPLAIN AST SELECT 1 FORMAT JSON'), { kind: 'command', text: 'EXPLAIN AST SELECT 1 ', format: 'JSON' });
 });
 
 test('more than one statement is refused, also where quoting hides it', () => {
-  for (const text of ['SELECT 1; SELECT 2', 'EXPLAIN AST SELECT 1; DROP TABLE t', "SELECT x'\\'; DROP TABLE t; --'", "SELECT 'a\\\\'; DROP TABLE t --'", 'SELECT a$b$ ; DROP TABLE t -- $b$', 'SELECT `a``b`; DROP TABLE t',
-    'INSERT INTO t SELECT 1; DROP TABLE t', 'SELECT 1;;']) {
+  for (const text of [
+    'SELECT 1; SELECT 2',
+    'EXPLAIN AST SELECT 1; DROP TABLE t',
+    "SELECT x'\\'; DROP TABLE t; --'",
+    "SELECT 'a\\\\'; DROP TABLE t --'",
+    'SELECT a$b$ ; DROP TABLE t -- $b$',
+    'SELECT `a``b`; DROP TABLE t',
+    'INSERT INTO t SELECT 1; DROP TABLE t',
+    'SELECT 1;;',
+  ]) {
     assert.deepEqual(readStatement(text), { kind: 'refused', reason: 'Only one statement is allowed in a request.' }, text);
   }
 });
 
 test('what cannot be understood, or reaches for files, is refused with a sentence', () => {
-  for (const text of ['', '-- nothing', 'nonsense', 'SELECT ‘a’', "SELECT 'open", 'SELECT $a$ open', "SELECT 1 INTO OUTFILE '/tmp/x'", "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT TSV", 'SYSTEM SHUTDOWN', 'system kill', 'VALUES (1)']) {
+  for (const text of [
+    '',
+    '-- nothing',
+    'nonsense',
+    'SELECT ‘a’',
+    "SELECT 'open",
+    'SELECT $a$ open',
+    "SELECT 1 INTO OUTFILE '/tmp/x'",
+    "INSERT INTO t FROM INFILE '/etc/passwd' FORMAT TSV",
+    'SYSTEM SHUTDOWN',
+    'system kill',
+    'VALUES (1)',
+  ]) {
     const statement = readStatement(text);
     assert.equal(statement.kind, 'refused', text);
     if (statement.kind === 'refused') assert.match(statement.reason, /^[A-Z].+/);

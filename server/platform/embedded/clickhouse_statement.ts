@@ -18,8 +18,36 @@ const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
 const word = /[A-Za-z_][\w$]*/y;
 const plain = /[0-9][\w.]*|[()[\]{},.;:+\-*/%=<>!?|^&~@\\]/y;
 
-const commands = new Set(['CREATE', 'ALTER', 'DROP', 'UNDROP', 'RENAME', 'EXCHANGE', 'TRUNCATE', 'OPTIMIZE', 'SYSTEM', 'SET', 'USE', 'KILL', 'GRANT', 'REVOKE', 'ATTACH', 'DETACH', 'DELETE',
-  'UPDATE', 'CHECK', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN', 'REPLACE', 'BACKUP', 'RESTORE', 'MOVE']);
+const commands = new Set([
+  'CREATE',
+  'ALTER',
+  'DROP',
+  'UNDROP',
+  'RENAME',
+  'EXCHANGE',
+  'TRUNCATE',
+  'OPTIMIZE',
+  'SYSTEM',
+  'SET',
+  'USE',
+  'KILL',
+  'GRANT',
+  'REVOKE',
+  'ATTACH',
+  'DETACH',
+  'DELETE',
+  'UPDATE',
+  'CHECK',
+  'SHOW',
+  'DESCRIBE',
+  'DESC',
+  'EXISTS',
+  'EXPLAIN',
+  'REPLACE',
+  'BACKUP',
+  'RESTORE',
+  'MOVE',
+]);
 const reads = new Set(['SELECT', 'WITH', 'FROM', '(']);
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
@@ -82,17 +110,20 @@ export function readStatement(text: string): Statement {
   }
   const [first] = tokens;
   if (!first) return refused('The request holds no statement.');
-  if (data) return { kind: 'insert', before: text.slice(0, data.cut), after: settingsBefore(tokens, text, data.cut), format: data.format, data_from: data.data_from };
+  if (data)
+    return { kind: 'insert', before: text.slice(0, data.cut), after: settingsBefore(tokens, text, data.cut), format: data.format, data_from: data.data_from };
   const whole = text.slice(0, end ?? text.length);
   return classify(whole, tokens, first);
 }
 
 function classify(whole: string, tokens: Token[], first: Token): Statement {
   const keyword = first.text;
-  const isInsertSelect = keyword === 'INSERT' || (keyword === 'WITH' && tokens.some((token) => token.text === 'INSERT' && token.kind === 'word' && token.depth === 0));
+  const isInsertSelect =
+    keyword === 'INSERT' || (keyword === 'WITH' && tokens.some((token) => token.text === 'INSERT' && token.kind === 'word' && token.depth === 0));
   if (isInsertSelect) return { kind: 'command', text: whole, format: undefined };
   if (reads.has(keyword)) return { kind: 'read', ...splitFormat(whole, tokens) };
-  if (keyword === 'SYSTEM' && /^(SHUTDOWN|KILL|SUSPEND)$/.test(tokens[1]?.text ?? '')) return refused(`SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that started it.`);
+  if (keyword === 'SYSTEM' && /^(SHUTDOWN|KILL|SUSPEND)$/.test(tokens[1]?.text ?? ''))
+    return refused(`SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that started it.`);
   if (first.kind === 'word' && commands.has(keyword)) {
     // EXPLAIN AST and the like take a FORMAT for a part of what they explain, so it is given apart.
     const { before, format, after } = splitFormat(whole, tokens);
@@ -103,8 +134,15 @@ function classify(whole: string, tokens: Token[], first: Token): Statement {
 
 /** `FORMAT x` counts where nothing, or only SETTINGS, follows it outside of brackets: elsewhere it is a name. */
 function splitFormat(whole: string, tokens: Token[]): { before: string; format: string | undefined; after: string } {
-  const at = tokens.findLastIndex((token, index) => token.text === 'FORMAT' && token.kind === 'word' && token.depth === 0 && index > 0
-    && tokens[index + 1]?.kind === 'word' && (tokens[index + 2] === undefined || tokens[index + 2]?.text === 'SETTINGS'));
+  const at = tokens.findLastIndex(
+    (token, index) =>
+      token.text === 'FORMAT' &&
+      token.kind === 'word' &&
+      token.depth === 0 &&
+      index > 0 &&
+      tokens[index + 1]?.kind === 'word' &&
+      (tokens[index + 2] === undefined || tokens[index + 2]?.text === 'SETTINGS'),
+  );
   const [keyword, name] = [tokens[at], tokens[at + 1]];
   if (at < 0 || !keyword || !name) return { before: whole, format: undefined, after: '' };
   return { before: whole.slice(0, keyword.from), format: whole.slice(name.from, name.to), after: whole.slice(name.to) };
@@ -120,7 +158,8 @@ function findInsertData(text: string, tokens: Token[]): { format: string; cut: n
   const isName = before?.text === 'INTO' || before?.text === 'TABLE' || before?.text === 'FUNCTION' || before?.text === '.';
   if (last.text === 'VALUES' && !isName) return { format: 'Values', cut: settingsFrom(tokens) ?? last.from, data_from: last.to };
   const beforeFormat = tokens.at(-3)?.text;
-  if (before?.text !== 'FORMAT' || before.kind !== 'word' || before.depth !== 0 || beforeFormat === 'INTO' || beforeFormat === 'TABLE' || beforeFormat === '.') return undefined;
+  if (before?.text !== 'FORMAT' || before.kind !== 'word' || before.depth !== 0 || beforeFormat === 'INTO' || beforeFormat === 'TABLE' || beforeFormat === '.')
+    return undefined;
   // As in ClickHouse, the blanks up to and including the first line end belong to the SQL.
   const [gap = ''] = /^[ \t\r\f\v]*\n?/.exec(text.slice(last.to, last.to + 4096)) ?? [];
   return { format: text.slice(last.from, last.to), cut: settingsFrom(tokens) ?? before.from, data_from: last.to + gap.length };

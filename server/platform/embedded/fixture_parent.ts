@@ -6,5 +6,8 @@ import { openEmbeddedPostgres } from './postgres.ts';
 
 const folder = process.argv[2] ?? '';
 const log = silentLog();
-const stores = await Promise.all([openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }), openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log })]);
+const stores = await Promise.all([
+  openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }),
+  openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log }),
+]);
 process.stdout.write(`${JSON.stringify(stores.map(({ url, pid }) => ({ url, pid })))}\n`);

@@ -36,7 +36,10 @@ async function startParent(root: string): Promise<{ kill(): void; stores: { url:
 
 test('when the parent is killed the stores go within 2 seconds, and the next start finds everything', async () => {
   const root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));
-  const { kill, stores: [postgres, clickhouse] } = await startParent(root);
+  const {
+    kill,
+    stores: [postgres, clickhouse],
+  } = await startParent(root);
   assert.ok(postgres && clickhouse);
   const sql = new pg.Client({ connectionString: postgres.url });
   sql.on('error', () => {});
@@ -51,7 +54,10 @@ test('when the parent is killed the stores go within 2 seconds, and the next sta
   assert.equal(await running, 'broken off');
   await client.close();
 
-  const [nextPostgres, nextClickHouse] = await Promise.all([openEmbeddedPostgres({ folder: join(root, 'postgres'), log }), openEmbeddedClickHouse({ folder: join(root, 'clickhouse'), log })]);
+  const [nextPostgres, nextClickHouse] = await Promise.all([
+    openEmbeddedPostgres({ folder: join(root, 'postgres'), log }),
+    openEmbeddedClickHouse({ folder: join(root, 'clickhouse'), log }),
+  ]);
   const pool = new pg.Pool({ connectionString: nextPostgres.url });
   assert.deepEqual((await pool.query('SELECT n FROM kept')).rows, [{ n: 1 }]);
   await pool.end();
@@ -67,13 +73,22 @@ test('a postmaster that outlived its parent is stopped and a new one started', a
   const folder = join(root, 'data');
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
   await prepareCluster(folder, programs, words);
-  const command = [...words, programs.postgres, '-D', folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`].map((word) => `'${word}'`).join(' ');
+  const command = [...words, programs.postgres, '-D', folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`]
+    .map((word) => `'${word}'`)
+    .join(' ');
   // The shell ends at once and leaves the postmaster to nobody.
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `${command} >/dev/null 2>&1 & echo $!`], { env: postgresEnvironment });
   const orphan = Number(stdout);
   const deadline = performance.now() + 10_000;
   while (!(await findProcess(orphan))?.command.includes('-D') && performance.now() < deadline) await pause(10);
-  while (!(await access(join(folder, 'postmaster.pid')).then(() => true, () => false)) && performance.now() < deadline) await pause(10);
+  while (
+    !(await access(join(folder, 'postmaster.pid')).then(
+      () => true,
+      () => false,
+    )) &&
+    performance.now() < deadline
+  )
+    await pause(10);
   const store = await openEmbeddedPostgres({ folder, log });
   assert.ok(await whenGone(orphan, 1));
   const client = new pg.Client({ connectionString: store.url });

@@ -49,10 +49,14 @@ describe('embedded PostgreSQL', () => {
   });
 
   test('is a PostgreSQL 18 with the settings of an embedded one', async () => {
-    const { rows } = await pool.query<Record<string, string>>(`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_encoding') AS encoding,
+    const { rows } = await pool.query<
+      Record<string, string>
+    >(`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_encoding') AS encoding,
       current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS page_cost, current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
       current_database() AS database, lower('ÄÖ') AS lower, 'a' > 'B' AS by_code_point`);
-    assert.deepEqual(rows, [{ major: 18, encoding: 'UTF8', zone: 'UTC', page_cost: '1.1', fsync: 'on', addresses: '', database: 'sluice', lower: 'äö', by_code_point: true }]);
+    assert.deepEqual(rows, [
+      { major: 18, encoding: 'UTF8', zone: 'UTC', page_cost: '1.1', fsync: 'on', addresses: '', database: 'sluice', lower: 'äö', by_code_point: true },
+    ]);
   });
 
   test('keeps its password to itself and refuses another one', async () => {

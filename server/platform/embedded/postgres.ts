@@ -59,7 +59,13 @@ export async function openEmbeddedPostgres(options: { folder: string; log: Logge
     start_seconds: 300,
     patience_seconds: 10,
   });
-  return { url, get pid() { return supervisor.pid; }, stop: supervisor.stop };
+  return {
+    url,
+    get pid() {
+      return supervisor.pid;
+    },
+    stop: supervisor.stop,
+  };
 }
 
 async function whenAnswering(url: string, signal: AbortSignal): Promise<void> {

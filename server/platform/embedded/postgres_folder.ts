@@ -51,7 +51,10 @@ async function linkLibraries(home: string): Promise<void> {
       await symlink(basename(source), path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
-      throw new Error('The libraries of the embedded PostgreSQL could not be linked. Install the packages as the user who runs the server, or set SLUICE_DATABASE_URL.', { cause: error });
+      throw new Error(
+        'The libraries of the embedded PostgreSQL could not be linked. Install the packages as the user who runs the server, or set SLUICE_DATABASE_URL.',
+        { cause: error },
+      );
     }
   }
 }
@@ -69,7 +72,10 @@ export async function asOrdinaryUser(): Promise<string[]> {
     await run(unshare, [...words.slice(1), 'true'], { env: postgresEnvironment });
     return words;
   } catch (error) {
-    throw new Error('PostgreSQL does not run as root, and this system allows no user namespace to run it in. Start as an ordinary user, or set SLUICE_DATABASE_URL to a PostgreSQL server.', { cause: error });
+    throw new Error(
+      'PostgreSQL does not run as root, and this system allows no user namespace to run it in. Start as an ordinary user, or set SLUICE_DATABASE_URL to a PostgreSQL server.',
+      { cause: error },
+    );
   }
 }
 
@@ -89,10 +95,26 @@ async function buildCluster(folder: string, programs: PostgresPrograms, words: s
   await rm(fresh, { recursive: true, force: true });
   await rm(secret, { force: true });
   await writeFile(secret, randomBytes(24).toString('hex'), { mode: 0o600 });
-  const [program = '', ...before] = [...words, programs.initdb];
+  const [program, ...before] = [...words, programs.initdb];
   try {
-    await run(program, [...before, '-D', fresh, '-U', databaseName, `--pwfile=${secret}`, '--auth=scram-sha-256', '--encoding=UTF8',
-      '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'], { env: postgresEnvironment });
+    await run(
+      program,
+      [
+        ...before,
+        '-D',
+        fresh,
+        '-U',
+        databaseName,
+        `--pwfile=${secret}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--no-instructions',
+      ],
+      { env: postgresEnvironment },
+    );
     await createDatabase(fresh, programs, words);
   } catch (error) {
     throw new Error(`A PostgreSQL data folder could not be made: ${lastLine(String((error as { stderr?: string }).stderr ?? error))}`, { cause: error });
@@ -114,10 +136,12 @@ async function syncFolder(folder: string): Promise<void> {
 
 /** Single-user mode needs no socket and no password, so the database is part of the cluster before anybody can see it. */
 async function createDatabase(fresh: string, programs: PostgresPrograms, words: string[]): Promise<void> {
-  const [program = '', ...before] = [...words, programs.postgres];
+  const [program, ...before] = [...words, programs.postgres];
   const child = spawn(program, [...before, '--single', '-D', fresh, 'postgres'], { env: postgresEnvironment, stdio: ['pipe', 'ignore', 'pipe'] });
   let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { complaint += text; });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint += text;
+  });
   child.stdin.on('error', () => {});
   child.stdin.end(`CREATE DATABASE ${databaseName};\n`);
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
@@ -163,7 +187,11 @@ export async function takeOver(folder: string, socketFolder: string): Promise<vo
 }
 
 async function endPostmaster(folder: string, pid: number): Promise<void> {
-  for (const [signal, seconds] of [['SIGINT', 10], ['SIGQUIT', 5], ['SIGKILL', 5]] as const) {
+  for (const [signal, seconds] of [
+    ['SIGINT', 10],
+    ['SIGQUIT', 5],
+    ['SIGKILL', 5],
+  ] as const) {
     try {
       process.kill(pid, signal);
     } catch {

@@ -18,7 +18,7 @@ export function findProgram(name: string): string | undefined {
  * The words that make the kernel send `signal` to a program when the process that started it dies, to be put before the program;
  * none where `setpriv` is missing. A change of credentials clears it, so it must be the last step before the program.
  */
-export function dieWithParent(signal: 'INT' | 'TERM'): string[] {
+export function dieWithParent(signal: 'INT' | 'KILL'): string[] {
   const setpriv = process.platform === 'linux' ? findProgram('setpriv') : undefined;
   return setpriv ? [setpriv, '--pdeathsig', signal] : [];
 }

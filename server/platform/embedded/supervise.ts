@@ -88,49 +88,52 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
   let work: Promise<void> = Promise.resolve();
-  const lastResort = () => { if (child && isAlive(child)) program.askToStop(child); };
+  const lastResort = () => {
+    if (child && isAlive(child)) program.askToStop(child);
+  };
 
-  const start = async (patienceMs: number): Promise<void> => {
-    const began = performance.now();
-    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+  let nextPauseMs = pauseMsMin;
+  const rest = (): Promise<void> => {
+    const ms = nextPauseMs;
+    nextPauseMs = Math.min(ms * 2, pauseMsMax);
+    return pause(ms, undefined, { signal: stopping.signal });
+  };
+
+  const launch = async (patienceMs: number): Promise<void> => {
+    for (const began = performance.now(); ; await rest()) {
       try {
         const startedAt = performance.now();
-        const running = await startOnce(program, stopping.signal, (fresh) => { child = fresh; });
+        const running = await startOnce(program, stopping.signal, (fresh) => {
+          child = fresh;
+        });
         log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
-        void ended(running).then(() => restart(running, performance.now() - startedAt));
+        void ended(running).then(() => onEnd(running, performance.now() - startedAt));
         return;
       } catch (error) {
-        const final = !(error instanceof StartFailure) || performance.now() - began + pauseMs > patienceMs;
-        if (final || stopping.signal.aborted) throw error;
+        const isFinal = patienceMs !== Infinity && (!(error instanceof StartFailure) || performance.now() - began + nextPauseMs > patienceMs);
+        if (isFinal || stopping.signal.aborted) throw error;
         log.warn({ err: error }, `${name} did not start; trying again`);
-        await pause(pauseMs, undefined, { signal: stopping.signal });
       }
     }
   };
 
-  let pauseMs = pauseMsMin;
-  const restart = (dead: ChildProcess, livedMs: number): void => {
+  const onEnd = (dead: ChildProcess, livedMs: number): void => {
     if (stopping.signal.aborted) return;
-    pauseMs = livedMs > healthyMs ? pauseMsMin : pauseMs;
+    if (livedMs > healthyMs) nextPauseMs = pauseMsMin;
     log.error({ code: dead.exitCode, signal: dead.signalCode }, `${name} ended unasked; starting it again`);
-    work = (async () => {
-      while (!stopping.signal.aborted) {
-        try {
-          await pause(pauseMs, undefined, { signal: stopping.signal });
-          pauseMs = Math.min(pauseMs * 2, pauseMsMax);
-          await start(0);
-          return;
-        } catch (error) {
-          if (!stopping.signal.aborted) log.error({ err: error }, `${name} did not start; trying again`);
-        }
-      }
-    })();
+    // The only thing that ends these attempts is stop().
+    work = rest()
+      .then(() => launch(Infinity))
+      .catch(() => {});
   };
 
-  await start(program.patience_seconds * 1000);
+  await launch(program.patience_seconds * 1000);
+  nextPauseMs = pauseMsMin;
   process.on('exit', lastResort);
   return {
-    get pid() { return child && isAlive(child) ? child.pid : undefined; },
+    get pid() {
+      return child && isAlive(child) ? child.pid : undefined;
+    },
     async stop() {
       stopping.abort();
       const last = child;

@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Database } from '../postgres/database.ts';
 
@@ -49,35 +49,70 @@ export function targetOf(within: Within | undefined, name: string): Target {
   return possible ? { within, id: name } : undefined;
 }
 
+/** Finds what keys give access to. */
+export type AccessFinder = (key_hash: Buffer, target: Target, now: string) => Promise<Found | undefined>;
+
+type Asked = { key_hash: Buffer; id: string | null; answer(found: Found | undefined): void; fail(error: unknown): void };
+
 /**
- * Looks up key, user, membership and target in one statement. Undefined: no such key, or it has expired, or its user is not active. The target's columns are
- * null when it does not exist, the user is not a member of its organization, or the key is limited to others; the three cannot be told apart.
- * Leans on the unique indexes of key_hash and members (user_id, organization_id).
+ * Opens the look-up of key, user, membership and target: one statement for a request, and one for all requests that arrive in the same turn of the event loop. Undefined: no such key,
+ * or it has expired, or its user is not active. The target's columns are null when it does not exist, the user is not a member of its organization, or
+ * the key is limited to others; the three cannot be told apart. Nothing is remembered, so a change counts on the next request.
  */
-export async function findAccess(db: Database, key_hash: Buffer, target: Target, now: string): Promise<Found | undefined> {
-  return db.row<Found>(sql`
-    SELECT k.id AS key_id, k.scopes, k.scoped_organizations, k.scoped_teams, k.last_used_at,
-      u.id AS user_id, u.uuid AS user_uuid, u.email${target === undefined ? empty : sql`, target.organization_id, target.level, target.team_id, target.timezone`}
-    FROM personal_api_keys k JOIN users u ON u.id = k.user_id AND u.is_active
-    ${targetSql(target)}
-    WHERE k.key_hash = ${key_hash} AND (k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz)`);
+export function openAccessFinder(db: Database): AccessFinder {
+  const waiting = new Map<Kind, Asked[]>();
+  const ask = async (kind: Kind, now: string) => {
+    const batch = waiting.get(kind) ?? [];
+    waiting.delete(kind);
+    try {
+      const rows = await db.rows<Found & { number: number }>(accessSql(kind, batch, now));
+      const found = new Map(rows.map(({ number, ...row }) => [number, row]));
+      batch.forEach((one, at) => one.answer(found.get(at + 1)));
+    } catch (error) {
+      for (const one of batch) one.fail(error);
+    }
+  };
+  return (key_hash, target, now) =>
+    new Promise((answer, fail) => {
+      const kind = kindOf(target);
+      const asked = { key_hash, id: target === undefined || target.id === '@current' ? null : target.id, answer, fail };
+      const batch = waiting.get(kind);
+      if (batch !== undefined) return void batch.push(asked);
+      waiting.set(kind, [asked]);
+      // Runs when every request that has already arrived has been read.
+      setImmediate(() => void ask(kind, now));
+    });
+}
+
+type Kind = 'none' | 'organization' | 'organization @current' | 'project' | 'project @current';
+
+function kindOf(target: Target): Kind {
+  if (target === undefined) return 'none';
+  return target.id === '@current' ? `${target.within} @current` : target.within;
 }
 
 /** Keeps rows of `m` (members) that the key `k` is not limited away from. */
-const organization_allowed = sql`(k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))`;
+const organization_allowed = 'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
+const in_organization = `SELECT m.organization_id, m.level, NULL::integer AS team_id, NULL::text AS timezone FROM members m WHERE k.scoped_teams IS NULL AND ${organization_allowed}`;
+const in_project = `SELECT m.organization_id, m.level, p.id AS team_id, p.timezone FROM projects p JOIN members m ON m.organization_id = p.organization_id
+  WHERE (k.scoped_teams IS NULL OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
 
-function targetSql(target: Target): Sql {
-  if (target === undefined) return empty;
-  const current = target.id === '@current';
-  if (target.within === 'organization') {
-    // the caller's oldest membership is the current one
-    return sql`LEFT JOIN LATERAL (
-      SELECT m.organization_id, m.level, NULL::integer AS team_id, NULL::text AS timezone FROM members m
-      WHERE m.user_id = k.user_id AND k.scoped_teams IS NULL AND ${organization_allowed}
-      ${current ? sql`ORDER BY m.joined_at, m.id LIMIT 1` : sql`AND m.organization_id = ${target.id}::uuid`}) target ON true`;
-  }
-  return sql`LEFT JOIN LATERAL (
-    SELECT m.organization_id, m.level, p.id AS team_id, p.timezone FROM projects p JOIN members m ON m.organization_id = p.organization_id
-    WHERE m.user_id = k.user_id AND (k.scoped_teams IS NULL OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}
-    ${current ? sql`ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1` : sql`AND p.id = ${Number(target.id)}`}) target ON true`;
+/** How each kind of target is found beside key `k`; the caller's oldest membership and its oldest project are the current ones. */
+const targets: Record<Kind, string> = {
+  none: '',
+  organization: `${in_organization} AND m.organization_id = asked.id::uuid`,
+  'organization @current': `${in_organization} ORDER BY m.joined_at, m.id LIMIT 1`,
+  project: `${in_project} AND p.id = asked.id::integer`,
+  'project @current': `${in_project} ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
+};
+
+/** Leans on the unique indexes of key_hash and of members (user_id, organization_id). */
+function accessSql(kind: Kind, batch: Asked[], now: string): Sql {
+  const [columns, join] = kind === 'none' ? ['', ''] : [', target.organization_id, target.level, target.team_id, target.timezone', `LEFT JOIN LATERAL (${targets[kind]}) target ON true`];
+  return sql`
+    SELECT asked.number, k.id AS key_id, k.scopes, k.scoped_organizations, k.scoped_teams, k.last_used_at, u.id AS user_id, u.uuid AS user_uuid, u.email${raw(columns)}
+    FROM unnest(${batch.map((one) => one.key_hash)}::bytea[], ${batch.map((one) => one.id)}::text[]) WITH ORDINALITY AS asked (key_hash, id, number)
+    JOIN personal_api_keys k ON k.key_hash = asked.key_hash JOIN users u ON u.id = k.user_id AND u.is_active
+    ${raw(join)}
+    WHERE k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz`;
 }

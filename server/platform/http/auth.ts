@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
-import { findAccess } from './access.ts';
-import type { Found, Target } from './access.ts';
+import type { AccessFinder, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from './context.ts';
 import { unauthenticated } from './errors.ts';
@@ -21,9 +20,9 @@ function keyOf(request: FastifyRequest): string {
  * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key; a key of the wrong form or with a wrong checksum is
  * refused without a look at the database.
  */
-export async function authenticate(context: HttpContext, request: FastifyRequest, target: Target): Promise<Found> {
+export async function authenticate(context: HttpContext, findAccess: AccessFinder, request: FastifyRequest, target: Target): Promise<Found> {
   const key = keyOf(request);
-  const found = isWellFormedApiKey(key) ? await findAccess(context.db, context.secrets.hash(key), target, isoInstant(context.clock.now())) : undefined;
+  const found = isWellFormedApiKey(key) ? await findAccess(context.secrets.hash(key), target, isoInstant(context.clock.now())) : undefined;
   if (found === undefined) throw unauthenticated('authentication_failed', 'The personal API key in the Authorization header is unknown, expired or revoked.');
   touch(context, found);
   return found;

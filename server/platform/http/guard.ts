@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { targetOf } from './access.ts';
-import type { Found, Within } from './access.ts';
+import type { AccessFinder, Found, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { ApiError, forbidden, notAcceptable, notFound, throttled } from './errors.ts';
@@ -20,13 +20,13 @@ export function targetParameter(url: string, within: Within | undefined): string
  * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403, membership 404, level 403, 406. After it `request.caller` is set,
  * and `request.access` on routes with `within`.
  */
-export function guard(context: HttpContext, limiter: Limiter, url: string, config: FastifyContextConfig & { scope: Scope }): onRequestAsyncHookHandler {
+export function guard(context: HttpContext, findAccess: AccessFinder, limiter: Limiter, url: string, config: FastifyContextConfig & { scope: Scope }): onRequestAsyncHookHandler {
   const { scope, within, level = 1 } = config;
   const accepted = satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
     const target = within === undefined ? undefined : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
-    const found = await authenticateCounted(context, limiter, request, target);
+    const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
     const budget = limiter.take(found.key_id);
     if (budget !== undefined) {
@@ -48,9 +48,9 @@ function accessOf(found: Found, level: 1 | 8 | 15) {
 }
 
 /** Refused keys count against the address that they come from, so that nobody tries keys without end. */
-async function authenticateCounted(context: HttpContext, limiter: Limiter, request: FastifyRequest, target: ReturnType<typeof targetOf>): Promise<Found> {
+async function authenticateCounted(context: HttpContext, findAccess: AccessFinder, limiter: Limiter, request: FastifyRequest, target: ReturnType<typeof targetOf>): Promise<Found> {
   try {
-    return await authenticate(context, request, target);
+    return await authenticate(context, findAccess, request, target);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     const wait_seconds = limiter.takeRefused(request.ip);

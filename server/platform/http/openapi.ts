@@ -23,7 +23,7 @@ export function describeApi(app: FastifyInstance): void {
     },
     transformObject: (document) => ('openapiObject' in document ? (named(document.openapiObject as unknown as JsonObject) as never) : document.swaggerObject),
   });
-  app.register(swaggerUi, { routePrefix: '/docs', logo: undefined, uiConfig: { docExpansion: 'list', deepLinking: true, persistAuthorization: false } });
+  app.register(swaggerUi, { routePrefix: '/docs', uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true, persistAuthorization: false } });
 }
 
 /** Adds the route that answers the document. */

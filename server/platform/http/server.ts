@@ -1,5 +1,7 @@
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { openAccessFinder } from './access.ts';
+import type { AccessFinder } from './access.ts';
 import { body_size_bytes_max } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
@@ -50,7 +52,8 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
   keepHouse(app, context);
   describeApi(app);
   app.register(async (api) => {
-    api.addHook('onRoute', (route) => conduct(api, context, route));
+    const findAccess = openAccessFinder(context.db);
+    api.addHook('onRoute', (route) => conduct(api, context, findAccess, route));
     const methods = collectMethods(api);
     serveHealth(api, context);
     serveDocument(api);
@@ -61,13 +64,13 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
 }
 
 /** Gives a route its guard, its idempotency, its entity tag and its documentation. */
-function conduct(app: FastifyInstance, context: HttpContext, route: RouteOptions): void {
+function conduct(app: FastifyInstance, context: HttpContext, findAccess: AccessFinder, route: RouteOptions): void {
   const { config } = route;
   if (config?.scope === undefined) throw new Error(`The route ${String(route.method)} ${route.url} declares no scope in its config.`);
   const { scope } = config;
   if (scope !== 'public') {
     if (route.schema?.response === undefined) throw new Error(`The route ${String(route.method)} ${route.url} documents no answer in schema.response.`);
-    route.onRequest = [guard(context, app.limiter, route.url, { ...config, scope })];
+    route.onRequest = [guard(context, findAccess, app.limiter, route.url, { ...config, scope })];
     if (route.method === 'POST') {
       route.preHandler = [async (request, reply) => claimIdempotencyKey(context, request, reply)];
       route.onSend = [async (request, reply, payload) => settleIdempotencyKey(context, request, reply, payload)];

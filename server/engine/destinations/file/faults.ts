@@ -2,9 +2,17 @@ import { NonRetryableError, RetryableError } from '../../destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };
 
-const not_writable: Fault = { retryable: false, code: 'permission_denied', message: 'The server may not write to this folder of its export folder; give its user the right to.' };
+const not_writable: Fault = {
+  retryable: false,
+  code: 'permission_denied',
+  message: 'The server may not write to this folder of its export folder; give its user the right to.',
+};
 const full: Fault = { retryable: true, code: 'disk_full', message: 'The disk of the export folder is full; free some space. The run goes on by itself.' };
-const bad_path: Fault = { retryable: false, code: 'invalid_path', message: 'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.' };
+const bad_path: Fault = {
+  retryable: false,
+  code: 'invalid_path',
+  message: 'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
+};
 
 const faults: Record<string, Fault> = {
   EACCES: not_writable,

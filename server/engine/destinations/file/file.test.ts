@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { testDestination } from '../../../../test/destination_contract.ts';
-import type { Config } from '../../../../test/destination_contract.ts';
+import type { Config } from '../../../../test/destination_world.ts';
 import { parseJsonLines } from '../../../../test/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
@@ -29,7 +29,10 @@ async function visible(config: Config): Promise<string[]> {
   const folder = folderOfConfig(config);
   if (!existsSync(folder)) return [];
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
 }
 
 testDestination({
@@ -91,7 +94,11 @@ const delivery = (changes: Partial<Delivery> = {}): Delivery => ({
 });
 
 test('names come from the prefix, the interval, the delivery and the slice', async () => {
-  const sink = await file.open({ prefix: 'names//{year}/{month}/{day}/{hour}{minute}{second}/{table}/{data_interval_end}/', compression: 'zstd', file_format: 'CSV' }, delivery(), deps);
+  const sink = await file.open(
+    { prefix: 'names//{year}/{month}/{day}/{hour}{minute}{second}/{table}/{data_interval_end}/', compression: 'zstd', file_format: 'CSV' },
+    delivery(),
+    deps,
+  );
   const { name } = await sink.write({ number: 12, records: 1 }, Readable.from([Buffer.from('x')]));
   assert.equal(name, 'names/2015/09/12/000000/events/20150912T000000Z/20150911T233000Z-20150912T000000Z-0123456789ab-0012.csv.zst');
   await sink.abort([]);
@@ -104,8 +111,11 @@ test('a link out of the folder is not followed, not even to make a folder', asyn
   assert.deepEqual(await readdir(outside), []);
 });
 
-test('files that another export\'s manifest names are not called added', async () => {
-  const sinks = await Promise.all([file.open({ prefix: 'shared' }, delivery(), deps), file.open({ prefix: 'shared' }, delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' }), deps)]);
+test("files that another export's manifest names are not called added", async () => {
+  const sinks = await Promise.all([
+    file.open({ prefix: 'shared' }, delivery(), deps),
+    file.open({ prefix: 'shared' }, delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' }), deps),
+  ]);
   const delivered = [];
   for (const [index, sink] of sinks.entries()) {
     const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
@@ -118,14 +128,18 @@ test('files that another export\'s manifest names are not called added', async (
   const none = async function* (): AsyncIterable<string> {};
   assert.deepEqual(await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps), []);
   await appendFile(join(root, 'shared', 'readme.txt'), 'x');
-  assert.deepEqual((await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps)).map((found) => [found.kind, found.name]), [['added', 'shared/readme.txt']]);
+  assert.deepEqual(
+    (await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps)).map((found) => [found.kind, found.name]),
+    [['added', 'shared/readme.txt']],
+  );
 });
 
 test('a shorter repeat removes what the longer one left', async () => {
   await mkdir(join(root, 'shorter'), { recursive: true });
   const first = await file.open({ prefix: 'shorter' }, delivery(), deps);
   const outcomes = [];
-  for (const number of [0, 1]) outcomes.push({ number, ...(await first.write({ number, records: 1 }, Readable.from([Buffer.from('{}\n')]))), records: 1, bytes: 3, sha256: '' });
+  for (const number of [0, 1])
+    outcomes.push({ number, ...(await first.write({ number, records: 1 }, Readable.from([Buffer.from('{}\n')]))), records: 1, bytes: 3, sha256: '' });
   await first.commit(outcomes, { name: 'manifest', text: '{}' });
   await first.commit(outcomes.slice(0, 1), { name: 'manifest', text: '{}' });
   assert.deepEqual((await readdir(join(root, 'shorter'))).length, 2);
@@ -143,5 +157,8 @@ test('a device that is full is told as such', async () => {
   await mkdir(join(root, 'full'), { recursive: true });
   const sink = await file.open({ prefix: 'full' }, delivery(), deps);
   await symlink('/dev/full', join(root, 'full', '.20150911T233000Z-20150912T000000Z-0123456789ab-0000.jsonl.1.tmp'));
-  await assert.rejects(sink.write({ number: 0, records: 1 }, Readable.from([Buffer.alloc(1 << 20)])), (error) => error instanceof RetryableError && error.code === 'disk_full');
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, Readable.from([Buffer.alloc(1 << 20)])),
+    (error) => error instanceof RetryableError && error.code === 'disk_full',
+  );
 });

@@ -37,7 +37,8 @@ export const file: DestinationDefinition<typeof config> = {
 
 function violations(given: Config): ConfigViolation[] {
   const found = fileViolations(given);
-  if (given.prefix.startsWith('/')) found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must be relative to the export folder: without a slash at its beginning.' });
+  if (given.prefix.startsWith('/'))
+    found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must be relative to the export folder: without a slash at its beginning.' });
   if (given.prefix.split('/').some((part) => part === '..' || part === '.')) {
     found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold the parts "." or "..".' });
   }

@@ -19,7 +19,14 @@ type Place = { root: string; folder: string; stem: string; manifest: string; del
 /** Opens a delivery into the export folder. Slices wait under hidden names beside their final ones until `commit` renames them. */
 export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: string): Sink {
   const stem = stemOf(config.prefix, delivery);
-  const place: Place = { root: exportDir, folder: folderPart(stem), stem: basename(stem), manifest: basename(manifestName(config.prefix, delivery)), delivery, config };
+  const place: Place = {
+    root: exportDir,
+    folder: folderPart(stem),
+    stem: basename(stem),
+    manifest: basename(manifestName(config.prefix, delivery)),
+    delivery,
+    config,
+  };
   return {
     isCommitted: () => withFileErrors(() => isCommitted(place)),
     recover: (outcomes) => withFileErrors(() => recover(place, outcomes)),

@@ -10,10 +10,17 @@ export const postgres_config = Type.Object(
     port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 5432, description: 'Port of the server.' })),
     database: Type.String({ minLength: 1, maxLength: 63, description: 'Database that holds the table.' }),
     schema: Type.Optional(Type.String({ minLength: 1, maxLength: 63, default: 'public', description: 'Schema that holds the table; it must exist.' })),
-    table_name: Type.Optional(Type.String({ minLength: 1, maxLength: 63, default: 'events', description: 'Table to write to; made when it is not there, never altered.' })),
-    has_self_signed_cert: Type.Optional(Type.Boolean({ default: false, description: 'TLS without a check of the certificate, for servers that signed their own.' })),
+    table_name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 63, default: 'events', description: 'Table to write to; made when it is not there, never altered.' }),
+    ),
+    has_self_signed_cert: Type.Optional(
+      Type.Boolean({ default: false, description: 'TLS without a check of the certificate, for servers that signed their own.' }),
+    ),
     require_tls: Type.Optional(
-      Type.Boolean({ default: true, description: 'False: where the server offers no TLS, connect without it. Only for private networks: the password and the data travel unprotected.' }),
+      Type.Boolean({
+        default: true,
+        description: 'False: where the server offers no TLS, connect without it. Only for private networks: the password and the data travel unprotected.',
+      }),
     ),
   },
   { additionalProperties: false },

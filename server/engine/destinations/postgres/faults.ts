@@ -5,7 +5,10 @@ type Fault = { retryable: boolean; code: string; message: string };
 const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
 const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
 
-const unverified = final('tls_not_verified', 'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.');
+const unverified = final(
+  'tls_not_verified',
+  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+);
 const unreachable = passing('connection_failed', 'The server does not answer at this host and port. Check both, and that its firewall lets this server in.');
 
 /** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
@@ -30,7 +33,10 @@ const faults: Record<string, Fault> = {
   '28000': final('authentication_failed', 'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.'),
   '3D000': final('database_missing', 'There is no database of this name; check the key database.'),
   '3F000': final('schema_missing', 'There is no schema of this name; make it or check the key schema.'),
-  '42501': final('permission_denied', 'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, INSERT and SELECT on the table, and TEMPORARY on the database for persons.'),
+  '42501': final(
+    'permission_denied',
+    'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, INSERT and SELECT on the table, and TEMPORARY on the database for persons.',
+  ),
   '42P01': final('table_missing', 'The table or one that it needs is gone (%).'),
   '25006': passing('read_only', 'The server takes no writes just now; it is a standby or in recovery.'),
   '55P03': passing('locked', 'Another delivery or session holds a lock on the table or on this delivery.'),
@@ -53,10 +59,7 @@ const faults: Record<string, Fault> = {
 };
 
 const by_message: [RegExp, Fault][] = [
-  [
-    /does not support SSL/,
-    final('tls_not_offered', 'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.'),
-  ],
+  [/does not support SSL/, final('tls_not_offered', 'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.')],
   [/timeout expired|Connection terminated due to connection timeout/, unreachable],
   [/Connection terminated|connection is closed|not queryable|Client was closed/, passing('connection_lost', 'The connection to the server broke.')],
   [/error establishing an SSL connection/, final('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.')],

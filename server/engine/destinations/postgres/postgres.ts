@@ -22,11 +22,14 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
 
 function violations(config: PostgresConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
-  if (!/^[0-9A-Za-z._:-]+$/.test(config.host)) found.push({ attr: 'host', code: 'invalid_input', detail: 'The host must be a host name or an address, without a protocol or a path.' });
-  if (config.table_name === 'sluice_receipts') found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
+  if (!/^[0-9A-Za-z._:-]+$/.test(config.host))
+    found.push({ attr: 'host', code: 'invalid_input', detail: 'The host must be a host name or an address, without a protocol or a path.' });
+  if (config.table_name === 'sluice_receipts')
+    found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
     if (config[attr]?.includes('\0') === true) found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
-    if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63) found.push({ attr, code: 'invalid_input', detail: 'PostgreSQL takes names of at most 63 bytes.' });
+    if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63)
+      found.push({ attr, code: 'invalid_input', detail: 'PostgreSQL takes names of at most 63 bytes.' });
   }
   return found;
 }

@@ -35,7 +35,9 @@ export async function openPostgresSink(config: PostgresConfig, delivery: Deliver
 async function openSession(config: PostgresConfig, delivery: Delivery, outbound: Outbound): Promise<Session> {
   const connection = await connect(config, outbound);
   try {
-    await connection.rows(`BEGIN; SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`);
+    await connection.rows(
+      `BEGIN; SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
+    );
     await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`sluice ${delivery.delivery_id}`]);
     return { connection, config, delivery, is_delivered: await hasReceipt(connection, config, delivery), is_prepared: false, is_open: true };
   } catch (error) {
@@ -62,7 +64,10 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
     await prepare(session);
     const copied = await copySlice(session, bytes);
     if (copied !== slice.records) {
-      throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but the server took ${copied}; a trigger of the table may leave rows out.`);
+      throw new RetryableError(
+        'count_mismatch',
+        `Slice ${slice.number} has ${slice.records} rows, but the server took ${copied}; a trigger of the table may leave rows out.`,
+      );
     }
     return { name: target.name, state: null };
   } finally {

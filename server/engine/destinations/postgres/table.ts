@@ -43,7 +43,8 @@ export function tableStatement(target: string, delivery: Pick<Delivery, 'model' 
 export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Pick<Delivery, 'model' | 'columns'>): Promise<void> {
   const target = targetOf(config);
   const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
-  if (schema === undefined) throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
+  if (schema === undefined)
+    throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
   await makeTable(connection, target.quoted, tableStatement(target.quoted, delivery));
   await makeTable(
     connection,
@@ -74,10 +75,14 @@ export async function tableExists(connection: Connection, name: string): Promise
 }
 
 async function checkColumns(connection: Connection, target: string, name: string, columns: Column[]): Promise<void> {
-  const found = await connection.rows<{ name: string }>('SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped', [target]);
+  const found = await connection.rows<{ name: string }>(
+    'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped',
+    [target],
+  );
   const names = new Set(found.map((row) => row.name));
   const missing = columns.filter((column) => !names.has(column.name)).map((column) => `${column.name} ${types[column.type]}`);
-  if (missing.length > 0) throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+  if (missing.length > 0)
+    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
 }
 
 async function checkUniqueIndex(connection: Connection, target: string, name: string): Promise<void> {
@@ -87,7 +92,10 @@ async function checkUniqueIndex(connection: Connection, target: string, name: st
     [target],
   );
   if (found.length === 0) {
-    throw new NonRetryableError('unique_index_missing', `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`);
+    throw new NonRetryableError(
+      'unique_index_missing',
+      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`,
+    );
   }
 }
 

@@ -54,7 +54,7 @@ async function compareRows(connection: Connection, config: PostgresConfig, deliv
   if (!(await tableExists(connection, target.quoted))) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
   await loadKeys(connection, delivered, source);
   const isShared = await hasOtherDeliveries(connection, config, delivered);
-  const ofTeam = isMerged(first.delivery) ? ` WHERE team_id = ${Number(first.delivery.team_id)}` : '';
+  const ofTeam = isMerged(first.delivery) ? ` WHERE team_id = ${first.delivery.team_id}` : '';
   // A merged row stands for all deliveries of its key; otherwise each delivery brought one.
   const expected = isMerged(first.delivery) ? 'least(count(*), 1)' : 'count(*)';
   const comparison = `SELECT key, coalesce(e.rows, 0)::int AS expected, coalesce(f.rows, 0)::int AS found
@@ -83,7 +83,8 @@ async function compareRows(connection: Connection, config: PostgresConfig, deliv
 function differenceOf(row: Found, table: string, key: string): Difference {
   const name = `${table} ${key}=${row.key}`;
   if (row.expected === 0) return { kind: 'added', name, detail: 'No delivery holds this row.' };
-  if (row.found < row.expected) return { kind: 'missing', name, detail: row.found === 0 ? 'The row is gone.' : `It was delivered ${row.expected} times and is there ${row.found} times.` };
+  if (row.found < row.expected)
+    return { kind: 'missing', name, detail: row.found === 0 ? 'The row is gone.' : `It was delivered ${row.expected} times and is there ${row.found} times.` };
   return { kind: 'changed', name, detail: `It was delivered ${row.expected} times and is there ${row.found} times.` };
 }
 
@@ -117,7 +118,10 @@ function escaped(key: string): string {
 async function hasOtherDeliveries(connection: Connection, config: PostgresConfig, delivered: DeliveredSlices[]): Promise<boolean> {
   const target = targetOf(config);
   const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));
-  for await (const batch of connection.batches<{ delivery_id: string }>(`SELECT delivery_id FROM ${target.receipts} WHERE table_name = ${literal(target.name)}`, batch_rows)) {
+  for await (const batch of connection.batches<{ delivery_id: string }>(
+    `SELECT delivery_id FROM ${target.receipts} WHERE table_name = ${literal(target.name)}`,
+    batch_rows,
+  )) {
     if (batch.some((row) => !known.has(row.delivery_id))) {
       await connection.rows('CLOSE sluice_batches');
       return true;

@@ -1,0 +1,20 @@
+import { settings } from '../server/config.ts';
+
+const head = `# Configuration
+
+Every setting is an environment variable, and every one has a default: with none set, the server runs on its own PostgreSQL and ClickHouse. A wrong value, or a
+\`SLUICE_\` variable that is not listed here, stops the start with a message that names it. This page is printed by \`node scripts/configuration_docs.ts\`
+from \`server/config.ts\`; change the text there.
+
+| Variable | Default | Meaning |
+|---|---|---|
+`;
+
+/** The text of docs/configuration.md: one row for each setting, in the order in which the code has them. */
+export function configurationText(): string {
+  const rows = Object.values(settings).map((setting) => {
+    const value = setting.default_text === '' ? '' : `\`${setting.default_text}\``;
+    return `| ${[`\`${setting.variable}\``, value, setting.documentation].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return `${head}${rows.join('\n')}\n`;
+}

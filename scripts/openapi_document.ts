@@ -1,0 +1,36 @@
+import { buildApp } from '../server/app.ts';
+import { readConfig } from '../server/config.ts';
+import type { Deps } from '../server/deps.ts';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import { systemClock } from '../server/platform/clock.ts';
+import { silentLog } from '../server/platform/log.ts';
+import { openMetrics } from '../server/platform/metrics.ts';
+import { openOutbound } from '../server/platform/outbound.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { openSecrets } from '../server/platform/secrets.ts';
+
+// The document comes from the routes alone: nothing ever connects to these.
+const nowhere = { database_url: 'postgresql://nobody@127.0.0.1:1/none', clickhouse_url: 'http://127.0.0.1:1' };
+
+/** The OpenAPI document of the whole application, as the text of openapi.json. The same code gives the same text; no store is needed. */
+export async function openApiText(): Promise<string> {
+  const deps: Deps = {
+    config: readConfig({}),
+    clock: systemClock,
+    log: silentLog(),
+    db: openDatabase(nowhere.database_url, { connections_max: 1, application_name: 'sluice-openapi' }),
+    clickhouse: openClickHouse(nowhere.clickhouse_url, { application: 'sluice-openapi' }),
+    secrets: openSecrets('the document holds no secret, so any will do'),
+    outbound: openOutbound({ allow: [] }),
+    metrics: openMetrics({ process_metrics: false }),
+    jobs: { send: async () => {} },
+  };
+  const app = buildApp(deps);
+  try {
+    await app.ready();
+    return `${JSON.stringify(app.swagger(), null, 2)}\n`;
+  } finally {
+    await app.close();
+    await Promise.all([deps.db.close(), deps.clickhouse.close(), deps.outbound.close()]);
+  }
+}

@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import type { TObject } from 'typebox';
+import type { Engine } from '../../engine/engine.ts';
+import { models } from '../../engine/models/index.ts';
+import { isValidateOnly } from '../../platform/http/query.ts';
+import { DestinationTest, ExportPreview } from './check_schema.ts';
+import { changedDraft, newDraft } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { preview } from './preview.ts';
+import type { Mount } from './routes.ts';
+import { BatchExportPatch, NewBatchExport } from './schema.ts';
+
+/** `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount. */
+export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const config = { scope: 'batch_export:write', within } as const;
+  const testing = (body: TObject) => ({
+    summary: 'Test the connection to a destination',
+    description: 'Goes as far as to write a row, read it back and remove it. Nothing is stored.',
+    body,
+    response: { 200: DestinationTest },
+  });
+  const previewing = (body: TObject) => ({ summary: 'Show the oldest 10 rows as the destination would get them', body, response: { 200: ExportPreview } });
+
+  app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
+    testDraft(engine, await newDraft(engine, request), isValidateOnly(request)),
+  );
+  app.post(`${base}:id/test/`, { config, schema: testing(BatchExportPatch) }, async (request) =>
+    testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
+  );
+  app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) => preview(engine, await newDraft(engine, request)));
+  app.post(`${base}:id/preview/`, { config, schema: previewing(BatchExportPatch) }, async (request) => preview(engine, await changedDraft(engine, request)));
+}
+
+async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
+  if (isOnlyChecked) return { steps: [] };
+  const { definition, config, model } = draft;
+  const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir };
+  return { steps: await definition.check(config, models[model].columns[definition.column_set], deps) };
+}

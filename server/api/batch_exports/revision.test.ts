@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { destinations, findDestination } from '../../engine/destinations/index.ts';
+import { placesData, startsRevision } from './revision.ts';
+
+const placing: Record<string, string[]> = {
+  S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format'],
+  File: ['prefix', 'file_format'],
+  Postgres: ['host', 'port', 'database', 'schema', 'table_name'],
+  NoOp: ['arg'],
+};
+
+test('the keys that make a new revision are exactly these', () => {
+  for (const definition of destinations) {
+    const keys = Object.keys(definition.config.properties).filter((key) => placesData(definition, key));
+    assert.deepEqual(keys.toSorted(), placing[definition.type]?.toSorted(), definition.type);
+  }
+});
+
+test('model, query, type and place start a revision; secrets and compression do not', () => {
+  const definition = findDestination('File')!;
+  const before = { model: 'events', custom_query: null, destination: { type: 'File', config: { prefix: 'a', file_format: 'JSONLines', compression: null } } };
+  const config = (change: Record<string, unknown>) => ({ ...before, destination: { type: 'File', config: { ...before.destination.config, ...change } } });
+  assert.equal(startsRevision(definition, before, structuredClone(before)), false);
+  assert.equal(startsRevision(definition, before, config({ compression: 'gzip', max_file_size_mb: 7 })), false);
+  assert.equal(startsRevision(definition, before, config({ prefix: 'b' })), true);
+  assert.equal(startsRevision(definition, before, config({ file_format: 'CSV' })), true);
+  assert.equal(startsRevision(definition, before, { ...before, model: 'persons' }), true);
+  assert.equal(startsRevision(definition, before, { ...before, custom_query: 'SELECT 1' }), true);
+  assert.equal(startsRevision(definition, before, { ...before, destination: { type: 'NoOp', config: {} } }), true);
+  assert.equal(
+    startsRevision(
+      { secrets: ['password'] },
+      { ...before, destination: { type: 'P', config: { password: 'a' } } },
+      { ...before, destination: { type: 'P', config: { password: 'b' } } },
+    ),
+    false,
+  );
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { pino } from 'pino';
+import sql from 'sql-template-tag';
+import { attrsOf, insertRunRow, newExport, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { loadConfig } from '../../engine/destination_config.ts';
+import type { StoredConfig } from '../../engine/destination_config.ts';
+
+const password = 'pl4nted-s3cret-word';
+const config = { user: 'writer', password, host: 'db.example.com', database: 'warehouse' };
+const destination = { type: 'Postgres', config };
+
+let house: Harness;
+let logged = '';
+before(async () => {
+  const log = pino({ level: 'trace' }, new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }));
+  house = await openHarness({ clickhouse: false, deps: { log } });
+});
+after(() => house.close());
+
+const fullConfig = async (id: string) =>
+  loadConfig(
+    house.deps.secrets,
+    id,
+    (await house.deps.db.row<StoredConfig>(sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${id}`))!,
+  );
+
+test('a secret is in no answer, no log line and nowhere in the database', async () => {
+  const home = await house.newOrganization();
+  const texts: string[] = [];
+  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await house.request(method, path, { key: home.key, headers, ...(body === undefined ? {} : { body }) });
+    texts.push(answer.text);
+    return answer;
+  };
+  const made = (await send('POST', projectBase(home), { name: 'P', interval: 'hour', destination }, { 'idempotency-key': 'one' })).body;
+  assert.deepEqual(made.destination, {
+    type: 'Postgres',
+    config: {
+      user: 'writer',
+      host: 'db.example.com',
+      database: 'warehouse',
+      port: 5432,
+      schema: 'public',
+      table_name: 'events',
+      has_self_signed_cert: false,
+      require_tls: true,
+    },
+  });
+  const run = await insertRunRow(house, made.id, { status: 'Failed' });
+  for (const base of [projectBase(home), organizationBase(home)]) {
+    const url = `${base}${made.id}/`;
+    await send('POST', base, { name: 7, interval: 'hour', destination: { type: 'Postgres', config: { ...config, port: 'x', colour: password } } }).then(
+      (answer) => assert.equal(answer.status, 400),
+    );
+    await send('POST', `${base}?validate_only=true`, { name: 'P', interval: 'hour', destination });
+    for (const path of ['', 'logs/', 'runs/', `runs/${run}/`, `runs/${run}/logs/`, 'backfills/']) await send('GET', `${url}${path}`);
+    for (const path of ['pause/', 'unpause/', `runs/${run}/retry/`]) await send('POST', `${url}${path}`);
+    await send('PATCH', url, { destination: { config: { password, host: 'x y' } } }).then((answer) =>
+      assert.deepEqual(attrsOf(answer), ['destination__config__host invalid_input']),
+    );
+    await send('PATCH', url, { destination: { config: { password } } });
+    await send('PATCH', url, { destination: { type: 'NoOp', config: { password } } }).then((answer) =>
+      assert.deepEqual(attrsOf(answer), ['destination__config__password unknown_field']),
+    );
+    await send('GET', base);
+  }
+  assert.ok(!texts.some((text) => text.includes(password)));
+  assert.ok(logged.length > 0 && !logged.includes(password));
+  const tables = await house.deps.db.rows<{ name: string }>(
+    sql`SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+  );
+  const hex = Buffer.from(password).toString('hex');
+  for (const { name } of tables) {
+    const { rows } = await house.deps.db.text(`SELECT t::text FROM ${name} t WHERE t::text LIKE '%${password}%' OR t::text LIKE '%${hex}%'`);
+    assert.deepEqual(rows, [], name);
+  }
+  assert.equal((await fullConfig(made.id))['password'], password);
+});
+
+test('an absent secret is kept, null removes it, PUT keeps it, another type forgets it', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { destination });
+  const url = `${projectBase(home)}${made.id}/`;
+  const patch = (sent: unknown) => house.request('PATCH', url, { key: home.key, body: { destination: sent } });
+  assert.equal((await patch({ config: { table_name: 'other' } })).status, 200);
+  assert.equal((await fullConfig(made.id))['password'], password);
+  assert.deepEqual(attrsOf(await patch({ config: { password: null } })), ['destination__config__password required']);
+  assert.deepEqual(attrsOf(await patch({ config: { password: '' } })), ['destination__config__password blank']);
+  assert.equal((await patch({ config: { password: 'another' } })).status, 200);
+  assert.equal((await fullConfig(made.id))['password'], 'another');
+  const { body } = await house.request('GET', url, { key: home.key });
+  const put = await house.request('PUT', url, { key: home.key, body });
+  assert.equal(put.status, 200, put.text);
+  assert.equal((await fullConfig(made.id))['password'], 'another');
+  assert.equal((await patch({ type: 'NoOp', config: {} })).status, 200);
+  assert.deepEqual(await fullConfig(made.id), { arg: '' });
+  assert.deepEqual(attrsOf(await patch({ type: 'Postgres', config: { user: 'u', host: 'h', database: 'd' } })), ['destination__config__password required']);
+});

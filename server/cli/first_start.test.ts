@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../test/harness.ts';
+import type { Harness } from '../../test/harness.ts';
+import { makeApiKey } from '../platform/http/api_key.ts';
+import { isPassword } from '../platform/password.ts';
+import { firstStart } from './first_start.ts';
+import { UserError } from './user_error.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+test('a configured key with a wrong checksum is refused before anything is made', async () => {
+  const key = makeApiKey();
+  const owner_api_key = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+  await assert.rejects(firstStart({ ...harness.deps, config: { ...harness.deps.config, owner_api_key } }), UserError);
+  assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM users`), undefined);
+});
+
+test('of five processes that start at once one makes the owner, whose key and password work', async () => {
+  const made = (await Promise.all(Array.from({ length: 5 }, () => firstStart(harness.deps)))).filter((start) => start !== undefined);
+  assert.equal(made.length, 1);
+  const [start] = made;
+  assert.equal(start!.email, 'owner@example.com');
+  const { body } = await harness.request('GET', '/api/organizations/', { key: start!.api_key });
+  assert.equal(body.count, 1);
+  assert.deepEqual([body.results[0].name, body.results[0].membership_level, body.results[0].teams[0].name], ['My organization', 15, 'Default project']);
+  const user = await harness.deps.db.row<{ password_hash: string }>(sql`SELECT password_hash FROM users`);
+  assert.ok(await isPassword(start!.password!, user!.password_hash));
+  assert.equal(await firstStart(harness.deps), undefined);
+});

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import tls from 'node:tls';
+import pg from 'pg';
+import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
+import { testDestination } from '../../../../test/destination_contract.ts';
+import type { Config } from '../../../../test/destination_world.ts';
+import { openTestStores } from '../../../../test/harness_stores.ts';
+import type { TestStores } from '../../../../test/harness_stores.ts';
+import { openPostgresProxy, proxyCertificate } from '../../../../test/postgres_proxy.ts';
+import type { PostgresProxy } from '../../../../test/postgres_proxy.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import type { Delivery, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { Column } from '../../models/column.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import type { PostgresConfig } from './config.ts';
+import { postgresError } from './faults.ts';
+import { postgres } from './postgres.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere' };
+let stores: TestStores;
+let pool: pg.Pool;
+let secure: PostgresProxy;
+let plain: PostgresProxy;
+let base: PostgresConfig;
+let schemas = 0;
+
+before(async () => {
+  stores = await openTestStores({ clickhouse: false });
+  pool = new pg.Pool({ connectionString: stores.database_url, max: 2, options: '-c timezone=UTC' });
+  pool.on('error', () => undefined);
+  const url = new URL(stores.database_url.replace('@/', '@host/'));
+  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+  secure = await openPostgresProxy(socket, { tls: true });
+  plain = await openPostgresProxy(socket, { tls: false });
+  base = { user: url.username, password: url.password, host: '127.0.0.1', port: secure.port, database: url.pathname.slice(1), has_self_signed_cert: true };
+});
+
+after(async () => {
+  await pool.end();
+  await secure.close();
+  await plain.close();
+  await outbound.close();
+  await stores.close();
+});
+
+async function freshConfig(): Promise<PostgresConfig> {
+  const schema = `Place "${(schemas += 1)}"`;
+  await pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+  return { ...base, schema };
+}
+
+const inSchema = (config: Config, table = 'events') => `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
+
+async function tables(config: Config): Promise<string[]> {
+  const found = await pool.query<{ name: string }>(
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'",
+    [config['schema']],
+  );
+  return found.rows.map((row) => row.name).sort();
+}
+
+async function readBack(config: Config): Promise<Record<string, unknown>[]> {
+  if (!(await tables(config)).includes('events')) return [];
+  const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
+  const found = await pool.query(`SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${inSchema(config)} ORDER BY ctid`);
+  return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
+}
+
+testDestination({
+  definition: postgres,
+  start: async () => deps,
+  stop: async () => undefined,
+  configure: freshConfig,
+  readBack,
+  leftovers: async (config) => (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+  misconfigure: async (config) => {
+    await pool.query(`CREATE TABLE ${inSchema(config, 'other')} (uuid text, event text)`);
+    return [
+      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
+      { name: 'no such user', config: { ...config, user: 'nobody' }, code: 'authentication_failed' },
+      { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
+      { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
+      { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
+      { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
+      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
+      { name: 'TLS is not offered', config: { ...config, port: plain.port }, code: 'tls_not_offered' },
+      { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
+    ];
+  },
+  invalid: [
+    { name: 'no host', change: { host: undefined }, attr: 'host' },
+    { name: 'host is a URL', change: { host: 'https://db.example.com/' }, attr: 'host' },
+    { name: 'host is a socket', change: { host: '/var/run/postgresql' }, attr: 'host' },
+    { name: 'port is text', change: { port: '5432' }, attr: 'port' },
+    { name: 'port too large', change: { port: 70_000 }, attr: 'port' },
+    { name: 'schema is null', change: { schema: null }, attr: 'schema' },
+    { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
+    { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
+    { name: 'name of more than 63 bytes', change: { table_name: 'é'.repeat(40) }, attr: 'table_name' },
+    { name: 'flag is text', change: { has_self_signed_cert: 'yes' }, attr: 'has_self_signed_cert' },
+  ],
+  damage: {
+    changed: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`)),
+    missing: async (config) => void (await pool.query(`DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`)),
+    added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
+  },
+  has_nul: false,
+  recovers: false,
+});
+
+function delivery(changes: Partial<Delivery> = {}): Delivery {
+  const run_id = randomUUID();
+  return {
+    delivery_id: run_id,
+    run_id,
+    attempt: 1,
+    batch_export_id: randomUUID(),
+    team_id: 7,
+    model: 'events',
+    data_interval_start: '2015-09-12T00:00:00Z',
+    data_interval_end: '2015-09-12T01:00:00Z',
+    columns: contractColumns,
+    ...changes,
+  };
+}
+
+const uuidOnly: Column[] = [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
+const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+
+async function deliver(config: PostgresConfig, given: Delivery, text: string): Promise<void> {
+  const records = text.split('\n').length - 1;
+  const sink = await postgres.open(config, given, deps);
+  try {
+    await sink.write({ number: 0, records }, Readable.from([Buffer.from(text)]));
+    await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
+  } finally {
+    await sink.close();
+  }
+}
+
+test('TLS is verified by name and authority unless the config says otherwise, and left out only when it may be', async () => {
+  const config = { ...(await freshConfig()), has_self_signed_cert: false };
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  const status = async (changes: Partial<PostgresConfig>) =>
+    (await postgres.check({ ...config, ...changes }, uuidOnly, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+  assert.match(await status({}), /certificate of the server/);
+  assert.equal(await status({ host: 'localhost' }), 'passed');
+  assert.match(await status({ port: plain.port }), /offers no TLS/);
+  assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+});
+
+test('persons are merged: a row gives way to a higher version only', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const row = (distinct: string, version: number, mapping: number, name: string) =>
+    `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
+  const send = (text: string) => deliver(config, delivery({ model: 'persons', columns }), text);
+  await send(row('a', 5, 0, 'five') + row('b', 1, 0, 'one') + row('c', 1, 1, 'mapped'));
+  await send(row('a', 4, 0, 'older') + row('b', 2, 0, 'two') + row('c', 1, 2, 'remapped') + row('d', 1, 0, 'low') + row('d', 3, 0, 'high'));
+  const found = await pool.query<{ distinct_id: string; name: string }>(
+    `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')} ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.rows.map((person) => `${person.distinct_id} ${person.name}`),
+    ['a five', 'b two', 'c remapped', 'd high'],
+  );
+});
+
+test('verify compares persons by key, once each however often they were delivered', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables.slice(0, 2);
+  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })];
+  for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n');
+  const keys = async function* (): AsyncIterable<string> {
+    yield* ['a\\b', 'b'];
+  };
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await postgres.verify(config, delivered, keys, deps), []);
+  await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await postgres.verify(config, delivered, keys, deps)).map((found) => found.kind),
+    ['missing'],
+  );
+});
+
+test('persons refuse a table without a unique index on their key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id, distinct_id) INCLUDE (team_id))`);
+  const columns = personsModel.columns.tables.slice(0, 2);
+  await deliver(config, delivery({ model: 'persons', columns }), '7\ta\n');
+  await pool.query(`DROP TABLE ${inSchema(config, 'persons')}`);
+  await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int, UNIQUE (team_id, distinct_id, x))`);
+  await assert.rejects(
+    deliver(config, delivery({ model: 'persons', columns }), '7\ta\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
+  );
+});
+
+test("a column of the user's own keeps its default, and a value that does not fit is final", async () => {
+  const config = await freshConfig();
+  await pool.query(`CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`);
+  await deliver(config, delivery({ columns: uuidOnly }), 'abc\n');
+  assert.deepEqual((await pool.query(`SELECT id::int, uuid, note FROM ${inSchema(config)}`)).rows, [{ id: 1, uuid: 'abc', note: 'own' }]);
+  await assert.rejects(
+    deliver(config, delivery({ columns: uuidOnly }), 'abcd\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'value_refused' && /too long/.test(error.message),
+  );
+});
+
+test('a trigger that leaves rows out does not pass for success', async () => {
+  const config = await freshConfig();
+  await pool.query(`CREATE TABLE ${inSchema(config)} (uuid text)`);
+  await pool.query("CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+  await pool.query(`CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`);
+  await assert.rejects(
+    deliver(config, delivery({ columns: uuidOnly }), 'abc\n'),
+    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
+  );
+});
+
+test('a connection that is cut in the middle ends the write at once, and the next attempt does it all', async () => {
+  const config = await freshConfig();
+  const given = delivery({ columns: uuidOnly });
+  const sink = await postgres.open(config, given, deps);
+  const endless = Readable.from(
+    (async function* () {
+      for (let sent = 0; ; sent += 1) {
+        yield Buffer.from('abc\n'.repeat(1_000));
+        if (sent === 20) secure.cut();
+      }
+    })(),
+  );
+  await assert.rejects(sink.write({ number: 0, records: 1 }, endless), (error) => error instanceof RetryableError && error.code === 'connection_lost');
+  await sink.close();
+  await deliver(config, { ...given, attempt: 2 }, 'abc\n');
+  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+});
+
+test('a dead attempt that comes back late finds the delivery done, and two at once wait for each other', async () => {
+  const config = await freshConfig();
+  const given = delivery({ columns: uuidOnly });
+  const first = await postgres.open(config, given, deps);
+  await first.write({ number: 0, records: 1 }, Readable.from([Buffer.from('abc\n')]));
+  const second = postgres.open(config, { ...given, attempt: 2 }, deps);
+  await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
+  const late = await second;
+  assert.equal(await late.isCommitted(), true);
+  await Promise.all([first.close(), late.close()]);
+  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+});
+
+test('faults are told apart by SQLSTATE', () => {
+  const cases: [string, boolean, string][] = [
+    ['08006', true, 'connection_lost'],
+    ['57P01', true, 'server_stopping'],
+    ['57P03', true, 'server_stopping'],
+    ['40001', true, 'conflict'],
+    ['40P01', true, 'conflict'],
+    ['53100', true, 'disk_full'],
+    ['53300', true, 'too_many_connections'],
+    ['55P03', true, 'locked'],
+    ['XX000', true, 'server_fault'],
+    ['57014', true, 'cancelled_by_server'],
+    ['28P01', false, 'authentication_failed'],
+    ['28000', false, 'authentication_failed'],
+    ['3D000', false, 'database_missing'],
+    ['3F000', false, 'schema_missing'],
+    ['42501', false, 'permission_denied'],
+    ['42703', false, 'statement_refused'],
+    ['22P02', false, 'value_refused'],
+    ['22001', false, 'value_refused'],
+    ['23505', false, 'constraint_violated'],
+    ['23502', false, 'constraint_violated'],
+    ['ECONNREFUSED', true, 'connection_failed'],
+    ['ENOTFOUND', false, 'host_not_found'],
+    ['ECONNRESET', true, 'connection_lost'],
+  ];
+  for (const [code, isRetryable, name] of cases) {
+    const error = postgresError(Object.assign(new Error('said the server'), { code }));
+    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, code);
+    assert.equal((error as RetryableError).code, name, code);
+  }
+  const source = new Error('the query failed');
+  assert.equal(postgresError(source), source);
+});

@@ -1,0 +1,192 @@
+import type { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import type { Outbound } from '../../../platform/outbound.ts';
+import { endpointOf } from './config.ts';
+import type { S3Config } from './config.ts';
+import { isMissing } from './faults.ts';
+
+/** A part of an upload that the store has. */
+export type Part = { number: number; etag: string };
+
+/** What a destination does in one bucket. Errors are the SDK's. */
+export type Bucket = {
+  find(): Promise<void>;
+  put(key: string, text: string): Promise<void>;
+  /** The object's content, or undefined when there is none. */
+  read(key: string): Promise<Readable | undefined>;
+  /** Size in bytes and our own mark, or undefined when there is no such object. */
+  describe(key: string): Promise<{ bytes: number; mark: string | undefined } | undefined>;
+  remove(key: string): Promise<void>;
+  /** Keys that begin so; with `direct`, only those without a further slash. */
+  list(prefix: string, options: { direct: boolean }): AsyncIterable<string>;
+  /** Starts an upload that stays invisible until it is completed; `mark` is kept with the object. */
+  startUpload(key: string, mark: string, contentType: string): Promise<string>;
+  uploadPart(key: string, uploadId: string, number: number, bytes: Buffer, signal: AbortSignal): Promise<Part>;
+  completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
+  /** Ends an upload; one that is gone already is no error. */
+  abortUpload(key: string, uploadId: string): Promise<void>;
+  listUploads(prefix: string): AsyncIterable<{ key: string; upload_id: string }>;
+  /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
+  listParts(key: string, uploadId: string): Promise<{ number: number; etag: string; bytes: number }[] | undefined>;
+  close(): void;
+};
+
+const attempts_max = 3;
+const connect_timeout_milliseconds = 10_000;
+const request_timeout_milliseconds = 120_000;
+const mark_name = 'sluice-upload';
+
+/** Opens the bucket of a config with its own credentials only, through the outbound guard. Each request is tried three times by the SDK. */
+export function openBucket(config: S3Config, outbound: Outbound): Bucket {
+  const client = openClient(config, outbound);
+  // The agents belong to the outbound guard and stay open.
+  return { ...objectsOf(client, config), ...uploadsOf(client, config), close: () => undefined };
+}
+
+function openClient(config: S3Config, outbound: Outbound): S3Client {
+  const endpoint = endpointOf(config);
+  return new S3Client({
+    region: config.region,
+    credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: config.use_virtual_style_addressing !== true }),
+    maxAttempts: attempts_max,
+    retryMode: 'standard',
+    // Stores other than AWS do not know the newer checksums of the SDK.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      httpAgent: outbound.agents.http,
+      httpsAgent: outbound.agents.https,
+      connectionTimeout: connect_timeout_milliseconds,
+      requestTimeout: request_timeout_milliseconds,
+      throwOnRequestTimeout: true,
+    },
+  });
+}
+
+type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: string };
+
+function encryptionOf(config: S3Config): Encryption {
+  if (config.encryption === undefined || config.encryption === null) return {};
+  const key = config.kms_key_id ?? '';
+  return { ServerSideEncryption: config.encryption, ...(key === '' ? {} : { SSEKMSKeyId: key }) };
+}
+
+function objectsOf(client: S3Client, config: S3Config): Pick<Bucket, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+  const at = { Bucket: config.bucket_name };
+  const encryption = encryptionOf(config);
+  return {
+    find: async () => void (await client.send(new HeadBucketCommand(at))),
+    put: async (key, text) => void (await client.send(new PutObjectCommand({ ...at, ...encryption, Key: key, Body: text, ContentType: 'application/json' }))),
+    read: (key) =>
+      orUndefined(async () => {
+        const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }));
+        return Body as Readable;
+      }),
+    describe: (key) =>
+      orUndefined(async () => {
+        const head = await client.send(new HeadObjectCommand({ ...at, Key: key }));
+        return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
+      }),
+    remove: async (key) => void (await client.send(new DeleteObjectCommand({ ...at, Key: key }))),
+    list: (prefix, { direct }) => listKeys(client, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+  };
+}
+
+function uploadsOf(
+  client: S3Client,
+  config: S3Config,
+): Pick<Bucket, 'startUpload' | 'uploadPart' | 'completeUpload' | 'abortUpload' | 'listUploads' | 'listParts'> {
+  const at = { Bucket: config.bucket_name };
+  const encryption = encryptionOf(config);
+  return {
+    startUpload: async (key, mark, contentType) => {
+      const started = await client.send(
+        new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: contentType }),
+      );
+      if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
+      return started.UploadId;
+    },
+    uploadPart: async (key, uploadId, number, bytes, signal) => {
+      const sent = await client.send(
+        new UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number, Body: bytes, ContentLength: bytes.length }),
+        { abortSignal: signal },
+      );
+      return { number, etag: sent.ETag ?? '' };
+    },
+    completeUpload: async (key, uploadId, parts) =>
+      void (await client.send(
+        new CompleteMultipartUploadCommand({
+          ...at,
+          Key: key,
+          UploadId: uploadId,
+          MultipartUpload: { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) },
+        }),
+      )),
+    abortUpload: async (key, uploadId) => void (await orUndefined(() => client.send(new AbortMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId })))),
+    listUploads: (prefix) => listUploads(client, { ...at, Prefix: prefix }),
+    listParts: (key, uploadId) => orUndefined(() => listParts(client, { ...at, Key: key, UploadId: uploadId })),
+  };
+}
+
+async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* listKeys(client: S3Client, input: { Bucket: string; Prefix: string; Delimiter?: string }): AsyncIterable<string> {
+  let token: string | undefined;
+  do {
+    const page = await client.send(new ListObjectsV2Command({ ...input, ...(token === undefined ? {} : { ContinuationToken: token }) }));
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (token !== undefined);
+}
+
+async function* listUploads(client: S3Client, input: { Bucket: string; Prefix: string }): AsyncIterable<{ key: string; upload_id: string }> {
+  let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+  while (from !== undefined) {
+    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(client, { ...input, ...from });
+    for (const { Key, UploadId } of page.Uploads ?? []) if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
+    from =
+      page.IsTruncated === true && page.NextKeyMarker !== undefined
+        ? { KeyMarker: page.NextKeyMarker, ...(page.NextUploadIdMarker === undefined ? {} : { UploadIdMarker: page.NextUploadIdMarker }) }
+        : undefined;
+  }
+}
+
+function sendListUploads(client: S3Client, input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string }) {
+  return client.send(new ListMultipartUploadsCommand(input));
+}
+
+async function listParts(
+  client: S3Client,
+  input: { Bucket: string; Key: string; UploadId: string },
+): Promise<{ number: number; etag: string; bytes: number }[]> {
+  const parts: { number: number; etag: string; bytes: number }[] = [];
+  let marker: string | undefined;
+  do {
+    const page = await client.send(new ListPartsCommand({ ...input, ...(marker === undefined ? {} : { PartNumberMarker: marker }) }));
+    for (const part of page.Parts ?? []) parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (marker !== undefined);
+  return parts;
+}

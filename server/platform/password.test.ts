@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hashPassword, isPassword } from './password.ts';
+
+test('a password is known again, another one is not, and two hashes of one password differ', async () => {
+  const [one, two] = [await hashPassword('correct horse'), await hashPassword('correct horse')];
+  assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+  assert.notEqual(one, two);
+  assert.ok(await isPassword('correct horse', one));
+  assert.ok(!(await isPassword('correct horsf', one)));
+  assert.ok(!(await isPassword('', one)));
+});
+
+test('however a character was typed, it is the same password', async () => {
+  assert.ok(await isPassword('caf\u00e9', await hashPassword('cafe\u0301')));
+});
+
+test('what is not an argon2id string is never the password', async () => {
+  for (const hash of ['', 'x', '$argon2id$v=19$m=1,t=1,p=1$$', '$2b$10$abcdefghijklmnopqrstuv']) assert.ok(!(await isPassword('x', hash)));
+});

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { DeliveredSlices, Delivery, DestinationDefinition, DestinationDeps, Difference, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import { encodeStage } from '../server/engine/formats/encode_stage.ts';
+import { selectFor } from '../server/engine/formats/select.ts';
+import { openClickHouseBytes } from './clickhouse_bytes.ts';
+import type { ClickHouseBytes } from './clickhouse_bytes.ts';
+import { contractColumns, contractRows, contractTable, expectedRow } from './contract_rows.ts';
+
+export type Config = Record<string, unknown>;
+
+/** What a destination's own test brings to the contract. */
+export type DestinationUnderTest = {
+  definition: DestinationDefinition;
+  /** Called once before the tests. */
+  start(): Promise<DestinationDeps>;
+  stop(): Promise<void>;
+  /** A right config to a fresh, empty place. */
+  configure(): Promise<Config>;
+  /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
+  readBack(config: Config): Promise<Record<string, unknown>[]>;
+  /** Everything at the place that is not a row: temporary files, open uploads, tables; empty when nothing is left. */
+  leftovers(config: Config): Promise<string[]>;
+  /** Configs that cannot work, with the code of the error that `open`, `write` or `commit` must throw. */
+  misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
+  /** Bodies that the schema or `validate` must refuse, with the key at fault. */
+  invalid: { name: string; change: Config; attr: string }[];
+  /** Changes the place behind the destination's back, for `verify`. */
+  damage: Record<'changed' | 'missing' | 'added', (config: Config, outcomes: SliceOutcome[]) => Promise<void>>;
+  /** Can the store hold NUL? */
+  has_nul: boolean;
+  /** Does a slice that was written survive the death of its sink? */
+  recovers: boolean;
+};
+
+/** The slices of the contract: rows by position. */
+const slice_ranges = [
+  [0, 7],
+  [7, contractRows.length],
+] as const;
+
+/** Writes the contract's rows to a destination under test; ClickHouse itself makes the bytes. */
+export class Contract {
+  readonly under: DestinationUnderTest;
+  deps!: DestinationDeps;
+  private clickhouse!: ClickHouseBytes;
+
+  constructor(under: DestinationUnderTest) {
+    this.under = under;
+  }
+
+  async start(): Promise<void> {
+    this.deps = await this.under.start();
+    this.clickhouse = openClickHouseBytes();
+    for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
+  }
+
+  async stop(): Promise<void> {
+    this.clickhouse.close();
+    await this.under.stop();
+  }
+
+  delivery(): Delivery {
+    const run_id = randomUUID();
+    return {
+      delivery_id: run_id,
+      run_id,
+      attempt: 1,
+      batch_export_id: randomUUID(),
+      team_id: 7,
+      model: 'events',
+      data_interval_start: '2015-09-12T00:00:00Z',
+      data_interval_end: '2015-09-12T01:00:00Z',
+      columns: contractColumns,
+    };
+  }
+
+  open(config: Config, delivery: Delivery): Promise<Sink> {
+    return this.under.definition.open(config, delivery, this.deps);
+  }
+
+  async write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
+    const encoding = this.under.definition.encoding(config);
+    const [from, to] = slice_ranges[number] ?? [0, 0];
+    const bytes = await this.clickhouse.bytes(
+      selectFor(encoding, contractColumns),
+      `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
+    );
+    const stage = encodeStage(encoding);
+    const written = await sink.write({ number, records: to - from }, stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])));
+    return { number, ...written, ...stage.finish() };
+  }
+
+  async writeAll(sink: Sink, config: Config): Promise<SliceOutcome[]> {
+    const outcomes: SliceOutcome[] = [];
+    for (const number of slice_ranges.keys()) outcomes.push(await this.write(sink, config, number));
+    return outcomes;
+  }
+
+  async deliver(config: Config, delivery: Delivery): Promise<DeliveredSlices> {
+    const sink = await this.open(config, delivery);
+    const outcomes = await this.writeAll(sink, config);
+    const manifest = manifestText(delivery, outcomes);
+    await sink.commit(outcomes, { name: 'manifest', text: manifest });
+    await sink.close();
+    return { delivery, outcomes, manifest };
+  }
+
+  async verify(config: Config, delivered: DeliveredSlices[]): Promise<Difference[]> {
+    const source = async function* (): AsyncIterable<string> {
+      yield* contractRows.map((row) => row.uuid);
+    };
+    return this.under.definition.verify(config, delivered, source, this.deps);
+  }
+
+  expected(): Record<string, unknown>[] {
+    return contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+  }
+}
+
+/** A manifest as the engine makes it, as far as destinations read it. */
+export function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): string {
+  return JSON.stringify({
+    version: 1,
+    delivery_id: delivery.delivery_id,
+    slices: outcomes.map(({ name, records, bytes, sha256 }) => ({ name, records, bytes, sha256 })),
+  });
+}

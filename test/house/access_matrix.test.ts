@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { buildApp } from '../../server/app.ts';
+import { targetParameter } from '../../server/platform/http/guard.ts';
+import { openHarness } from '../harness.ts';
+import type { Answer, Harness, TestOrganization } from '../harness.ts';
+import { collectRoutes } from '../registered_routes.ts';
+import type { RegisteredRoute } from '../registered_routes.ts';
+
+const unknown_uuid = '01890000-0000-7000-8000-000000000000';
+/** What stands for an id that cannot be one, or that nothing has. */
+const wrong_ids = [unknown_uuid, '2147483647', '99999999999999999999', '-1', '0', 'x', '@me', '%00', '%F0%9F%98%80', "'", 'null', 'undefined', '__proto__', '..%2f', 'a'.repeat(90)];
+const levels = [1, 8, 15] as const;
+
+let harness: Harness;
+let routes: RegisteredRoute[];
+let own: TestOrganization;
+let stranger: TestOrganization;
+before(async () => {
+  let registered: () => RegisteredRoute[] = () => [];
+  harness = await openHarness({
+    clickhouse: false,
+    build: (deps) => {
+      const app = buildApp(deps);
+      registered = collectRoutes(app);
+      return app;
+    },
+  });
+  routes = registered().filter((route) => route.scope !== 'public');
+  own = await harness.newOrganization();
+  stranger = await harness.newOrganization();
+});
+after(() => harness.close());
+
+const isChange = (route: RegisteredRoute) => route.method !== 'GET';
+
+/** The route's path with the caller's target and the given id for every other parameter. */
+function pathOf(route: RegisteredRoute, target: string | undefined, other: string): string {
+  const parameter = route.within === undefined ? undefined : targetParameter(route.path, route.within);
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) => (name === parameter && target !== undefined ? target : other));
+}
+
+const ownTarget = (route: RegisteredRoute) => (route.within === 'organization' ? own.organization.id : String(own.project.id));
+const namesMore = (route: RegisteredRoute) => route.path.split('/:').length - 1 > (route.within === undefined ? 0 : 1);
+
+/** Changes are only validated, so that one route's test takes nothing away from the next. */
+async function ask(route: RegisteredRoute, path: string, key?: string, body: unknown = {}): Promise<Answer> {
+  return harness.request(route.method, isChange(route) ? `${path}?validate_only=true` : path, { ...(key === undefined ? {} : { key }), ...(isChange(route) ? { body } : {}) });
+}
+
+test('without a key every route is 401', async () => {
+  assert.ok(routes.length >= 12);
+  for (const route of routes) {
+    const answer = await ask(route, pathOf(route, ownTarget(route), unknown_uuid));
+    assert.equal(answer.status, 401, `${route.method} ${route.path}`);
+    assert.equal(answer.headers['www-authenticate'], 'Bearer');
+  }
+});
+
+test('with every scope but the right one a route is 403 and names the scope, also for what the caller may not know', async () => {
+  for (const route of routes) {
+    const other = await harness.newKey(own.user, { scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'] });
+    for (const target of [ownTarget(route), wrong_ids[0]!]) {
+      const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
+      assert.equal(answer.status, 403, `${route.method} ${route.path}`);
+      assert.ok(answer.body.detail.includes(route.scope), `${route.method} ${route.path}: ${answer.body.detail}`);
+    }
+  }
+});
+
+test('the read scope does not open a change, the write scope opens a read', async () => {
+  for (const route of routes) {
+    const read = await harness.newKey(own.user, { scopes: [route.scope.replace(':write', ':read')] });
+    const write = await harness.newKey(own.user, { scopes: [route.scope.replace(':read', ':write')] });
+    const path = pathOf(route, ownTarget(route), unknown_uuid);
+    if (route.scope.endsWith(':write')) assert.equal((await ask(route, path, read)).status, 403, `${route.method} ${route.path}`);
+    assert.notEqual((await ask(route, path, write)).status, 403, `${route.method} ${route.path}`);
+  }
+});
+
+test('below its level a route is 403, from it on it is not; what it does not find is 404', async () => {
+  for (const level of levels) {
+    const { key } = await harness.newMember(own.organization.id, level);
+    for (const route of routes.filter((one) => one.within !== undefined)) {
+      const name = `${route.method} ${route.path} at level ${level}`;
+      const { status } = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), key);
+      if (level < route.level) assert.equal(status, 403, name);
+      else if (namesMore(route)) assert.equal(status, 404, name);
+      else assert.ok(![401, 403, 404].includes(status), `${name}: ${status}`);
+    }
+  }
+});
+
+test('in an organization of others every route is 404, with the words of an unknown id, whatever the body', async () => {
+  for (const route of routes.filter((one) => one.within !== undefined)) {
+    for (const body of [{}, 'broken json']) {
+      const foreign = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), stranger.key, body);
+      const missing = await ask(route, pathOf(route, route.within === 'organization' ? unknown_uuid : '2147483647', unknown_uuid), stranger.key, body);
+      assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
+      assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
+    }
+  }
+});
+
+test('ids that cannot be ids are 404 everywhere', async () => {
+  for (const route of routes.filter((one) => one.path.includes('/:'))) {
+    for (const wrong of wrong_ids) {
+      if (route.within !== undefined) assert.equal((await ask(route, pathOf(route, wrong, wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong}`);
+      if (namesMore(route)) assert.equal((await ask(route, pathOf(route, ownTarget(route), wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong} inside`);
+    }
+  }
+});
+
+test('no body that can be sent makes a fault', async () => {
+  const deep = '['.repeat(5_000);
+  const bodies = ['', ' ', '{', '[]', '[{}]', '"x"', 'null', '1e999', 'true', '{"name":{}}', '{"name":"\\u0000"}', '{"name":"\\udfff"}', '{"__proto__":1,"constructor":{"prototype":1}}', '{"name":"x","name":null}', deep, '{"start_at":"9999-12-31T23:59:60Z","end_at":-1,"limit":1e308}', '\ufeff{}'];
+  for (const route of routes.filter(isChange)) {
+    for (const body of bodies) {
+      const { status } = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), own.key, body);
+      assert.ok(status < 500, `${route.method} ${route.path} with ${body.slice(0, 40)}: ${status}`);
+    }
+  }
+});
+
+test('a stale If-Match is 412 on every change of the organization or project itself', async () => {
+  for (const route of routes.filter((one) => ['PATCH', 'PUT', 'DELETE'].includes(one.method) && one.within !== undefined && !namesMore(one))) {
+    const answer = await harness.request(route.method, `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`, { key: own.key, body: { name: 'x' }, headers: { 'if-match': '"stale"' } });
+    assert.equal(answer.status, 412, `${route.method} ${route.path}`);
+  }
+});
