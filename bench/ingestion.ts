@@ -40,7 +40,11 @@ async function measure(label: string, parallel: number, next: () => Promise<numb
   console.log(`${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
 }
 
-const lines = (count: number, uuid: () => object) => shop.slice(0, count).map(({ uuid: _own, ...event }) => JSON.stringify({ ...event, ...uuid() })).join('\n');
+const lines = (count: number, uuid: () => object) =>
+  shop
+    .slice(0, count)
+    .map(({ uuid: _own, ...event }) => JSON.stringify({ ...event, ...uuid() }))
+    .join('\n');
 const given = () => ({ uuid: randomUUID() });
 for (const size of [1_000, 10_000]) {
   const body = lines(size, () => ({}));
@@ -48,7 +52,9 @@ for (const size of [1_000, 10_000]) {
   await measure(`NDJSON of ${size}, uuids by the server, 4 senders`, 4, () => post(body));
   await measure(`NDJSON of ${size}, random uuids, 1 sender`, 1, () => post(lines(size, given)));
 }
-await measure('single events, 64 parallel requests', 64, () => post(JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }), 'application/json'));
+await measure('single events, 64 parallel requests', 64, () =>
+  post(JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }), 'application/json'),
+);
 await measure('single events, 1 sender', 1, () => post(JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }), 'application/json'));
 
 function* stream(count: number): Generator<string> {
@@ -58,8 +64,10 @@ const begun = performance.now();
 let highest = 0;
 const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 50);
 const before = process.memoryUsage.rss();
-const total = await post(Readable.from(stream(500_000)));
+const total = await post(Readable.from(stream(1_000_000)));
 clearInterval(watch);
-console.log(`one stream of ${total} lines: ${Math.round(total / ((performance.now() - begun) / 1000))} events/s; memory of the process (sender included) ${Math.round(before / 1e6)} MB before, at most ${Math.round(highest / 1e6)} MB`);
+console.log(
+  `one stream of ${total} lines: ${Math.round(total / ((performance.now() - begun) / 1000))} events/s; memory of the process (sender included) ${Math.round(before / 1e6)} MB before, at most ${Math.round(highest / 1e6)} MB`,
+);
 await agent.close();
 await harness.close();

@@ -1,13 +1,22 @@
 // Reads one organization as fast as it goes: through the whole API, and through a bare node:http server that does nothing but the same prepared SELECT.
 // Run: SLUICE_TEST_DATABASE_URL=postgresql://... node bench/organization_read.ts   (without the variable an embedded PostgreSQL is started)
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fork } from 'node:child_process';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import autocannon from 'autocannon';
 import { findOrganization } from '../server/api/organizations/store.ts';
 import { buildApp } from '../server/app.ts';
 import { openHarness } from '../test/harness.ts';
+
+type Result = { non2xx: number; requests: { average: number; total: number }; latency: { p99: number } };
+// The package brings no types.
+const autocannon = createRequire(import.meta.url)('autocannon') as (options: {
+  url: string;
+  connections: number;
+  duration: number;
+  headers: Record<string, string>;
+}) => Promise<Result>;
 
 const connections = 32;
 const duration_seconds = 5;

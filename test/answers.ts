@@ -22,7 +22,10 @@ export function watchAnswers(app: FastifyInstance): () => string[] {
       else if (typeof payload === 'string' && payload !== '' && request.method !== 'HEAD') {
         let validate = compiled.get(schema);
         if (validate === undefined) compiled.set(schema, (validate = ajv.compile(closed(schema) as JsonSchema)));
-        if (!validate(JSON.parse(payload))) faults.push(...(validate.errors ?? []).map((error: ErrorObject) => `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`));
+        if (!validate(JSON.parse(payload)))
+          faults.push(
+            ...(validate.errors ?? []).map((error: ErrorObject) => `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`),
+          );
       }
     }
     done(null, payload);

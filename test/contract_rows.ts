@@ -40,6 +40,10 @@ const nasty: [event: string, properties: string][] = [
   ['not json', 'no json {"\t\n'],
   ['empty json text', ''],
   ['a scalar', '"just text"'],
+  ['tiny', '{"tiny": -1.5e-16384}'],
+  ['huge', '[1e+131072]'],
+  ['long', `[0.${'1'.repeat(17_000)}]`],
+  ['only like huge', '{"id":"9F5D1e99999"}'],
   ['large', JSON.stringify({ large: 'é"\\'.repeat(250_000) })],
 ];
 
@@ -93,7 +97,11 @@ export function expectedRow(row: SourceRow, options: { has_nul: boolean }): Reco
   return { ...row, event: clean(row.event), properties: expectedJson(row.properties, options.has_nul), ratio: row.ratio };
 }
 
+/** PostgreSQL, which has no NUL, has no such numbers either. */
+const beyond_numeric = /(?:^|[:[,\s])-?(?:[0-9.]+[eE][+-]?[0-9]{5}|[0-9.]{1000})/;
+
 function expectedJson(text: string, hasNul: boolean): unknown {
+  if (!hasNul && beyond_numeric.test(text)) return text;
   try {
     JSON.parse(text);
   } catch {

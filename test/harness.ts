@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
 import { insertApiKey } from '../server/api/api_keys/store.ts';
 import type { ApiKeyFields } from '../server/api/api_keys/store.ts';
@@ -28,8 +28,10 @@ export type Sent = { key?: string; body?: unknown; headers?: Record<string, stri
 export type Answer = { status: number; headers: Record<string, string | undefined>; body: any; text: string };
 /** One person in an organization of his own test. */
 export type Member = { user: UserRow; key: string };
+/** An organization of one test with its project, and a caller in it. */
 export type TestOrganization = Member & { organization: OrganizationRow; project: { id: number; uuid: string; api_token: string } };
 
+/** A server on real stores, and what a test needs to talk to it. */
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
@@ -89,7 +91,7 @@ async function send(app: FastifyInstance, faultsOf: () => string[], method: stri
   const asIs = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
   if (sent.body !== undefined) headers['content-type'] ??= 'application/json';
   const answer = await app.inject({
-    method: method as NonNullable<InjectOptions['method']>,
+    method: method as 'GET',
     url: path,
     headers,
     ...(sent.body === undefined ? {} : { payload: asIs ? (sent.body as string | Buffer) : JSON.stringify(sent.body) }),
@@ -97,7 +99,12 @@ async function send(app: FastifyInstance, faultsOf: () => string[], method: stri
   assert.notEqual(answer.statusCode, 500, `${method} ${path} answered 500`);
   assert.deepEqual(faultsOf(), []);
   const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== '';
-  return { status: answer.statusCode, headers: answer.headers as Answer['headers'], body: isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body, text: answer.body };
+  return {
+    status: answer.statusCode,
+    headers: answer.headers as Answer['headers'],
+    body: isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body,
+    text: answer.body,
+  };
 }
 
 async function newUser(deps: Deps): Promise<UserRow> {
@@ -118,6 +125,7 @@ async function newOrganization(deps: Deps, options: { level?: 1 | 8 | 15; scopes
   const owner = await newUser(deps);
   const organization = await deps.db.transaction((tx) => insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id));
   const project = organization.teams[0]!;
-  if (options.level !== undefined && options.level !== 15) return { organization, project, ...(await newMember(deps, organization.id, options.level, options.scopes)) };
+  if (options.level !== undefined && options.level !== 15)
+    return { organization, project, ...(await newMember(deps, organization.id, options.level, options.scopes)) };
   return { organization, project, user: owner, key: await newKey(deps, owner, options.scopes === undefined ? {} : { scopes: options.scopes }) };
 }

@@ -18,7 +18,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
   app.addHook('onRoute', (route) => void routes.push(route));
   return () =>
     routes
-      .filter((route) => route.config?.scope !== undefined && route.method !== 'HEAD' && (route.config.scope !== 'public' || (route.schema as { hide?: boolean } | undefined)?.hide !== true))
+      .filter((route) => route.config?.scope !== undefined && route.method !== 'HEAD' && (route.config.scope !== 'public' || route.schema?.hide !== true))
       .map((route) => ({
         method: String(route.method),
         path: route.url,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 
@@ -9,4 +10,5 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   organizationRoutes,
   projectRoutes,
   batchExportRoutes,
+  eventRoutes,
 ];

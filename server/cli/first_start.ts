@@ -23,7 +23,10 @@ export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>):
   if (await db.row(sql`SELECT 1 FROM server_facts WHERE name = 'first_start'`)) return undefined;
   const password = config.owner_password ?? randomBytes(15).toString('base64url');
   const api_key = config.owner_api_key ?? makeApiKey();
-  if (!isWellFormedApiKey(api_key)) throw new UserError('SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with `npm run sluice -- key create`, or leave it out.');
+  if (!isWellFormedApiKey(api_key))
+    throw new UserError(
+      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with `npm run sluice -- key create`, or leave it out.',
+    );
   const password_hash = await hashPassword(password);
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${first_start_lock})`);

@@ -73,7 +73,13 @@ async function importSource(source: ImportSource, options: ImportOptions, termin
   return state.rejected > 0 ? 1 : 0;
 }
 
-async function sendAll(source: ImportSource, mapping: ImportMapping, target: SendTarget, kept: ImportProgress, tell: { bar: Bar; complain: (number: number, detail: string) => void }): Promise<void> {
+async function sendAll(
+  source: ImportSource,
+  mapping: ImportMapping,
+  target: SendTarget,
+  kept: ImportProgress,
+  tell: { bar: Bar; complain: (number: number, detail: string) => void },
+): Promise<void> {
   const { state } = kept;
   const answer = async (pending: Pending, sent: Sent) => {
     for (const { index, detail } of sent.refused) tell.complain(pending.numbers[index] ?? pending.last_number, detail);
@@ -103,7 +109,10 @@ async function* readPending(source: ImportSource, mapping: ImportMapping, after:
     for (const line of lines) {
       if (line.number <= after) continue;
       pending.last_number = line.number;
-      const mapped = line.problem === undefined ? mapLine(line.text, line.number, source.sha256, mapping) : { problem: line.problem === 'too_long' ? 'This line is longer than 20 MiB.' : 'This line is not UTF-8.' };
+      const mapped =
+        line.problem === undefined
+          ? mapLine(line.text, line.number, source.sha256, mapping)
+          : { problem: line.problem === 'too_long' ? 'This line is longer than 20 MiB.' : 'This line is not UTF-8.' };
       if (mapped.json === undefined) {
         complain(line.number, mapped.problem);
         rejected += 1;

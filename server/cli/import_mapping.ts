@@ -102,8 +102,11 @@ function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
   const distinct_id = nameAt(line, fields.distinct_id);
   const given = valueAt(line, fields.timestamp);
   const timestamp = readForeignInstant(given, mapping.timezone);
-  if (timestamp === undefined && (given !== undefined || fields.timestamp !== own_fields.timestamp)) throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
-  const used = new Set([mapping.event_name === undefined ? fields.event : '', fields.distinct_id, fields.timestamp, fields.uuid].filter((field) => Object.hasOwn(line, field)));
+  if (timestamp === undefined && (given !== undefined || fields.timestamp !== own_fields.timestamp))
+    throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
+  const used = new Set(
+    [mapping.event_name === undefined ? fields.event : '', fields.distinct_id, fields.timestamp, fields.uuid].filter((field) => Object.hasOwn(line, field)),
+  );
   const rest = Object.entries(line).filter(([name]) => !used.has(name) && name !== 'properties');
   const own = line['properties'];
   const properties = { ...Object.fromEntries(rest), ...(isJsonObject(own) ? own : own === undefined ? {} : { properties: own }) };

@@ -22,7 +22,13 @@ export type SendTarget = {
 
 const backoff_seconds_max = 30;
 
-type Answer = { taken?: number; duplicates?: number; rejected?: number; detail?: string; errors?: { line?: number | null; attr?: string | null; detail: string }[] };
+type Answer = {
+  taken?: number;
+  duplicates?: number;
+  rejected?: number;
+  detail?: string;
+  errors?: { line?: number | null; attr?: string | null; detail: string }[];
+};
 
 /**
  * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503), fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so repeating is
@@ -37,10 +43,12 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
     const refusedAll = reply.status === 400 && (reply.answer.errors ?? []).every(({ attr }) => attr?.startsWith('lines__'));
     if (refusedAll) return sentOf(reply.answer, lines.length);
     const mayPass = reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
-    const reason = reply.status === 0 ? `the server at ${target.url} cannot be reached` : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
+    const reason =
+      reply.status === 0 ? `the server at ${target.url} cannot be reached` : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
     if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
     const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
-    if (performance.now() - started + seconds * 1_000 > target.patience_ms) throw new UserError(`The import stopped: ${reason} Run the same command again to go on where it stopped.`);
+    if (performance.now() - started + seconds * 1_000 > target.patience_ms)
+      throw new UserError(`The import stopped: ${reason} Run the same command again to go on where it stopped.`);
     target.onPause(reason, seconds);
     await pause(seconds * 1_000);
   }

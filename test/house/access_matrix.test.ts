@@ -9,7 +9,23 @@ import type { RegisteredRoute } from '../registered_routes.ts';
 
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 /** What stands for an id that cannot be one, or that nothing has. */
-const wrong_ids = [unknown_uuid, '2147483647', '99999999999999999999', '-1', '0', 'x', '@me', '%00', '%F0%9F%98%80', "'", 'null', 'undefined', '__proto__', '..%2f', 'a'.repeat(90)];
+const wrong_ids = [
+  unknown_uuid,
+  '2147483647',
+  '99999999999999999999',
+  '-1',
+  '0',
+  'x',
+  '@me',
+  '%00',
+  '%F0%9F%98%80',
+  "'",
+  'null',
+  'undefined',
+  '__proto__',
+  '..%2f',
+  'a'.repeat(90),
+];
 const levels = [1, 8, 15] as const;
 
 let harness: Harness;
@@ -45,7 +61,10 @@ const namesMore = (route: RegisteredRoute) => route.path.split('/:').length - 1 
 
 /** Changes are only validated, so that one route's test takes nothing away from the next. */
 async function ask(route: RegisteredRoute, path: string, key?: string, body: unknown = {}): Promise<Answer> {
-  return harness.request(route.method, isChange(route) ? `${path}?validate_only=true` : path, { ...(key === undefined ? {} : { key }), ...(isChange(route) ? { body } : {}) });
+  return harness.request(route.method, isChange(route) ? `${path}?validate_only=true` : path, {
+    ...(key === undefined ? {} : { key }),
+    ...(isChange(route) ? { body } : {}),
+  });
 }
 
 test('without a key every route is 401', async () => {
@@ -105,15 +124,35 @@ test('in an organization of others every route is 404, with the words of an unkn
 test('ids that cannot be ids are 404 everywhere', async () => {
   for (const route of routes.filter((one) => one.path.includes('/:'))) {
     for (const wrong of wrong_ids) {
-      if (route.within !== undefined) assert.equal((await ask(route, pathOf(route, wrong, wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong}`);
-      if (namesMore(route)) assert.equal((await ask(route, pathOf(route, ownTarget(route), wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong} inside`);
+      if (route.within !== undefined)
+        assert.equal((await ask(route, pathOf(route, wrong, wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong}`);
+      if (namesMore(route))
+        assert.equal((await ask(route, pathOf(route, ownTarget(route), wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong} inside`);
     }
   }
 });
 
 test('no body that can be sent makes a fault', async () => {
   const deep = '['.repeat(5_000);
-  const bodies = ['', ' ', '{', '[]', '[{}]', '"x"', 'null', '1e999', 'true', '{"name":{}}', '{"name":"\\u0000"}', '{"name":"\\udfff"}', '{"__proto__":1,"constructor":{"prototype":1}}', '{"name":"x","name":null}', deep, '{"start_at":"9999-12-31T23:59:60Z","end_at":-1,"limit":1e308}', '\ufeff{}'];
+  const bodies = [
+    '',
+    ' ',
+    '{',
+    '[]',
+    '[{}]',
+    '"x"',
+    'null',
+    '1e999',
+    'true',
+    '{"name":{}}',
+    '{"name":"\\u0000"}',
+    '{"name":"\\udfff"}',
+    '{"__proto__":1,"constructor":{"prototype":1}}',
+    '{"name":"x","name":null}',
+    deep,
+    '{"start_at":"9999-12-31T23:59:60Z","end_at":-1,"limit":1e308}',
+    '\ufeff{}',
+  ];
   for (const route of routes.filter(isChange)) {
     for (const body of bodies) {
       const { status } = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), own.key, body);
@@ -124,7 +163,11 @@ test('no body that can be sent makes a fault', async () => {
 
 test('a stale If-Match is 412 on every change of the organization or project itself', async () => {
   for (const route of routes.filter((one) => ['PATCH', 'PUT', 'DELETE'].includes(one.method) && one.within !== undefined && !namesMore(one))) {
-    const answer = await harness.request(route.method, `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`, { key: own.key, body: { name: 'x' }, headers: { 'if-match': '"stale"' } });
+    const answer = await harness.request(route.method, `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`, {
+      key: own.key,
+      body: { name: 'x' },
+      headers: { 'if-match': '"stale"' },
+    });
     assert.equal(answer.status, 412, `${route.method} ${route.path}`);
   }
 });

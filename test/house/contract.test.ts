@@ -8,7 +8,15 @@ import type { RegisteredRoute } from '../registered_routes.ts';
 import contract from './contract.json' with { type: 'json' };
 
 type Field = { type: string; format?: string; writable: boolean };
-type Endpoint = { method: string; path: string; scope: string | null; status: number; shape: 'one' | 'offset_list' | 'cursor_list' | null; resource?: string; body?: string[] };
+type Endpoint = {
+  method: string;
+  path: string;
+  scope: string | null;
+  status: number;
+  shape: 'one' | 'offset_list' | 'cursor_list' | null;
+  resource?: string;
+  body?: string[];
+};
 type Schema = { type?: string | string[]; anyOf?: Schema[]; enum?: unknown[]; const?: unknown; items?: Schema; properties?: Record<string, Schema> };
 
 /** Groups of the contract that are not built yet, by the segment that names them. A group leaves this list when it is built, whole. */
@@ -76,12 +84,19 @@ test('the bodies of those that are built take its fields', () => {
   for (const endpoint of endpoints.filter((one) => isBuilt(one) && ['POST', 'PATCH'].includes(one.method))) {
     const taken = routeOf(endpoint)!.body?.properties ?? {};
     const isAction = endpoint.status === 200 && endpoint.method === 'POST';
-    if (!isAction) for (const field of endpoint.body ?? []) if (resources[endpoint.resource!]![field]?.writable) assert.ok(field in taken || field === 'last_paused_at', `${endpoint.method} ${endpoint.path} does not take ${field}`);
+    if (!isAction)
+      for (const field of endpoint.body ?? [])
+        if (resources[endpoint.resource!]![field]?.writable)
+          assert.ok(field in taken || field === 'last_paused_at', `${endpoint.method} ${endpoint.path} does not take ${field}`);
   }
 });
 
 test('PUT is wherever PATCH is', () => {
-  for (const route of routes.filter((one) => one.method === 'PATCH')) assert.ok(routes.some((one) => one.method === 'PUT' && one.path === route.path), route.path);
+  for (const route of routes.filter((one) => one.method === 'PATCH'))
+    assert.ok(
+      routes.some((one) => one.method === 'PUT' && one.path === route.path),
+      route.path,
+    );
 });
 
 function compare(name: string, schema: Schema, fields: Record<string, Field>, endpoint: Endpoint): void {
@@ -92,7 +107,8 @@ function compare(name: string, schema: Schema, fields: Record<string, Field>, en
   }
   // An action or a record beside its list may say more; the record itself says what the contract lists and nothing else.
   const isPlain = endpoint.method !== 'POST' || endpoint.status === 201;
-  if (isPlain && !endpoint.path.endsWith('/logs/')) assert.deepEqual(Object.keys(properties).sort(), [...Object.keys(fields), ...(additions[endpoint.resource!] ?? [])].sort(), name);
+  if (isPlain && !endpoint.path.endsWith('/logs/'))
+    assert.deepEqual(Object.keys(properties).sort(), [...Object.keys(fields), ...(additions[endpoint.resource!] ?? [])].sort(), name);
 }
 
 function typesOf(schema: Schema): string[] {

@@ -9,11 +9,11 @@ export type SourceFile = { path: string; text: string; code: string };
 
 const folders = ['server', 'test', 'scripts', 'bench'];
 
-/** Every TypeScript file of the repository, sorted by path. */
+/** Every TypeScript file of the repository but declarations for foreign packages, sorted by path. */
 export function listSourceFiles(): SourceFile[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts') && !name.includes('node_modules'))
       .map((name) => `${folder}/${name}`),
   );
   return paths.sort().map((path) => {

@@ -30,7 +30,12 @@ export type ApiKeyRow = {
 const columns = sql`id, label, mask_value, scopes, scoped_organizations, scoped_teams, expires_at, last_used_at, created_at`;
 
 /** Stores the HMAC of a key (a new one unless `value` is given) and gives the row with the key in `value`: the only time that it can be shown. */
-export async function insertApiKey(db: Queryable, secrets: Secrets, fields: ApiKeyFields, value: string = makeApiKey()): Promise<ApiKeyRow & { value: string }> {
+export async function insertApiKey(
+  db: Queryable,
+  secrets: Secrets,
+  fields: ApiKeyFields,
+  value: string = makeApiKey(),
+): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
     INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes, scoped_organizations, scoped_teams, expires_at)
     VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)}, ${maskApiKey(value)}, ${fields.scopes},

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { body } from '../../platform/http/body.ts';
+import { body, jsonBody } from '../../platform/http/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { getExport, getLockedExport } from './found.ts';
@@ -26,6 +26,7 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
     write(request, reply, 200, async (tx) => {
       const row = await getLockedExport(request, tx);
+      jsonBody(request);
       await apply(tx, row, paused(row, await engine.instant(tx)));
       return getExport(request, tx);
     }),

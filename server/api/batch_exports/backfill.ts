@@ -10,6 +10,7 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/validator.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findBackfill, listOpenBackfills } from './backfills_store.ts';
+import { whileWaiting } from './bounded.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { Place } from './place.ts';
 import { NewBackfill } from './schema.ts';
@@ -84,11 +85,10 @@ async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range:
 
 async function countRows(engine: Engine, row: LockedExport, selection: Rectangle[]): Promise<number> {
   const relation = models[row.model].relation(row.team_id, selection);
-  const result = await engine.clickhouse.query({
-    query: `SELECT toUInt64(count()) AS records FROM ${relation.text}`,
-    query_params: relation.parameters,
-    format: 'JSONEachRow',
+  const query = { query: `SELECT toUInt64(count()) AS records FROM ${relation.text}`, query_params: relation.parameters, format: 'JSONEachRow' as const };
+  const [counted] = await whileWaiting(async (signal) => {
+    const result = await engine.clickhouse.query({ ...query, abort_signal: signal });
+    return result.json<{ records: string | number }>();
   });
-  const [counted] = await result.json<{ records: string | number }>();
   return Number(counted?.records ?? 0);
 }

@@ -47,6 +47,7 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
         const id = uuidParameter(request, 'id');
         const row = await getLockedExport(request, tx, 'batch_export_id');
         const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
+        jsonBody(request);
         if (!(await cancelBackfill(tx, id))) throw conflict(`The backfill is over: its status is ${before.status}.`);
         return findBackfill(tx, request.access, row.id, id);
       }),

@@ -97,6 +97,7 @@ test('wrong bodies are 400 and name every field', async () => {
     [{ ...noop_export, start_at: '2026-02-30T00:00:00Z' }, ['start_at invalid_input']],
     [{ ...noop_export, start_at: '0001-01-01T00:00:00+14:00' }, ['start_at invalid_input']],
     [{ ...noop_export, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
+    [{ ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00Z' }, ['start_at invalid_input']],
     [{ ...noop_export, start_at: '2026-01-02T00:00:00Z', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
     [{ ...noop_export, start_at: '2026-01-01T01:00:00+01:00', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
     [{ ...noop_export, custom_query: 'SELECT event FROM events' }, ['custom_query invalid_input']],

@@ -6,6 +6,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts
 import { write } from '../../platform/http/write.ts';
 import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
+import { withDestinations } from './documented_destination.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './patch.ts';
@@ -17,9 +18,13 @@ const new_revision =
   "A change of the model, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
 
 /** List, create, retrieve, change and delete under one mount. */
-export function exportRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  readingRoutes(app, engine, mount);
+  changingRoutes(app, engine, mount);
+}
+
+function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const reading = { scope: 'batch_export:read', within } as const;
-  const writing = { scope: 'batch_export:write', within } as const;
   const where = within === 'organization' ? 'of all projects of the organization' : 'of the project';
 
   app.get(
@@ -34,20 +39,24 @@ export function exportRoutes(app: FastifyInstance, engine: Engine, { base, withi
       ),
   );
 
+  app.get(`${base}:id/`, { config: reading, schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } } }, (request) =>
+    getExport(request, engine.db),
+  );
+}
+
+function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const writing = { scope: 'batch_export:write', within } as const;
+
   const description =
     "The config is checked against the destination's own schema; wrong keys are named `destination__config__<key>`. The export begins with the interval in which it is made; a backfill looks further back.";
   app.post(
     base,
-    { config: writing, schema: { summary: 'Make a batch export', description, body: NewBatchExport, response: { 201: BatchExport } } },
+    { config: writing, schema: { summary: 'Make a batch export', description, body: withDestinations(NewBatchExport), response: { 201: BatchExport } } },
     (request, reply) =>
       write(request, reply, 201, async (tx) => {
         const id = await createBatchExport(engine, tx, request.access, jsonBody(request), request.caller.user_id);
         return findBatchExport(tx, request.access, id);
       }),
-  );
-
-  app.get(`${base}:id/`, { config: reading, schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } } }, (request) =>
-    getExport(request, engine.db),
   );
 
   const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
@@ -72,7 +81,7 @@ export function exportRoutes(app: FastifyInstance, engine: Engine, { base, withi
     `${base}:id/`,
     changing(
       'Change a batch export; what may be left out keeps its value',
-      BatchExportReplacement,
+      withDestinations(BatchExportReplacement),
       'The config is replaced, but for secrets that are not sent.',
     ),
     change('put'),

@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { encodeStage } from '../../engine/formats/encode_stage.ts';
 import { selectFor } from '../../engine/formats/select.ts';
 import { models } from '../../engine/models/index.ts';
+import { whileWaiting } from './bounded.ts';
 import type { Draft } from './draft.ts';
 
 /** How many rows a preview shows. */
@@ -15,12 +16,15 @@ export async function preview(engine: Engine, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
   const relation = model.relation(draft.team_id, [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: Infinity }]);
   const select = selectFor(encoding, model.columns[draft.definition.column_set]);
-  const { stream } = await engine.clickhouse.exec({
-    query: `SELECT ${select.expressions} FROM (SELECT * FROM ${relation.text} ORDER BY ${model.order} LIMIT ${records_max}) ORDER BY ${model.order} FORMAT ${select.format}`,
-    query_params: relation.parameters,
-    clickhouse_settings: select.settings,
+  const written = await whileWaiting(async (signal) => {
+    const { stream } = await engine.clickhouse.exec({
+      query: `SELECT ${select.expressions} FROM (SELECT * FROM ${relation.text} ORDER BY ${model.order} LIMIT ${records_max}) ORDER BY ${model.order} FORMAT ${select.format}`,
+      query_params: relation.parameters,
+      clickhouse_settings: select.settings,
+      abort_signal: signal,
+    });
+    return buffer(stream);
   });
-  const written = await buffer(stream);
   const stage = encodeStage(encoding);
   const final = await buffer(stage.pipeline(Readable.from([written], { objectMode: false })));
   return {

@@ -5,13 +5,14 @@ import { backfillRoutes } from './backfill_routes.ts';
 import { draftRoutes } from './draft_routes.ts';
 import { engineOf } from './engine.ts';
 import { exportRoutes } from './export_routes.ts';
+import { runActionRoutes } from './run_action_routes.ts';
 import { runRoutes } from './run_routes.ts';
 
 /** One place in the API where the slice is found: the URL of its list, and what its first parameter names. */
 export type Mount = { base: string; within: 'organization' | 'project' };
 
 /** Both places: the organization's shows the exports of all its projects. */
-export const mounts: readonly Mount[] = [
+const mounts: readonly Mount[] = [
   { base: '/api/organizations/:organization_id/batch_exports/', within: 'organization' },
   { base: '/api/projects/:project_id/batch_exports/', within: 'project' },
 ];
@@ -25,5 +26,6 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     actionRoutes(app, engine, mount);
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);
+    runActionRoutes(app, engine, mount);
   }
 }

@@ -1,24 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
 import { answerKeyset, cursorPageOf, cursorQuery, keysetAsked } from '../../platform/http/cursor.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { query } from '../../platform/http/query.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
-import { write } from '../../platform/http/write.ts';
 import { choicesAsked } from './choices.ts';
-import { getExport, getLockedRun, missing } from './found.ts';
+import { getExport, missing } from './found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from './log_schema.ts';
 import { answerLogs } from './logs.ts';
 import { uuidParameter } from './place.ts';
 import type { Mount } from './routes.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './run_schema.ts';
-import { cancelRun } from './runs_cancel.ts';
-import { retryRun } from './runs_retry.ts';
 import { findReceipt, findRun, listRuns } from './runs_store.ts';
-import type { LockedRun } from './runs_store.ts';
-import type { LockedExport } from './store.ts';
 
 const orders = ['created_at', 'data_interval_start'] as const;
 const RunsQuery = Type.Object({
@@ -27,10 +21,9 @@ const RunsQuery = Type.Object({
   status: Type.Optional(Type.Array(Type.Enum([...run_statuses]), { description: 'Only runs with one of these statuses; repeated or separated by commas.' })),
 });
 
-/** `runs/` of an export under one mount: list, retrieve, logs, receipt, cancel, retry. */
+/** `runs/` of an export under one mount: list, retrieve, logs, receipt. */
 export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const reading = { scope: 'batch_export:read', within } as const;
-  const writing = { scope: 'batch_export:write', within } as const;
   const list = `${base}:batch_export_id/runs/`;
   const one = `${list}:id/`;
 
@@ -69,24 +62,6 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
       return reply.type('application/json; charset=utf-8').send(found.receipt);
     },
   );
-
-  const action = (summary: string, work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>) =>
-    [
-      { config: writing, schema: { summary, response: { 200: BatchExportRun } } },
-      (request: FastifyRequest, reply: FastifyReply) =>
-        write(request, reply, 200, async (tx) => {
-          const { row, run } = await getLockedRun(request, tx);
-          return findRun(tx, request.access, row.id, await work(tx, row, run));
-        }),
-    ] as const;
-  app.post(
-    `${one}cancel/`,
-    ...action('Take a run back; nothing of it stays at the destination', async (tx, row, run) => {
-      await cancelRun(tx, row.id, run);
-      return run.id;
-    }),
-  );
-  app.post(`${one}retry/`, ...action('Deliver what a failed or cancelled run did not; answers the new run', (tx, row, run) => retryRun(engine, tx, row, run)));
 }
 
 async function getRun(engine: Engine, request: FastifyRequest): Promise<BatchExportRun> {

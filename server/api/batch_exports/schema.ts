@@ -5,7 +5,7 @@ import { nullable } from '../../platform/http/nullable.ts';
 import { BatchExportRun } from './run_schema.ts';
 
 /** What can be exported. */
-export const model_names = ['events', 'persons'] as const;
+const model_names = ['events', 'persons'] as const;
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const config = Type.Object({}, { additionalProperties: true, description: "The destination's own keys. Secret keys are taken and never come back." });

@@ -3,24 +3,30 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { request as send } from 'undici';
+import { Agent, request as send } from 'undici';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 
 let harness: Harness;
 let home: TestOrganization;
 let address: string;
+const agent = new Agent();
 before(async () => {
   harness = await openHarness();
   home = await harness.newOrganization();
   address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
 });
-after(() => harness.close());
+after(async () => {
+  // A client's connection on which no request was sent would keep the server from closing.
+  await agent.destroy();
+  await harness.close();
+});
 
 const lines = { 'content-type': 'application/x-ndjson' };
 const packed = { 'content-encoding': 'gzip' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
-const post = (body: unknown, headers: Record<string, string> = {}, query = '') => harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
+const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
+  harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
 const nothing = { taken: 0, duplicates: 0, rejected: 0, errors: [] };
 
 async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
@@ -37,12 +43,21 @@ test('a list, a single event and lines are stored as they were sent', async () =
   const uuid = randomUUID();
   const to = (body: unknown, headers = {}) => harness.request('POST', pathOf(owner), { key: owner.key, body, headers });
   const timestamp = '2024-05-01T12:00:00.123456+02:00';
-  assert.deepEqual((await to({ events: [{ event: 'a', distinct_id: 'd', timestamp, uuid, properties: { x: 1 }, $set: { name: 'N' } }] })).body, { ...nothing, taken: 1 });
+  assert.deepEqual((await to({ events: [{ event: 'a', distinct_id: 'd', timestamp, uuid, properties: { x: 1 }, $set: { name: 'N' } }] })).body, {
+    ...nothing,
+    taken: 1,
+  });
   assert.deepEqual((await to({ event: 'b', distinct_id: 'd' })).body, { ...nothing, taken: 1 });
-  assert.deepEqual((await to('{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n{"event":"d","distinct_id":"d"}', lines)).body, { ...nothing, taken: 2 });
+  assert.deepEqual((await to('{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n{"event":"d","distinct_id":"d"}', lines)).body, {
+    ...nothing,
+    taken: 2,
+  });
   assert.deepEqual((await to({ events: [{ event: 'again', distinct_id: 'd', uuid }] })).body, { ...nothing, duplicates: 1 });
   const stored = await rows<Record<string, unknown>>(owner);
-  assert.deepEqual(stored.map((row) => row['event']), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(
+    stored.map((row) => row['event']),
+    ['a', 'b', 'c', 'd'],
+  );
   const { person_id, created_at, inserted_at, ...first } = stored[0]!;
   assert.deepEqual(first, {
     team_id: owner.project.id,
@@ -78,13 +93,26 @@ test('bad events are named and the others are stored; all bad is a 400 with ever
   assert.deepEqual([mixed.status, mixed.body.taken, mixed.body.rejected], [200, 1, 2]);
   assert.deepEqual(
     mixed.body.errors.map((error: { line: number; attr: string; code: string }) => [error.line, error.attr, error.code]),
-    [[2, 'lines__2', 'parse_error'], [3, 'lines__3__event', 'blank'], [3, 'lines__3__distinct_id', 'invalid_input']],
+    [
+      [2, 'lines__2', 'parse_error'],
+      [3, 'lines__3__event', 'blank'],
+      [3, 'lines__3__distinct_id', 'invalid_input'],
+    ],
   );
   const list = await post({ events: [{ event: 'ok', distinct_id: 'd' }, 7, { event: 'e', distinct_id: 'd', timestamp: 'yesterday' }] });
-  assert.deepEqual(list.body.errors.map((error: { line: null; attr: string }) => [error.line, error.attr]), [[null, 'events__1'], [null, 'events__2__timestamp']]);
+  assert.deepEqual(
+    list.body.errors.map((error: { line: null; attr: string }) => [error.line, error.attr]),
+    [
+      [null, 'events__1'],
+      [null, 'events__2__timestamp'],
+    ],
+  );
   const bad = await post({ events: [{ event: 'e', distinct_id: 'd', uuid: 'x' }, {}] });
   assert.deepEqual([bad.status, bad.body.type, bad.body.attr], [400, 'validation_error', 'events__0__uuid']);
-  assert.deepEqual(bad.body.errors.map((error: { attr: string }) => error.attr), ['events__0__uuid', 'events__1__event', 'events__1__distinct_id']);
+  assert.deepEqual(
+    bad.body.errors.map((error: { attr: string }) => error.attr),
+    ['events__0__uuid', 'events__1__event', 'events__1__distinct_id'],
+  );
   const many = await post(`${'nope\n'.repeat(1_500)}{"event":"ok","distinct_id":"d"}`, lines);
   assert.deepEqual([many.body.taken, many.body.rejected, many.body.errors.length], [1, 1_500, 1_000]);
 });
@@ -114,14 +142,21 @@ test('a line of more than 20 MiB and an event of more than 10 MiB are refused, w
   const body = `${'x'.repeat(20 * 1024 * 1024 + 1)}\n${JSON.stringify({ event: 'e', distinct_id: 'd', properties: { x: 'y'.repeat(10 * 1024 * 1024) } })}\n{"event":"ok","distinct_id":"d"}`;
   const answer = await post(body, lines);
   assert.deepEqual([answer.status, answer.body.taken], [200, 1]);
-  assert.deepEqual(answer.body.errors.map((error: { attr: string; code: string }) => [error.attr, error.code]), [['lines__1', 'max_length'], ['lines__2__properties', 'max_length']]);
+  assert.deepEqual(
+    answer.body.errors.map((error: { attr: string; code: string }) => [error.attr, error.code]),
+    [
+      ['lines__1', 'max_length'],
+      ['lines__2__properties', 'max_length'],
+    ],
+  );
   const large = await post({ events: [{ event: 'large', distinct_id: 'd', properties: { x: 'y'.repeat(9 * 1024 * 1024) } }] });
   assert.deepEqual(large.body, { ...nothing, taken: 1 });
 });
 
 test('the key needs event:write, and only members reach the project', async () => {
   const one = { events: [{ event: 'e', distinct_id: 'd' }] };
-  const to = async (key: string | undefined, path = pathOf(home)) => (await harness.request('POST', path, { body: one, ...(key === undefined ? {} : { key }) })).status;
+  const to = async (key: string | undefined, path = pathOf(home)) =>
+    (await harness.request('POST', path, { body: one, ...(key === undefined ? {} : { key }) })).status;
   const stranger = await harness.newOrganization();
   assert.equal(await to(undefined), 401);
   assert.equal(await to(await harness.newKey(home.user, { scopes: ['batch_export:write'] })), 403);
@@ -135,7 +170,8 @@ test('the key needs event:write, and only members reach the project', async () =
 
 test('validate_only stores nothing; an Idempotency-Key replays JSON and does not concern lines', async () => {
   const owner = await harness.newOrganization();
-  const to = (body: unknown, headers: Record<string, string> = {}, query = '') => harness.request('POST', `${pathOf(owner)}${query}`, { key: owner.key, body, headers });
+  const to = (body: unknown, headers: Record<string, string> = {}, query = '') =>
+    harness.request('POST', `${pathOf(owner)}${query}`, { key: owner.key, body, headers });
   const body = { events: [{ event: 'e', distinct_id: 'd' }, {}] };
   const checked = await to(body, {}, '?validate_only=true');
   assert.deepEqual([checked.status, checked.body.taken, checked.body.rejected], [200, 1, 1]);
@@ -156,10 +192,16 @@ test('many requests at once with overlapping uuids store each exactly once', asy
   const uuids = Array.from({ length: 100 }, () => randomUUID());
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_none, index) =>
-      harness.request('POST', pathOf(owner), { key: owner.key, body: { events: uuids.slice(index, index + 51).map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })) } }),
+      harness.request('POST', pathOf(owner), {
+        key: owner.key,
+        body: { events: uuids.slice(index, index + 51).map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })) },
+      }),
     ),
   );
-  assert.equal(answers.reduce((sum, answer) => sum + answer.body.taken, 0), 100);
+  assert.equal(
+    answers.reduce((sum, answer) => sum + answer.body.taken, 0),
+    100,
+  );
   assert.equal((await rows(owner)).length, 100);
 });
 
@@ -172,7 +214,7 @@ test('a stream of 200,000 lines takes no memory with its length, and a client th
   }
   const url = `${address}${pathOf(owner)}`;
   const post = async (chunks: number) => {
-    const answer = await send(url, { method: 'POST', headers, body: Readable.from(body(chunks)) });
+    const answer = await send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(body(chunks)) });
     return (await answer.body.json()) as { taken: number };
   };
   await post(10);
@@ -187,6 +229,6 @@ test('a stream of 200,000 lines takes no memory with its length, and a client th
     yield chunk;
     throw new Error('gone');
   }
-  await assert.rejects(send(url, { method: 'POST', headers, body: Readable.from(leaving()) }));
+  await assert.rejects(send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(leaving()) }));
   assert.equal((await post(1)).taken, 2_000);
 });

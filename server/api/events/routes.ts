@@ -50,8 +50,14 @@ function answer(result: Taken, sent: EventsSent) {
   const { taken, duplicates, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
-  if (result.broken !== undefined) throw unparsable(`The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`);
-  const errors = result.problems.map(({ position, attr, code, detail }) => ({ line: sent.lines === undefined ? null : position, ...placed(sent, position, attr), code, detail }));
+  if (result.broken !== undefined)
+    throw unparsable(`The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`);
+  const errors = result.problems.map(({ position, attr, code, detail }) => ({
+    line: sent.lines === undefined ? null : position,
+    ...placed(sent, position, attr),
+    code,
+    detail,
+  }));
   if (rejected > 0 && taken + duplicates === 0) throw invalidMany(errors.map(({ attr, code, detail }): Violation => ({ attr, code, detail })));
   return { taken, duplicates, rejected, errors };
 }

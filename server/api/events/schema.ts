@@ -8,10 +8,19 @@ export const Event = Type.Object(
     event: Type.String({ minLength: 1, maxLength: 400, description: 'Name of what happened.' }),
     distinct_id: Type.String({ minLength: 1, maxLength: 400, description: 'Who or what it happened to.' }),
     timestamp: Type.Optional(Type.String({ format: 'date-time', description: 'When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.' })),
-    uuid: Type.Optional(Type.String({ format: 'uuid', description: 'Names the event; the same uuid in a project is stored once. Default: a new one, so that sending again stores again.' })),
-    properties: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Anything, at most 10 MiB and 100 levels deep. Numbers come out exactly as they are sent.' })),
+    uuid: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description: 'Names the event; the same uuid in a project is stored once. Default: a new one, so that sending again stores again.',
+      }),
+    ),
+    properties: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Anything, at most 10 MiB and 100 levels deep. Numbers come out exactly as they are sent.' }),
+    ),
     $set: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Properties of the person to set; also inside `properties`.' })),
-    $set_once: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Properties of the person to set where there are none; also inside `properties`.' })),
+    $set_once: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Properties of the person to set where there are none; also inside `properties`.' }),
+    ),
   },
   { title: 'Event' },
 );
@@ -28,7 +37,11 @@ export const EventsTaken = Type.Object(
     errors: Type.Array(
       Type.Object({
         line: nullable(Type.Integer({ minimum: 1, description: 'Line of an NDJSON body, from 1; null for a JSON body.' })),
-        attr: nullable(Type.String({ description: '`events__3__timestamp` is the field `timestamp` of the item with index 3, `lines__3__timestamp` that of the third line.' })),
+        attr: nullable(
+          Type.String({
+            description: '`events__3__timestamp` is the field `timestamp` of the item with index 3, `lines__3__timestamp` that of the third line.',
+          }),
+        ),
         code: Type.Enum([...error_codes]),
         detail: Type.String(),
       }),

@@ -45,13 +45,23 @@ test('wrong bodies name every field', async () => {
     [{ name: 'x'.repeat(65) }, [['name', 'max_length']]],
     [{ name: 5 }, [['name', 'invalid_input']]],
     [{ name: ['x'] }, [['name', 'invalid_input']]],
-    [{ name: '', enforce_2fa: 'yes', is_member_join_email_enabled: null }, [['name', 'blank'], ['is_member_join_email_enabled', 'null'], ['enforce_2fa', 'invalid_input']]],
+    [
+      { name: '', enforce_2fa: 'yes', is_member_join_email_enabled: null },
+      [
+        ['name', 'blank'],
+        ['is_member_join_email_enabled', 'null'],
+        ['enforce_2fa', 'invalid_input'],
+      ],
+    ],
     [[{ name: 'x' }], [[null, 'invalid_input']]],
   ];
   for (const [body, wanted] of cases) {
     const answer = await create(key, body);
     assert.equal(answer.status, 400);
-    assert.deepEqual(answer.body.errors.map((entry: { attr: string; code: string }) => [entry.attr, entry.code]), wanted);
+    assert.deepEqual(
+      answer.body.errors.map((entry: { attr: string; code: string }) => [entry.attr, entry.code]),
+      wanted,
+    );
   }
   assert.equal((await create(key, { name: `  ${'x'.repeat(64)}  ` })).status, 201);
 });
@@ -68,7 +78,15 @@ test('slugs are unique also when twenty of the same name race, and renaming keep
 });
 
 test('a slug is lower-case ASCII of at most 48 characters and never empty', () => {
-  for (const [name, slug] of [['Über uns!', 'uber-uns'], ['  a -- b  ', 'a-b'], ['漢字', 'organization'], ['---', 'organization'], ['x'.repeat(64), 'x'.repeat(48)], [`${'x'.repeat(47)} y`, 'x'.repeat(47)]] as const) assert.equal(slugOf(name), slug);
+  for (const [name, slug] of [
+    ['Über uns!', 'uber-uns'],
+    ['  a -- b  ', 'a-b'],
+    ['漢字', 'organization'],
+    ['---', 'organization'],
+    ['x'.repeat(64), 'x'.repeat(48)],
+    [`${'x'.repeat(47)} y`, 'x'.repeat(47)],
+  ] as const)
+    assert.equal(slugOf(name), slug);
   assert.match(slugBeside('x'.repeat(48)), /^x{43}-[a-z]{4}$/);
 });
 
@@ -79,7 +97,14 @@ test('the list has only own organizations, oldest first, each with the level the
   const third = await create(key, { name: 'Third' });
   const { body } = await harness.request('GET', list, { key });
   assert.equal(body.count, 3);
-  assert.deepEqual(body.results.map((row: { id: string; membership_level: number }) => [row.id, row.membership_level]), [[organization.id, 15], [other.organization.id, 1], [third.body.id, 15]]);
+  assert.deepEqual(
+    body.results.map((row: { id: string; membership_level: number }) => [row.id, row.membership_level]),
+    [
+      [organization.id, 15],
+      [other.organization.id, 1],
+      [third.body.id, 15],
+    ],
+  );
   assert.equal(body.results[1].member_count, '2');
   const page = await harness.request('GET', `${list}?limit=1&offset=1`, { key });
   assert.equal(page.body.results[0].id, other.organization.id);

@@ -14,29 +14,51 @@ const one = { within: 'organization' } as const;
 
 /** `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
-  const { db } = deps;
+  listRoutes(app, deps);
+  recordRoutes(app, deps);
+}
 
+function listRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     '/api/organizations/',
-    { config: { scope: 'organization:read' }, schema: { summary: 'List the organizations that the caller belongs to, oldest first', querystring: PageQuery, response: { 200: pageOf(Organization) } } },
-    (request) => answerPage<OrganizationRow>(request, db, (page) => listOrganizations(request.caller, page), () => countOrganizations(request.caller)),
+    {
+      config: { scope: 'organization:read' },
+      schema: { summary: 'List the organizations that the caller belongs to, oldest first', querystring: PageQuery, response: { 200: pageOf(Organization) } },
+    },
+    (request) =>
+      answerPage<OrganizationRow>(
+        request,
+        db,
+        (page) => listOrganizations(request.caller, page),
+        () => countOrganizations(request.caller),
+      ),
   );
 
   app.post(
     '/api/organizations/',
-    { config: { scope: 'organization:write' }, schema: { summary: 'Make an organization with a first project; the caller becomes its owner', body: OrganizationCreate, response: { 201: Organization } } },
+    {
+      config: { scope: 'organization:write' },
+      schema: { summary: 'Make an organization with a first project; the caller becomes its owner', body: OrganizationCreate, response: { 201: Organization } },
+    },
     (request, reply) =>
       write(request, reply, 201, async (tx) => {
         const { user_id, scoped_organizations, scoped_teams } = request.caller;
-        if (scoped_organizations !== null || scoped_teams !== null) throw forbidden('A key that is limited to organizations or projects cannot make an organization.');
+        if (scoped_organizations !== null || scoped_teams !== null)
+          throw forbidden('A key that is limited to organizations or projects cannot make an organization.');
         return insertOrganization(tx, body(request, OrganizationCreate), user_id);
       }),
   );
+}
 
-  app.get(url, { config: { ...one, scope: 'organization:read' }, schema: { summary: 'Retrieve an organization', response: { 200: Organization } } }, async (request) => {
-    const organization = await findOrganization(db, request.access.organization_id, request.access.level);
-    return organization ?? notFoundNow();
-  });
+function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    url,
+    { config: { ...one, scope: 'organization:read' }, schema: { summary: 'Retrieve an organization', response: { 200: Organization } } },
+    async (request) => {
+      const organization = await findOrganization(db, request.access.organization_id, request.access.level);
+      return organization ?? notFoundNow();
+    },
+  );
 
   const change = (schema: typeof OrganizationCreate | typeof OrganizationPatch) => (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx) => {
@@ -46,15 +68,32 @@ export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
       return findOrganization(tx, organization_id, level);
     });
   const changing = { ...one, scope: 'organization:write', level: 8 } as const;
-  app.patch(url, { config: changing, schema: { summary: 'Change what is sent of an organization', body: OrganizationPatch, response: { 200: Organization } } }, change(OrganizationPatch));
-  app.put(url, { config: changing, schema: { summary: 'Change an organization; what may be left out keeps its value', body: OrganizationCreate, response: { 200: Organization } } }, change(OrganizationCreate));
+  app.patch(
+    url,
+    { config: changing, schema: { summary: 'Change what is sent of an organization', body: OrganizationPatch, response: { 200: Organization } } },
+    change(OrganizationPatch),
+  );
+  app.put(
+    url,
+    {
+      config: changing,
+      schema: { summary: 'Change an organization; what may be left out keeps its value', body: OrganizationCreate, response: { 200: Organization } },
+    },
+    change(OrganizationCreate),
+  );
 
-  app.delete(url, { config: { ...one, scope: 'organization:write', level: 15 }, schema: { summary: 'Delete an organization with everything in it', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx) => {
-      const { organization_id, level } = request.access;
-      ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
-      await deleteOrganization(tx, organization_id);
-    }),
+  app.delete(
+    url,
+    {
+      config: { ...one, scope: 'organization:write', level: 15 },
+      schema: { summary: 'Delete an organization with everything in it', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx) => {
+        const { organization_id, level } = request.access;
+        ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
+        await deleteOrganization(tx, organization_id);
+      }),
   );
 }
 

@@ -26,7 +26,9 @@ export const Organization = Type.Object(
     created_at: instant('When the organization was made.'),
     updated_at: instant('When one of its own fields was last changed.'),
     membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
-    plugins_access_level: Type.Enum([0, 3, 6, 9], { description: 'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.' }),
+    plugins_access_level: Type.Enum([0, 3, 6, 9], {
+      description: 'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.',
+    }),
     teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
     available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),
     is_member_join_email_enabled: Type.Boolean({ description: 'Whether members get a mail when somebody joins.' }),
@@ -54,4 +56,5 @@ export const OrganizationPatch = Type.Object({ name: Type.Optional(name), ...opt
 
 /** The fields that users set. */
 export type OrganizationFields = Static<typeof OrganizationCreate>;
+/** The fields that a PATCH or PUT brought. */
 export type OrganizationChanges = Static<typeof OrganizationPatch>;

@@ -41,7 +41,9 @@ export function countOrganizations(caller: Caller): Sql {
 
 /** The organization as a member of this level sees it; with `lock` nobody else can change or delete it until the transaction ends. */
 export function findOrganization(db: Queryable, id: string, level: number, lock?: 'lock'): Promise<OrganizationRow | undefined> {
-  return db.row<OrganizationRow>(sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o WHERE o.id = ${id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE OF o`}`);
+  return db.row<OrganizationRow>(
+    sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o WHERE o.id = ${id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE OF o`}`,
+  );
 }
 
 /** Makes an organization with its first project and the user as its owner. Two of the same name that race get different slugs. */

@@ -22,7 +22,10 @@ test('create makes a project with a token of its own, by default in the oldest o
   assert.deepEqual([body.organization, body.name, body.timezone], [organization.id, 'Shop', 'Europe/Berlin']);
   assert.match(body.api_token, /^slp_[0-9A-Za-z]{43}$/);
   const owner = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
-  assert.deepEqual(owner.body.teams.map((team: { id: number }) => team.id), [organization.teams[0]!['id'], body.id]);
+  assert.deepEqual(
+    owner.body.teams.map((team: { id: number }) => team.id),
+    [organization.teams[0]!['id'], body.id],
+  );
 });
 
 test('the organization of a new project: named, else the oldest with level 8, else 403; a stranger and an unknown one look the same', async () => {
@@ -30,7 +33,9 @@ test('the organization of a new project: named, else the oldest with level 8, el
   assert.equal((await create(one.key, { name: 'x' })).status, 403);
   assert.equal((await create(one.key, { name: 'x', organization: one.organization.id })).status, 403);
   const two = await harness.newOrganization();
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${two.organization.id}, ${one.user.id}, 8)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${two.organization.id}, ${one.user.id}, 8)`,
+  );
   assert.equal((await create(one.key, { name: 'x' })).body.organization, two.organization.id);
   const stranger = await harness.newOrganization();
   const plain = async (organization: unknown) => {
@@ -56,7 +61,11 @@ test('wrong bodies name the field', async () => {
     [{ name: 'x', timezone: 7 }, 'timezone', 'invalid_input'],
   ];
   for (const [body, attr, code] of cases) {
-    for (const [method, path] of [['POST', list], ['PATCH', `${list}${project.id}/`], ['PUT', `${list}${project.id}/`]] as const) {
+    for (const [method, path] of [
+      ['POST', list],
+      ['PATCH', `${list}${project.id}/`],
+      ['PUT', `${list}${project.id}/`],
+    ] as const) {
       const answer = await harness.request(method, path, { key, body });
       assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], `${method} ${JSON.stringify(body)}`);
     }
@@ -66,7 +75,8 @@ test('wrong bodies name the field', async () => {
 });
 
 test('zone names: those of the database and their aliases, no offsets or abbreviations', () => {
-  for (const zone of ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Asia/Calcutta', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5']) assert.ok(isTimezone(zone), zone);
+  for (const zone of ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Asia/Calcutta', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])
+    assert.ok(isTimezone(zone), zone);
   for (const zone of ['', 'utc', 'EST', '+01:00', 'Europe', 'europe/berlin', 'Mars/Olympus', "UTC'; --", 'Europe/Berlin ']) assert.ok(!isTimezone(zone), zone);
 });
 
@@ -76,15 +86,24 @@ test('the list covers all organizations of the caller, oldest first', async () =
   const second = await create(key, { name: 'Second' });
   const elsewhere = await harness.request('POST', '/api/organizations/', { key, body: { name: 'Elsewhere' } });
   const { body } = await harness.request('GET', list, { key });
-  assert.deepEqual(body.results.map((row: { id: number }) => row.id), [project.id, second.body.id, elsewhere.body.teams[0].id]);
+  assert.deepEqual(
+    body.results.map((row: { id: number }) => row.id),
+    [project.id, second.body.id, elsewhere.body.teams[0].id],
+  );
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.id, project.id);
 });
 
 test('a change is seen, also in the organization; the organization of a project does not change', async () => {
   const { key, project, organization } = await harness.newOrganization();
   const other = await harness.request('POST', '/api/organizations/', { key, body: { name: 'Other' } });
-  const answer = await harness.request('PATCH', `${list}${project.id}/`, { key, body: { name: 'New', timezone: 'Asia/Tokyo', organization: other.body.id, api_token: 'x', id: 1 } });
-  assert.deepEqual([answer.body.name, answer.body.timezone, answer.body.organization, answer.body.api_token, answer.body.id], ['New', 'Asia/Tokyo', organization.id, project.api_token, project.id]);
+  const answer = await harness.request('PATCH', `${list}${project.id}/`, {
+    key,
+    body: { name: 'New', timezone: 'Asia/Tokyo', organization: other.body.id, api_token: 'x', id: 1 },
+  });
+  assert.deepEqual(
+    [answer.body.name, answer.body.timezone, answer.body.organization, answer.body.api_token, answer.body.id],
+    ['New', 'Asia/Tokyo', organization.id, project.api_token, project.id],
+  );
   assert.deepEqual((await harness.request('PATCH', `${list}${project.id}/`, { key, body: {} })).body, answer.body);
   const put = await harness.request('PUT', `${list}${project.id}/`, { key, body: { name: 'Put' } });
   assert.deepEqual([put.body.name, put.body.timezone], ['Put', 'Asia/Tokyo']);

@@ -17,17 +17,32 @@ const one = { within: 'project' } as const;
 
 /** `/api/projects/`: list, create, retrieve, change, delete. */
 export function projectRoutes(app: FastifyInstance, deps: Deps): void {
-  const { db } = deps;
+  listRoutes(app, deps);
+  recordRoutes(app, deps);
+}
 
+function listRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     '/api/projects/',
-    { config: { scope: 'project:read' }, schema: { summary: 'List the projects of all organizations of the caller, oldest first', querystring: PageQuery, response: { 200: pageOf(Project) } } },
-    (request) => answerPage<ProjectRow>(request, db, (page) => listProjects(request.caller, page), () => countProjects(request.caller)),
+    {
+      config: { scope: 'project:read' },
+      schema: { summary: 'List the projects of all organizations of the caller, oldest first', querystring: PageQuery, response: { 200: pageOf(Project) } },
+    },
+    (request) =>
+      answerPage<ProjectRow>(
+        request,
+        db,
+        (page) => listProjects(request.caller, page),
+        () => countProjects(request.caller),
+      ),
   );
 
   app.post(
     '/api/projects/',
-    { config: { scope: 'project:write' }, schema: { summary: 'Make a project', description: 'Level in the organization: 8 or higher.', body: ProjectCreate, response: { 201: Project } } },
+    {
+      config: { scope: 'project:write' },
+      schema: { summary: 'Make a project', description: 'Level in the organization: 8 or higher.', body: ProjectCreate, response: { 201: Project } },
+    },
     (request, reply) =>
       write(request, reply, 201, async (tx) => {
         const { organization, name, timezone = 'UTC' } = body(request, ProjectCreate);
@@ -35,7 +50,9 @@ export function projectRoutes(app: FastifyInstance, deps: Deps): void {
         return insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
       }),
   );
+}
 
+function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(url, { config: { ...one, scope: 'project:read' }, schema: { summary: 'Retrieve a project', response: { 200: Project } } }, async (request) => {
     const project = await findProject(db, request.access.team_id!);
     return project ?? notFoundNow();
@@ -51,8 +68,16 @@ export function projectRoutes(app: FastifyInstance, deps: Deps): void {
       return findProject(tx, id);
     });
   const changing = { ...one, scope: 'project:write', level: 8 } as const;
-  app.patch(url, { config: changing, schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response: { 200: Project } } }, change(ProjectPatch));
-  app.put(url, { config: changing, schema: { summary: 'Change a project; what may be left out keeps its value', body: ProjectPut, response: { 200: Project } } }, change(ProjectPut));
+  app.patch(
+    url,
+    { config: changing, schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response: { 200: Project } } },
+    change(ProjectPatch),
+  );
+  app.put(
+    url,
+    { config: changing, schema: { summary: 'Change a project; what may be left out keeps its value', body: ProjectPut, response: { 200: Project } } },
+    change(ProjectPut),
+  );
 
   app.delete(url, { config: changing, schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } } }, (request, reply) =>
     write(request, reply, 204, async (tx) => {
@@ -67,13 +92,19 @@ export function projectRoutes(app: FastifyInstance, deps: Deps): void {
 async function homeOf(tx: Transaction, caller: Caller, organization: string | undefined): Promise<string> {
   if (caller.scoped_teams !== null) throw forbidden('A key that is limited to projects cannot make a project.');
   const home = await findHome(tx, caller, organization);
-  if (home === undefined) throw invalid('organization', 'invalid_input', organization === undefined ? 'The caller belongs to no organization: make one first.' : 'The caller belongs to no such organization.');
+  if (home === undefined)
+    throw invalid(
+      'organization',
+      'invalid_input',
+      organization === undefined ? 'The caller belongs to no organization: make one first.' : 'The caller belongs to no such organization.',
+    );
   if (home.level < 8) throw forbidden('This needs the level 8 (administrator) in the organization.');
   return home.organization_id;
 }
 
 function refuseTimezone(timezone: string | undefined): void {
-  if (timezone !== undefined && !isTimezone(timezone)) throw invalid('timezone', 'invalid_choice', 'Must be a name of the IANA time zone database, such as Europe/Berlin.');
+  if (timezone !== undefined && !isTimezone(timezone))
+    throw invalid('timezone', 'invalid_choice', 'Must be a name of the IANA time zone database, such as Europe/Berlin.');
 }
 
 function notFoundNow(): never {

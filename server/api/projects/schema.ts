@@ -20,17 +20,22 @@ export const Project = Type.Object(
 export type ProjectRow = Static<typeof Project>;
 
 const name = Type.String({ trim: true, minLength: 1, maxLength: 200, description: 'Name for people; white space around it is removed.' });
-const timezone = Type.Optional(Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name in the IANA time zone database, such as `Europe/Berlin`; default `UTC`.' }));
+const timezone = Type.Optional(
+  Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name in the IANA time zone database, such as `Europe/Berlin`; default `UTC`.' }),
+);
 
 /** Body of POST. */
 export const ProjectCreate = Type.Object({
   name,
   timezone,
-  organization: Type.Optional(Type.String({ format: 'uuid', description: 'Where the project is made; default the oldest organization in which the caller is at least administrator.' })),
+  organization: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Where the project is made; default the oldest organization in which the caller is at least administrator.' }),
+  ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */
 export const ProjectPut = Type.Object({ name, timezone });
 /** Body of PATCH: only what is sent is changed. */
 export const ProjectPatch = Type.Object({ name: Type.Optional(name), timezone });
 
+/** The fields that a PATCH or PUT brought. */
 export type ProjectChanges = Static<typeof ProjectPatch>;

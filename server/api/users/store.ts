@@ -6,7 +6,10 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 export type UserRow = { id: number; uuid: string; email: string; is_active: boolean; password_hash: string | null };
 
 /** Makes an active user. The address keeps its spelling; another user with the same address in any case makes a violation of `users_email_unique`. */
-export async function insertUser(tx: Transaction, fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string }): Promise<UserRow> {
+export async function insertUser(
+  tx: Transaction,
+  fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string },
+): Promise<UserRow> {
   const [row] = await tx.rows<UserRow>(sql`
     INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name)
     VALUES (${uuidv7()}, ${uuidv4()}, ${fields.email}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})

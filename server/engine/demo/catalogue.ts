@@ -2,16 +2,45 @@
 export type Product = { sku: string; name: string; category: string; price_cents: number };
 
 const names: Record<string, [name: string, price_cents: number][]> = {
-  coffee: [['Yirgacheffe, washed, 250 g', 1290], ['House espresso, 1 kg', 2490], ['Decaf from Huila, 250 g', 1190], ['Cold brew bags, 8 pieces', 990], ['Sampler of five roasts', 2990]],
-  grinders: [['Hand grinder, steel burrs', 8900], ['Flat burr grinder 64', 34900], ['Grinder brush', 690]],
-  brewers: [['Pour-over dripper, ceramic', 2490], ['Paper filters, 100 pieces', 590], ['Moka pot, 6 cups', 3990], ['Gooseneck kettle', 7990], ['French press, 1 l', 3290]],
-  machines: [['Espresso machine, single boiler', 44900], ['Espresso machine, dual boiler', 129900], ['Descaler, 500 ml', 1190]],
-  cups: [['Espresso cups, set of four', 2790], ['Travel mug, 350 ml', 2290], ['Glass server, 600 ml', 1890]],
+  coffee: [
+    ['Yirgacheffe, washed, 250 g', 1290],
+    ['House espresso, 1 kg', 2490],
+    ['Decaf from Huila, 250 g', 1190],
+    ['Cold brew bags, 8 pieces', 990],
+    ['Sampler of five roasts', 2990],
+  ],
+  grinders: [
+    ['Hand grinder, steel burrs', 8900],
+    ['Flat burr grinder 64', 34900],
+    ['Grinder brush', 690],
+  ],
+  brewers: [
+    ['Pour-over dripper, ceramic', 2490],
+    ['Paper filters, 100 pieces', 590],
+    ['Moka pot, 6 cups', 3990],
+    ['Gooseneck kettle', 7990],
+    ['French press, 1 l', 3290],
+  ],
+  machines: [
+    ['Espresso machine, single boiler', 44900],
+    ['Espresso machine, dual boiler', 129900],
+    ['Descaler, 500 ml', 1190],
+  ],
+  cups: [
+    ['Espresso cups, set of four', 2790],
+    ['Travel mug, 350 ml', 2290],
+    ['Glass server, 600 ml', 1890],
+  ],
 };
 
 /** All products, in a fixed order. */
 export const products: readonly Product[] = Object.entries(names).flatMap(([category, list]) =>
-  list.map(([name, price_cents], index) => ({ sku: `${category.slice(0, 3).toUpperCase()}-${String(index + 1).padStart(3, '0')}`, name, category, price_cents })),
+  list.map(([name, price_cents], index) => ({
+    sku: `${category.slice(0, 3).toUpperCase()}-${String(index + 1).padStart(3, '0')}`,
+    name,
+    category,
+    price_cents,
+  })),
 );
 
 /** Where visits come from, by weight; null is a visit that was typed in. */
@@ -54,5 +83,54 @@ export const countries: readonly (readonly [number, Place])[] = [
 ];
 
 /** Given and family names of customers. */
-export const given_names = ['Anna', 'Ben', 'Chloé', 'David', 'Emma', 'Felix', 'Grace', 'Hugo', 'Ines', 'Jonas', 'Katarzyna', 'Liam', 'Mia', 'Noah', 'Olivia', 'Paul', 'Quinn', 'Rosa', 'Søren', 'Tomasz', 'Uma', 'Vera', 'Wim', 'Yusuf', 'Zoë'] as const;
-export const family_names = ['Andersson', 'Becker', 'Costa', 'Dubois', 'Evans', 'Fischer', 'García', 'Hoffmann', 'Ivanov', 'Janssen', 'Kowalski', 'Lefèvre', 'Müller', 'Nowak', "O'Brien", 'Petit', 'Richter', 'Smith', 'Taylor', 'Visser', 'Weber', 'Zieliński'] as const;
+export const given_names = [
+  'Anna',
+  'Ben',
+  'Chloé',
+  'David',
+  'Emma',
+  'Felix',
+  'Grace',
+  'Hugo',
+  'Ines',
+  'Jonas',
+  'Katarzyna',
+  'Liam',
+  'Mia',
+  'Noah',
+  'Olivia',
+  'Paul',
+  'Quinn',
+  'Rosa',
+  'Søren',
+  'Tomasz',
+  'Uma',
+  'Vera',
+  'Wim',
+  'Yusuf',
+  'Zoë',
+] as const;
+export const family_names = [
+  'Andersson',
+  'Becker',
+  'Costa',
+  'Dubois',
+  'Evans',
+  'Fischer',
+  'García',
+  'Hoffmann',
+  'Ivanov',
+  'Janssen',
+  'Kowalski',
+  'Lefèvre',
+  'Müller',
+  'Nowak',
+  "O'Brien",
+  'Petit',
+  'Richter',
+  'Smith',
+  'Taylor',
+  'Visser',
+  'Weber',
+  'Zieliński',
+] as const;

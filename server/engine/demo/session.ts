@@ -21,7 +21,15 @@ export function sessionEvents(seed: number, startsAt: number, slot: string, visi
   const random = openRandom(seed, 'session', slot);
   const walk: Walk = { at: startsAt, random, visitor: visitorOf(seed, visitorNumber), session_id: random.uuidAt(startsAt), events: [] };
   const referrer = random.pick(referrers);
-  page(walk, random.pick([[5, '/'], [3, '/c/coffee'], [2, '/blog/dialling-in']]), { $referrer: referrer ?? '$direct', $referring_domain: referrer === null ? '$direct' : new URL(referrer).hostname });
+  page(
+    walk,
+    random.pick([
+      [5, '/'],
+      [3, '/c/coffee'],
+      [2, '/blog/dialling-in'],
+    ]),
+    { $referrer: referrer ?? '$direct', $referring_domain: referrer === null ? '$direct' : new URL(referrer).hostname },
+  );
   if (random.chance(0.3)) return walk.events;
   if (walk.visitor.is_customer) signIn(walk);
   const cart = browse(walk);
@@ -63,7 +71,11 @@ function browse(walk: Walk): CartLine[] {
     page(walk, `/p/${product.sku.toLowerCase()}`);
     add(walk, 'product viewed', { ...lineOf(product, visitor), category: product.category });
     if (!random.chance(0.2)) continue;
-    const quantity = random.pick([[80, 1], [15, 2], [5, 3]]);
+    const quantity = random.pick([
+      [80, 1],
+      [15, 2],
+      [5, 3],
+    ]);
     cart.push({ product, quantity });
     add(walk, 'added to cart', { ...lineOf(product, visitor), quantity });
   }
@@ -81,9 +93,22 @@ function checkOut(walk: Walk, cart: CartLine[]): void {
     const { name, email, place } = visitor;
     add(walk, 'signed up', { $set: { name, email, plan: 'free', country: place.country }, $set_once: { signed_up_at: new Date(walk.at).toISOString() } });
   }
-  const payment = random.pick([[45, 'card'], [35, 'paypal'], [20, 'invoice']]);
+  const payment = random.pick([
+    [45, 'card'],
+    [35, 'paypal'],
+    [20, 'invoice'],
+  ]);
   if (random.chance(0.08)) {
-    add(walk, 'payment failed', { payment, total, currency: visitor.place.currency, reason: random.pick([[6, 'declined'], [3, 'timeout'], [1, 'fraud check']]) });
+    add(walk, 'payment failed', {
+      payment,
+      total,
+      currency: visitor.place.currency,
+      reason: random.pick([
+        [6, 'declined'],
+        [3, 'timeout'],
+        [1, 'fraud check'],
+      ]),
+    });
     if (random.chance(0.5)) return;
   }
   add(walk, 'order completed', { order_id: `R-${String(random.below(10 ** 9)).padStart(9, '0')}`, items, total, currency: visitor.place.currency, payment });

@@ -18,7 +18,10 @@ export function visitorOf(seed: number, number: number): Visitor {
   const random = openRandom(seed, 'visitor', number);
   const given = given_names[random.below(given_names.length)]!;
   const family = family_names[random.below(family_names.length)]!;
-  const plain = `${given}.${family}`.toLowerCase().normalize('NFD').replace(/[^a-z.]/g, '');
+  const plain = `${given}.${family}`
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/[^a-z.]/g, '');
   const isCustomer = random.chance(0.25);
   return {
     distinct_id: isCustomer ? `customer_${1000 + number}` : random.uuidAt(1_735_689_600_000 + number * 60_000),
@@ -27,6 +30,10 @@ export function visitorOf(seed: number, number: number): Visitor {
     place: random.pick(countries),
     name: `${given} ${family}`,
     email: `${plain}${number}@example.com`,
-    plan: random.pick([[70, 'free'], [24, 'subscriber'], [6, 'business']] as const),
+    plan: random.pick([
+      [70, 'free'],
+      [24, 'subscriber'],
+      [6, 'business'],
+    ] as const),
   };
 }

@@ -37,19 +37,29 @@ const escaped_nul = "'\\\\u0000'";
 
 /**
  * JSON text that every reader takes. Text that is right already passes untouched (one simdjson pass). In other rows lone surrogates become `\ufffd`; what
- * still is no JSON becomes a JSON string that holds the text. `without_nul` also takes `\u0000` out, which PostgreSQL's jsonb refuses; `one_line` turns
- * line breaks, which in JSON can only stand between tokens, into spaces.
+ * still is no JSON becomes a JSON string that holds the text. `for_jsonb` also takes `\u0000` out and makes a string of JSON with numbers beyond
+ * PostgreSQL's; `one_line` turns line breaks, which in JSON can only stand between tokens, into spaces.
  */
-export function jsonExpression(column: Column, index: number, options: { without_nul?: boolean; one_line?: boolean }): string {
+export function jsonExpression(column: Column, index: number, options: { for_jsonb?: boolean; one_line?: boolean }): string {
   const { definition, use } = named({ ...column, expression: `toString(${column.expression})` }, index);
-  const withoutNul = options.without_nul === true;
-  const whole = `NOT startsWith(${use}, ${byte_order_mark})`;
-  const fits = [`isValidJSON(${definition})`, whole];
-  if (withoutNul) fits.push(`position(${use}, ${escaped_nul}) = 0`);
+  const forJsonb = options.for_jsonb === true;
+  const always = [`NOT startsWith(${use}, ${byte_order_mark})`, ...(forJsonb ? fitsNumeric(use) : [])];
+  const fits = [`isValidJSON(${definition})`, ...always];
+  if (forJsonb) fits.push(`position(${use}, ${escaped_nul}) = 0`);
   if (options.one_line === true) fits.push(`position(${use}, '\\n') = 0`, `position(${use}, '\\r') = 0`);
-  const repaired = repair(use, withoutNul);
+  const repaired = repair(use, forJsonb);
   const result = options.one_line === true ? `translate(${repaired}, '\\n\\r', '  ')` : repaired;
-  return `multiIf(${use} IS NULL, NULL, ${fits.join(' AND ')}, ${use}, ${isJson(repaired)} AND ${whole}, ${result}, ${asJsonString(use, withoutNul)})`;
+  const repairable = [isJson(repaired), ...always];
+  return `multiIf(${use} IS NULL, NULL, ${fits.join(' AND ')}, ${use}, ${repairable.join(' AND ')}, ${result}, ${asJsonString(use, forJsonb)})`;
+}
+
+/**
+ * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and one that has more fails the whole COPY. Exponents of five digits
+ * and numbers of a thousand in texts that are long enough to matter are taken for such; both are matched only where a number can stand.
+ */
+function fitsNumeric(text: string): string[] {
+  const start = '(?:^|[:\\\\[,\\\\s])-?';
+  return [`NOT match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}')`, `(length(${text}) < 6000 OR NOT match(${text}, '${start}[0-9.]{1000}'))`];
 }
 
 function asJsonString(text: string, withoutNul: boolean): string {

@@ -17,7 +17,8 @@ before(async () => {
 });
 after(() => harness.close());
 
-const open = (limits?: Parameters<typeof openIngestion>[1]) => openIngestion({ db: harness.deps.db, clickhouse: harness.deps.clickhouse, log: harness.deps.log, settle_seconds: 15 }, limits);
+const open = (limits?: Parameters<typeof openIngestion>[1]) =>
+  openIngestion({ db: harness.deps.db, clickhouse: harness.deps.clickhouse, log: harness.deps.log, settle_seconds: 15 }, limits);
 const newTeam = async () => (await harness.newOrganization()).project.id;
 
 function event(fields: Record<string, unknown> = {}): IncomingEvent {
@@ -38,7 +39,13 @@ async function select<Row>(query: string, teamId: number): Promise<Row[]> {
   return found.json<Row>();
 }
 
-const count = async (teamId: number) => (await select<{ rows: number; uuids: number }>('SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids FROM events WHERE team_id = {team_id:Int64}', teamId))[0]!;
+const count = async (teamId: number) =>
+  (
+    await select<{ rows: number; uuids: number }>(
+      'SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids FROM events WHERE team_id = {team_id:Int64}',
+      teamId,
+    )
+  )[0]!;
 type Version = { distinct_id: string; properties: string; person_version: number; created_at: string; inserted_at: string; person_id: string };
 const versions = (teamId: number) => select<Version>('SELECT * FROM persons WHERE team_id = {team_id:Int64} ORDER BY distinct_id, person_version', teamId);
 
@@ -58,11 +65,25 @@ test('two processes with overlapping uuids store each once, and inserted_at stri
   const processes = [open({ batch_rows_max: 50 }), open({ batch_rows_max: 50 }), open({ batch_rows_max: 50 })];
   const uuids = Array.from({ length: 400 }, () => randomUUID());
   const requests = Array.from({ length: 60 }, (_none, index) => uuids.slice((index * 13) % 350, ((index * 13) % 350) + 40));
-  const results = await Promise.all(requests.map((wanted, index) => store(processes[index % 3]!, teamId, wanted.map((uuid) => event({ uuid })))));
+  const results = await Promise.all(
+    requests.map((wanted, index) =>
+      store(
+        processes[index % 3]!,
+        teamId,
+        wanted.map((uuid) => event({ uuid })),
+      ),
+    ),
+  );
   const wanted = new Set(requests.flat()).size;
   assert.deepEqual(await count(teamId), { rows: wanted, uuids: wanted });
-  assert.equal(results.reduce((sum, result) => sum + result.taken, 0), wanted);
-  assert.equal(results.reduce((sum, result) => sum + result.taken + result.duplicates, 0), 60 * 40);
+  assert.equal(
+    results.reduce((sum, result) => sum + result.taken, 0),
+    wanted,
+  );
+  assert.equal(
+    results.reduce((sum, result) => sum + result.taken + result.duplicates, 0),
+    60 * 40,
+  );
   const batches = await select<{ at: string }>('SELECT DISTINCT inserted_at AS at FROM events WHERE team_id = {team_id:Int64} ORDER BY at', teamId);
   assert.ok(batches.length > 3);
   for (const { at } of batches) assert.match(at, /\.\d{3}000Z$/);
@@ -77,8 +98,16 @@ test('$set overwrites, $set_once fills, one version per batch, events carry the 
     event({ $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
     event({ distinct_id: 'other' }),
   ]);
-  const events = await select<{ person_properties: string; person_id: string; distinct_id: string }>('SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = {team_id:Int64} ORDER BY length(person_properties), distinct_id', teamId);
-  assert.deepEqual(events.map((row) => JSON.parse(row.person_properties)), [{}, {}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }].toSorted((a, b) => JSON.stringify(a).length - JSON.stringify(b).length));
+  const events = await select<{ person_properties: string; person_id: string; distinct_id: string }>(
+    'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = {team_id:Int64} ORDER BY length(person_properties), distinct_id',
+    teamId,
+  );
+  assert.deepEqual(
+    events.map((row) => JSON.parse(row.person_properties)),
+    [{}, {}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }].toSorted(
+      (a, b) => JSON.stringify(a).length - JSON.stringify(b).length,
+    ),
+  );
   assert.equal(new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size, 1);
   const [first, ...more] = await versions(teamId);
   assert.deepEqual(more, []);
@@ -90,7 +119,14 @@ test('$set overwrites, $set_once fills, one version per batch, events carry the 
   await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
   await store(ingestion, teamId, [event({ $set: { extra: true } })]);
   const all = await versions(teamId);
-  assert.deepEqual(all.map((row) => [row.person_version, JSON.parse(row.properties).plan, JSON.parse(row.properties).extra]), [[1, 'paid', undefined], [2, 'gone', undefined], [3, 'gone', true]]);
+  assert.deepEqual(
+    all.map((row) => [row.person_version, JSON.parse(row.properties).plan, JSON.parse(row.properties).extra]),
+    [
+      [1, 'paid', undefined],
+      [2, 'gone', undefined],
+      [3, 'gone', true],
+    ],
+  );
   assert.equal(new Set(all.map((row) => row.created_at)).size, 1);
   assert.equal(new Set(all.map((row) => row.inserted_at)).size, 3);
 });
@@ -101,10 +137,13 @@ test('a duplicate changes no person, and large numbers of persons are exact', as
   const exact = parseEvent(`{"event":"e","distinct_id":"it's \\\\ a 'quote'","uuid":"${uuid}","$set":{"n":12345678901234567890}}`, 0);
   await store(open(), teamId, [exact.event!]);
   await store(open(), teamId, [event({ uuid, $set: { n: 1 } }), event({ distinct_id: "it's \\ a 'quote'", $set: { m: 2 } })]);
-  assert.deepEqual((await versions(teamId)).map((row) => [row.distinct_id, row.properties, row.person_version]), [
-    ["it's \\ a 'quote'", '{"n":12345678901234567890}', 1],
-    ["it's \\ a 'quote'", '{"n":12345678901234567890,"m":2}', 2],
-  ]);
+  assert.deepEqual(
+    (await versions(teamId)).map((row) => [row.distinct_id, row.properties, row.person_version]),
+    [
+      ["it's \\ a 'quote'", '{"n":12345678901234567890}', 1],
+      ["it's \\ a 'quote'", '{"n":12345678901234567890,"m":2}', 2],
+    ],
+  );
 });
 
 test('a batch that a killed process left is taken up by the next one', async () => {
@@ -137,7 +176,10 @@ test('settled waits for the batch under way and keeps the next one waiting', asy
     order.push('settled');
     return until;
   });
-  await waitFor(async () => (await db.row<{ waiting: number }>(sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))!.waiting > 0);
+  await waitFor(
+    async () =>
+      (await db.row<{ waiting: number }>(sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))!.waiting > 0,
+  );
   writing.resolve();
   await writer;
   const until = await planner;
@@ -151,12 +193,19 @@ test('insertion times go on after the store when the control store forgot them',
   const teamId = await newTeam();
   const ingestion = open();
   await store(ingestion, teamId, [event()]);
-  const future = isoInstant(systemClock.now() + 3_600_000).replace('T', ' ').replace('Z', '');
-  await harness.deps.clickhouse.command({ query: `INSERT INTO events (team_id, uuid, event, distinct_id, inserted_at) VALUES (${teamId}, generateUUIDv4(), 'later', 'd', '${future}')` });
+  const future = isoInstant(systemClock.now() + 3_600_000)
+    .replace('T', ' ')
+    .replace('Z', '');
+  await harness.deps.clickhouse.command({
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, inserted_at) VALUES (${teamId}, generateUUIDv4(), 'later', 'd', '${future}')`,
+  });
   await harness.deps.db.run(sql`DELETE FROM ingestion_states WHERE team_id = ${teamId}`);
   await store(ingestion, teamId, [event({ event: 'last' })]);
   const rows = await select<{ event: string }>('SELECT event FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at', teamId);
-  assert.deepEqual(rows.map((row) => row.event), ['e', 'later', 'last']);
+  assert.deepEqual(
+    rows.map((row) => row.event),
+    ['e', 'later', 'last'],
+  );
 });
 
 test('an unknown project is told apart, and waiting callers are bounded by memory', async () => {
@@ -165,7 +214,10 @@ test('an unknown project is told apart, and waiting callers are bounded by memor
   const teamId = await newTeam();
   const tight = open({ queue_bytes_max: 1_000, batch_rows_max: 5 });
   const results = await Promise.all(Array.from({ length: 40 }, () => store(tight, teamId, [event(), event()])));
-  assert.equal(results.reduce((sum, result) => sum + result.taken, 0), 80);
+  assert.equal(
+    results.reduce((sum, result) => sum + result.taken, 0),
+    80,
+  );
   await tight.drain();
   assert.deepEqual(await count(teamId), { rows: 80, uuids: 80 });
 });

@@ -58,7 +58,11 @@ export function openIngestion(deps: Omit<FlushDeps, 'persons' | 'seconds_max'> &
     while (queue.length > 0) {
       await flushes.take(1);
       const groups = takeGroups(queue, bounds);
-      const outcome = await flushBatch(flushDeps, teamId, groups.flatMap((group) => group.events));
+      const outcome = await flushBatch(
+        flushDeps,
+        teamId,
+        groups.flatMap((group) => group.events),
+      );
       flushes.give(1);
       let from = 0;
       for (const { events, bytes, finish } of groups) {

@@ -55,14 +55,23 @@ async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, even
   const fresh = events.filter((_event, index) => !isDuplicate[index]);
   if (fresh.length === 0) return { is_duplicate: isDuplicate };
   const insertedAt = isoInstant(await nextInsertion(deps.clickhouse, teamId, state));
-  const before = await deps.persons.load(teamId, state.persons_generation, fresh.map((event) => event.distinct_id));
+  const before = await deps.persons.load(
+    teamId,
+    state.persons_generation,
+    fresh.map((event) => event.distinct_id),
+  );
   const { rows, changed } = applyEvents(teamId, fresh, before, insertedAt);
   const isStored = await storeRows(deps, tx, { team_id: teamId, inserted_at: insertedAt, events: rows, persons: changed });
   if (!isStored) {
     deps.persons.forget(teamId);
     return { failure: 'unavailable' };
   }
-  if (changed.length > 0) deps.persons.remember(teamId, state.persons_generation + 1, changed.map((person) => [person.distinct_id, person]));
+  if (changed.length > 0)
+    deps.persons.remember(
+      teamId,
+      state.persons_generation + 1,
+      changed.map((person) => [person.distinct_id, person]),
+    );
   return { is_duplicate: isDuplicate };
 }
 
@@ -76,7 +85,14 @@ async function storeRows(deps: FlushDeps, tx: Transaction, rows: BatchRows): Pro
   // Persons first: an event is never there before the version of the person that it speaks of.
   for (const table of ['persons', 'events'] satisfies IngestionTable[]) {
     if (rows[table].length === 0) continue;
-    const { outcome, error } = await insertBatch(deps.clickhouse, { table, batch_id, team_id, inserted_at: storeInstant(Date.parse(inserted_at)), rows: rows[table], ends_at });
+    const { outcome, error } = await insertBatch(deps.clickhouse, {
+      table,
+      batch_id,
+      team_id,
+      inserted_at: storeInstant(Date.parse(inserted_at)),
+      rows: rows[table],
+      ends_at,
+    });
     if (error !== undefined) deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
     if (outcome === 'absent') await clearBatch(tx, team_id, batch_id);
@@ -111,7 +127,7 @@ async function lastInsertionInStore(clickhouse: ClickHouse, teamId: number): Pro
     query_params: { team_id: teamId },
     format: 'JSONEachRow',
   });
-  return Number((await found.json<{ last: number }>())[0]?.last ?? 0);
+  return (await found.json<{ last: number }>())[0]?.last ?? 0;
 }
 
 function applyEvents(teamId: number, events: IncomingEvent[], before: Map<string, Person>, insertedAt: string) {
@@ -125,7 +141,19 @@ function applyEvents(teamId: number, events: IncomingEvent[], before: Map<string
     let person_id = person?.person_id ?? ids.get(event.distinct_id);
     if (person_id === undefined) ids.set(event.distinct_id, (person_id = personId(teamId, event.distinct_id)));
     const { uuid, event: name, distinct_id, properties, elements_chain, timestamp } = event;
-    return { team_id: teamId, uuid, event: name, distinct_id, person_id, properties, person_properties: person?.properties ?? '{}', elements_chain, timestamp, created_at: inserted_at, inserted_at };
+    return {
+      team_id: teamId,
+      uuid,
+      event: name,
+      distinct_id,
+      person_id,
+      properties,
+      person_properties: person?.properties ?? '{}',
+      elements_chain,
+      timestamp,
+      created_at: inserted_at,
+      inserted_at,
+    };
   });
   const changed = [...latest]
     .filter(([distinctId, person]) => person !== before.get(distinctId))

@@ -76,14 +76,18 @@ async function newProject(): Promise<number> {
   const db = openDatabase(stores.database_url, { connections_max: 1, application_name: 'test' });
   const id = randomUUID();
   await db.run(sql`INSERT INTO organizations (id, name, slug) VALUES (${id}, 'Kill', ${id})`);
-  const project = await db.row<{ id: number }>(sql`INSERT INTO projects (uuid, organization_id, name, api_token) VALUES (${randomUUID()}, ${id}, 'Kill', ${id}) RETURNING id`);
+  const project = await db.row<{ id: number }>(
+    sql`INSERT INTO projects (uuid, organization_id, name, api_token) VALUES (${randomUUID()}, ${id}, 'Kill', ${id}) RETURNING id`,
+  );
   await db.close();
   return project!.id;
 }
 
 /** Starts the program. `until` waits for the acknowledgement of a batch with at least this number, `kill` ends it and gives the last one. */
 function take(teamId: number, first: number) {
-  const child: ChildProcess = spawn(process.execPath, [program, stores.database_url, analytics.url, String(teamId), String(first)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child: ChildProcess = spawn(process.execPath, [program, stores.database_url, analytics.url, String(teamId), String(first)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let latest = -1;
   let waiting: { number: number; resolve: (latest: number) => void } | undefined;
   const told = createInterface({ input: child.stdout! });

@@ -13,7 +13,11 @@ async function read(chunks: (string | Buffer)[], bytesMax?: number) {
 
 test('lines are the same however the bytes are cut', async () => {
   const text = '\uFEFF{"a":"é"}\r\n\n  \n{"b":"😀"}\nlast';
-  const expected = [[1, '{"a":"é"}\r'], [4, '{"b":"😀"}'], [5, 'last']];
+  const expected = [
+    [1, '{"a":"é"}\r'],
+    [4, '{"b":"😀"}'],
+    [5, 'last'],
+  ];
   const bytes = Buffer.from(text);
   assert.deepEqual(await read([text]), expected);
   assert.deepEqual(await read([...bytes].map((byte) => Buffer.from([byte]))), expected);
@@ -24,9 +28,21 @@ test('lines are the same however the bytes are cut', async () => {
 
 test('a line that is too long or not UTF-8 is named and the next ones are read', async () => {
   const bad = Buffer.concat([Buffer.from('ok\n'), Buffer.from([0xff, 0x0a]), Buffer.from('123456789\nnext\n123456')]);
-  const expected = [[1, 'ok'], [2, 'not_utf8'], [3, 'too_long'], [4, 'next'], [5, 'too_long']];
+  const expected = [
+    [1, 'ok'],
+    [2, 'not_utf8'],
+    [3, 'too_long'],
+    [4, 'next'],
+    [5, 'too_long'],
+  ];
   assert.deepEqual(await read([bad], 5), expected);
-  assert.deepEqual(await read([...bad].map((byte) => Buffer.from([byte])), 5), expected);
+  assert.deepEqual(
+    await read(
+      [...bad].map((byte) => Buffer.from([byte])),
+      5,
+    ),
+    expected,
+  );
 });
 
 test('memory is bounded by one line, not by the stream', async () => {

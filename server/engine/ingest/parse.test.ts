@@ -26,13 +26,25 @@ test('timestamps with any zone are stored in UTC with microseconds', () => {
 });
 
 test('numbers come out exactly as they were sent, however large or fine', () => {
-  const properties = ['9007199254740993', '12345678901234567890', '-0.12345678901234567890123', '12345678.123456789', '1e400', '1.5E-999', '[1,18446744073709551615]', '{"a":{"b":98765432109876543210}}'];
+  const properties = [
+    '9007199254740993',
+    '12345678901234567890',
+    '-0.12345678901234567890123',
+    '12345678.123456789',
+    '1e400',
+    '1.5E-999',
+    '[1,18446744073709551615]',
+    '{"a":{"b":98765432109876543210}}',
+  ];
   for (const value of properties) assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value}}`);
   assert.equal(row('"properties":{"id":"12345678901234567890", "small": 1.5e3}').properties, '{"id":"12345678901234567890","small":1500}');
 });
 
 test('texts are kept, half characters become the replacement character', () => {
-  assert.equal(row(String.raw`"properties":{"\ud800":"a\ud800b","ok":"\ud83d\ude00","nul":"\u0000","__proto__":{"x":1}}`).properties, String.raw`{"�":"a�b","ok":"😀","nul":"\u0000","__proto__":{"x":1}}`);
+  assert.equal(
+    row(String.raw`"properties":{"\ud800":"a\ud800b","ok":"\ud83d\ude00","nul":"\u0000","__proto__":{"x":1}}`).properties,
+    String.raw`{"�":"a�b","ok":"😀","nul":"\u0000","__proto__":{"x":1}}`,
+  );
 });
 
 test('$set and $set_once stand beside or inside the properties', () => {
@@ -62,17 +74,74 @@ test('everything that is wrong with an event is named', () => {
     ['[]', [[null, 'invalid_input']]],
     ['null', [[null, 'invalid_input']]],
     ['12345678901234567890', [[null, 'invalid_input']]],
-    ['{}', [['event', 'required'], ['distinct_id', 'required']]],
-    ['{"event":null,"distinct_id":""}', [['event', 'null'], ['distinct_id', 'blank']]],
-    ['{"event":1,"distinct_id":12345678901234567890}', [['event', 'invalid_input'], ['distinct_id', 'invalid_input']]],
-    [`{"event":"${long}","distinct_id":"${long}"}`, [['event', 'max_length'], ['distinct_id', 'max_length']]],
-    [String.raw`{"event":"a\u0000","distinct_id":"a\u0000"}`, [['event', 'invalid_input'], ['distinct_id', 'invalid_input']]],
-    ...['"2024-05-01T12:00:00"', '"2024-02-30T12:00:00Z"', '"2024-05-01"', '"1969-12-31T23:59:59Z"', '"2201-01-01T00:00:00Z"', '"2024-05-01T25:00:00Z"', '"2024-05-01T12:00:00+24:00"', '1714564800', '""'].map(
-      (timestamp): [string, [string, string][]] => [`{"event":"e","distinct_id":"d","timestamp":${timestamp}}`, [['timestamp', 'invalid_input']]],
-    ),
-    ['{"event":"e","distinct_id":"d","timestamp":null,"uuid":null,"properties":null}', [['timestamp', 'null'], ['uuid', 'null'], ['properties', 'null']]],
-    ['{"event":"e","distinct_id":"d","uuid":"1","properties":[]}', [['uuid', 'invalid_input'], ['properties', 'invalid_input']]],
-    ['{"event":"e","distinct_id":"d","$set":1,"properties":{"$set_once":"x"}}', [['$set', 'invalid_input'], ['properties__$set_once', 'invalid_input']]],
+    [
+      '{}',
+      [
+        ['event', 'required'],
+        ['distinct_id', 'required'],
+      ],
+    ],
+    [
+      '{"event":null,"distinct_id":""}',
+      [
+        ['event', 'null'],
+        ['distinct_id', 'blank'],
+      ],
+    ],
+    [
+      '{"event":1,"distinct_id":12345678901234567890}',
+      [
+        ['event', 'invalid_input'],
+        ['distinct_id', 'invalid_input'],
+      ],
+    ],
+    [
+      `{"event":"${long}","distinct_id":"${long}"}`,
+      [
+        ['event', 'max_length'],
+        ['distinct_id', 'max_length'],
+      ],
+    ],
+    [
+      String.raw`{"event":"a\u0000","distinct_id":"a\u0000"}`,
+      [
+        ['event', 'invalid_input'],
+        ['distinct_id', 'invalid_input'],
+      ],
+    ],
+    ...[
+      '"2024-05-01T12:00:00"',
+      '"2024-02-30T12:00:00Z"',
+      '"2024-05-01"',
+      '"1969-12-31T23:59:59Z"',
+      '"2201-01-01T00:00:00Z"',
+      '"2024-05-01T25:00:00Z"',
+      '"2024-05-01T12:00:00+24:00"',
+      '1714564800',
+      '""',
+    ].map((timestamp): [string, [string, string][]] => [`{"event":"e","distinct_id":"d","timestamp":${timestamp}}`, [['timestamp', 'invalid_input']]]),
+    [
+      '{"event":"e","distinct_id":"d","timestamp":null,"uuid":null,"properties":null}',
+      [
+        ['timestamp', 'null'],
+        ['uuid', 'null'],
+        ['properties', 'null'],
+      ],
+    ],
+    [
+      '{"event":"e","distinct_id":"d","uuid":"1","properties":[]}',
+      [
+        ['uuid', 'invalid_input'],
+        ['properties', 'invalid_input'],
+      ],
+    ],
+    [
+      '{"event":"e","distinct_id":"d","$set":1,"properties":{"$set_once":"x"}}',
+      [
+        ['$set', 'invalid_input'],
+        ['properties__$set_once', 'invalid_input'],
+      ],
+    ],
     [`{"event":"e","distinct_id":"d","properties":{"deep":${deep}}}`, [['properties', 'invalid_input']]],
     [`{"event":"e","distinct_id":"d","properties":{"deep":${'[1e999,'.repeat(100_000)}1${']'.repeat(100_000)}}}`, [[null, 'parse_error']]],
   ];

@@ -39,7 +39,8 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   const properties = readProperties(value, problems);
   if (problems.length > 0) return { problems };
   const text = JSON.stringify(properties);
-  if (text.length > event_bytes_max) return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
+  if (text.length > event_bytes_max)
+    return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
   const chain = properties['$elements_chain'];
   const row: IncomingEvent = {
     uuid: givenUuid ?? makeUuid(),
@@ -68,7 +69,8 @@ function readName(value: JsonObject, attr: 'event' | 'distinct_id', problems: Ev
   if (given === null) return refuse('null', 'This field may not be null.');
   if (typeof given !== 'string') return refuse('invalid_input', 'This field must be a string.');
   if (given.trim() === '') return refuse('blank', 'This field may not be blank.');
-  if ((attr === 'event' ? given.trim() : given).length > name_length_max) return refuse('max_length', `This field may have at most ${name_length_max} characters.`);
+  if ((attr === 'event' ? given.trim() : given).length > name_length_max)
+    return refuse('max_length', `This field may have at most ${name_length_max} characters.`);
   if (given.includes('\0')) return refuse('invalid_input', 'Null characters are not allowed.');
   return given;
 }
@@ -78,7 +80,12 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
   const instant = typeof given === 'string' ? parseInstant(given) : undefined;
   if (instant !== undefined) return instant;
   if (given === null) problems.push({ attr: 'timestamp', code: 'null', detail: 'This field may not be null; leave it out for the present instant.' });
-  else problems.push({ attr: 'timestamp', code: 'invalid_input', detail: 'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".' });
+  else
+    problems.push({
+      attr: 'timestamp',
+      code: 'invalid_input',
+      detail: 'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".',
+    });
   return '';
 }
 
@@ -100,7 +107,8 @@ function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject
   for (const attr of ['$set', '$set_once'] as const) {
     const inside = given[attr];
     const beside = value[attr];
-    if (inside !== undefined && !isJsonObject(inside)) problems.push({ attr: `properties__${attr}`, code: 'invalid_input', detail: 'This must be a JSON object.' });
+    if (inside !== undefined && !isJsonObject(inside))
+      problems.push({ attr: `properties__${attr}`, code: 'invalid_input', detail: 'This must be a JSON object.' });
     if (beside === undefined) continue;
     if (!isJsonObject(beside)) problems.push({ attr, code: 'invalid_input', detail: 'This must be a JSON object.' });
     else properties = { ...properties, [attr]: isJsonObject(inside) ? { ...inside, ...beside } : beside };

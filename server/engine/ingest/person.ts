@@ -35,5 +35,7 @@ export function applySet(current: Person | undefined, teamId: number, event: Inc
 
 function isSameObject(before: JsonObject, after: JsonObject): boolean {
   const keys = Object.keys(after);
-  return keys.length === Object.keys(before).length && keys.every((key) => Object.hasOwn(before, key) && JSON.stringify(before[key]) === JSON.stringify(after[key]));
+  return (
+    keys.length === Object.keys(before).length && keys.every((key) => Object.hasOwn(before, key) && JSON.stringify(before[key]) === JSON.stringify(after[key]))
+  );
 }

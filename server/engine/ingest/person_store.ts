@@ -47,10 +47,12 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
         for (const distinctId of chunk) put(persons, distinctId, null);
         for (const { distinct_id, ...person } of await selectLatest(clickhouse, teamId, chunk)) put(persons, distinct_id, person);
       }
-      return new Map(wanted.flatMap((distinctId): [string, Person][] => {
-        const person = persons.get(distinctId);
-        return person ? [[distinctId, person]] : [];
-      }));
+      return new Map(
+        wanted.flatMap((distinctId): [string, Person][] => {
+          const person = persons.get(distinctId);
+          return person ? [[distinctId, person]] : [];
+        }),
+      );
     },
     remember: (teamId, generation, changed) => {
       const cache = teams.get(teamId);

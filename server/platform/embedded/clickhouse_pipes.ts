@@ -14,6 +14,8 @@ export type Pipes = {
   take(signal: AbortSignal): Promise<string>;
   /** Gives a pipe back. One that may still have an end open in the engine (`clean` false) is replaced by a new one. */
   give(pipe: string, clean: boolean): void;
+  /** How many are taken. */
+  busy(): number;
   close(): Promise<void>;
 };
 
@@ -29,7 +31,12 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
     await run(mkfifo, ['-m', '600', ...paths]);
     return paths;
   };
-  const idle = await make(count);
+  return share(await make(count), folder, make);
+}
+
+function share(idle: string[], folder: string, make: (n: number) => Promise<string[]>): Pipes {
+  let taken = 0;
+  const replacements = new Set<Promise<void>>();
   const waiting = new Set<(pipe: string) => void>();
   const put = (pipe: string): void => {
     const [next] = waiting;
@@ -43,10 +50,14 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
   return {
     take(signal) {
       const pipe = idle.pop();
-      if (pipe) return Promise.resolve(pipe);
+      if (pipe) {
+        taken += 1;
+        return Promise.resolve(pipe);
+      }
       return new Promise((resolve, reject) => {
         const next = (free: string): void => {
           signal.removeEventListener('abort', leave);
+          taken += 1;
           resolve(free);
         };
         const leave = (): void => {
@@ -58,16 +69,24 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
       });
     },
     give(pipe, clean) {
-      if (clean) put(pipe);
-      else
-        void rm(pipe, { force: true })
-          .then(() => make(1))
-          .then(
-            ([fresh = pipe]) => put(fresh),
-            () => {},
-          );
+      taken -= 1;
+      if (clean) {
+        put(pipe);
+        return;
+      }
+      const replacement = rm(pipe, { force: true })
+        .then(() => make(1))
+        .then(([fresh = pipe]) => put(fresh))
+        .catch(() => {})
+        .finally(() => replacements.delete(replacement));
+      replacements.add(replacement);
     },
-    close: () => rm(folder, { recursive: true, force: true }),
+    busy: () => taken,
+    async close() {
+      // A pipe made while the folder is being removed would keep it.
+      await Promise.all(replacements);
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }
 

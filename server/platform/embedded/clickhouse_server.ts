@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openPipes } from './clickhouse_pipes.ts';
 import { createClickHouseServer } from './clickhouse_http.ts';
 import { readyWord } from './clickhouse_orders.ts';
@@ -13,6 +14,11 @@ import { openEngine } from './clickhouse_session.ts';
 
 const endSeconds = 1;
 const stuckMax = 4;
+
+/** An end that waits for nothing: an orderly one may block for ever in the engine. */
+function killSelf(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
 
 async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin });
@@ -25,23 +31,25 @@ async function main(): Promise<void> {
   const end = async (): Promise<void> => {
     if (ending) return;
     ending = true;
-    // A query that does not stop in time must not keep the process: what was acknowledged is on disk.
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), endSeconds * 1000);
     server.close();
+    // Each operation whose client is gone stops its query and closes its pipe.
     server.closeAllConnections();
-    await engine.run('KILL QUERY WHERE user = currentUser() AND query_id != queryID() ASYNC').catch(() => {});
+    const deadline = performance.now() + endSeconds * 1000;
+    while (pipes.busy() > 0 && performance.now() < deadline) await pause(5);
     await pipes.close();
+    // The engine would wait, with this thread, for a query that does not stop; what was acknowledged is on disk.
+    if (pipes.busy() > 0) killSelf();
     engine.close();
     process.exit(0);
   };
   let stuck = 0;
   const onStuck = (): void => {
     stuck += 1;
-    if (stuck >= stuckMax) void end();
+    if (stuck >= stuckMax) killSelf();
   };
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
   // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
-  lines.on('close', () => process.kill(process.pid, 'SIGKILL'));
+  lines.on('close', killSelf);
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void end());
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');

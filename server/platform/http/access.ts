@@ -25,7 +25,13 @@ export type Within = 'organization' | 'project';
 export type Target = { within: Within; id: string } | undefined;
 
 /** One row of the look-up: the key, its user and, when the user may be there, the target. */
-export type Found = Caller & { last_used_at: string | null; organization_id: string | null; level: 1 | 8 | 15 | null; team_id: number | null; timezone: string | null };
+export type Found = Caller & {
+  last_used_at: string | null;
+  organization_id: string | null;
+  level: 1 | 8 | 15 | null;
+  team_id: number | null;
+  timezone: string | null;
+};
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const integer_max = 2_147_483_647;
@@ -108,7 +114,10 @@ const targets: Record<Kind, string> = {
 
 /** Leans on the unique indexes of key_hash and of members (user_id, organization_id). */
 function accessSql(kind: Kind, batch: Asked[], now: string): Sql {
-  const [columns, join] = kind === 'none' ? ['', ''] : [', target.organization_id, target.level, target.team_id, target.timezone', `LEFT JOIN LATERAL (${targets[kind]}) target ON true`];
+  const [columns, join] =
+    kind === 'none'
+      ? ['', '']
+      : [', target.organization_id, target.level, target.team_id, target.timezone', `LEFT JOIN LATERAL (${targets[kind]}) target ON true`];
   return sql`
     SELECT asked.number, k.id AS key_id, k.scopes, k.scoped_organizations, k.scoped_teams, k.last_used_at, u.id AS user_id, u.uuid AS user_uuid, u.email${raw(columns)}
     FROM unnest(${batch.map((one) => one.key_hash)}::bytea[], ${batch.map((one) => one.id)}::text[]) WITH ORDINALITY AS asked (key_hash, id, number)

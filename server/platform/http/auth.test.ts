@@ -30,7 +30,11 @@ test('without a key, or with a header of another form, the answer is 401 not_aut
 test('a key of the wrong form is refused without a look at the database, an unknown one with it', async () => {
   const unknown = makeApiKey();
   const wrongChecksum = unknown.slice(0, -1) + (unknown.endsWith('0') ? '1' : '0');
-  for (const [key, statements] of [['slk_short', 0], [wrongChecksum, 0], [unknown, 1]] as const) {
+  for (const [key, statements] of [
+    ['slk_short', 0],
+    [wrongChecksum, 0],
+    [unknown, 1],
+  ] as const) {
     const count = harness.deps.db.statementCount();
     const answer = await harness.request('GET', list, { key });
     assert.equal(answer.status, 401);
@@ -55,7 +59,9 @@ test('a revoked key, an expired key and the key of an inactive user are refused 
 
 test('last_used_at moves with use, at most once a minute', async () => {
   const { user, key } = await harness.newOrganization();
-  const used = async () => (await harness.deps.db.row<{ last_used_at: string | null }>(sql`SELECT last_used_at FROM personal_api_keys WHERE user_id = ${user.id}`))?.last_used_at ?? null;
+  const used = async () =>
+    (await harness.deps.db.row<{ last_used_at: string | null }>(sql`SELECT last_used_at FROM personal_api_keys WHERE user_id = ${user.id}`))?.last_used_at ??
+    null;
   const usedAt = async (wanted: number) => {
     for (let tries = 0; tries < 2_000; tries += 1) {
       const found = await used();
@@ -109,15 +115,23 @@ test('a scope is required, write includes read, * is all, and the detail names t
 test('a key that is limited to organizations sees only those, also as @current, and cannot make one', async () => {
   const one = await harness.newOrganization();
   const other = await harness.newOrganization();
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`,
+  );
   const key = await harness.newKey(one.user, { scoped_organizations: [other.organization.id] });
   const listed = await harness.request('GET', list, { key });
-  assert.deepEqual(listed.body.results.map((row: { id: string }) => row.id), [other.organization.id]);
+  assert.deepEqual(
+    listed.body.results.map((row: { id: string }) => row.id),
+    [other.organization.id],
+  );
   assert.equal((await harness.request('GET', `${list}${one.organization.id}/`, { key })).status, 404);
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.id, other.organization.id);
   assert.equal((await harness.request('GET', `/api/projects/${one.project.id}/`, { key })).status, 404);
   assert.equal((await harness.request('GET', '/api/projects/@current/', { key })).body.id, other.project.id);
-  assert.deepEqual((await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id), [other.project.id]);
+  assert.deepEqual(
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id),
+    [other.project.id],
+  );
   assert.equal((await harness.request('POST', list, { key, body: { name: 'New' } })).status, 403);
   assert.equal((await harness.request('POST', '/api/projects/', { key, body: { name: 'New', organization: one.organization.id } })).status, 400);
   assert.equal((await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).body.organization, other.organization.id);
@@ -127,7 +141,10 @@ test('a key that is limited to projects sees only those, and nothing of their or
   const { organization, user, key: full } = await harness.newOrganization();
   const second = (await harness.request('POST', '/api/projects/', { key: full, body: { name: 'Second' } })).body;
   const key = await harness.newKey(user, { scoped_teams: [second.id] });
-  assert.deepEqual((await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id), [second.id]);
+  assert.deepEqual(
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id),
+    [second.id],
+  );
   assert.equal((await harness.request('GET', `/api/projects/${second.id}/`, { key })).status, 200);
   assert.equal((await harness.request('GET', '/api/projects/@current/', { key })).body.id, second.id);
   assert.equal((await harness.request('GET', `/api/projects/${organization.teams[0]!['id']}/`, { key })).status, 404);

@@ -34,7 +34,10 @@ test('every error has the one body, with the request id that also stands in the 
   assert.match(answer.headers['content-type']!, /^application\/problem\+json/);
   const entry = { attr: null, code: 'not_found', detail: 'Not found.' };
   assert.deepEqual(answer.body, { type: 'invalid_request', ...entry, status: 404, title: 'Not Found', request_id: 'mine-1', errors: [entry] });
-  assert.notEqual((await harness.request('GET', '/api/nothing/', { headers: { 'x-request-id': 'not\tharmless {}' } })).headers['x-request-id'], 'not\tharmless {}');
+  assert.notEqual(
+    (await harness.request('GET', '/api/nothing/', { headers: { 'x-request-id': 'not\tharmless {}' } })).headers['x-request-id'],
+    'not\tharmless {}',
+  );
 });
 
 test('the list of error codes is sorted and has no code twice', () => {
@@ -57,7 +60,14 @@ test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', as
 });
 
 test('Accept that does not take JSON is 406; wildcards and quality values are understood', async () => {
-  for (const [accept, status] of [['text/html', 406], ['application/json;q=0', 406], ['text/html, */*;q=0.1', 200], ['application/*', 200], ['APPLICATION/JSON', 200], ['application/problem+json', 200]] as const) {
+  for (const [accept, status] of [
+    ['text/html', 406],
+    ['application/json;q=0', 406],
+    ['text/html, */*;q=0.1', 200],
+    ['application/*', 200],
+    ['APPLICATION/JSON', 200],
+    ['application/problem+json', 200],
+  ] as const) {
     assert.equal((await harness.request('GET', ownPath(), { key: own.key, headers: { accept } })).status, status, accept);
   }
 });
@@ -112,7 +122,10 @@ test('NUL and half surrogates are refused everywhere', async () => {
 
 test('unknown and read-only fields are ignored, __proto__ is harmless, names are trimmed', async () => {
   const id = own.organization.id;
-  const answer = await harness.request('POST', list, { key: own.key, body: `{"name":"  A  name ","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},"constructor":1,"toString":2}` });
+  const answer = await harness.request('POST', list, {
+    key: own.key,
+    body: `{"name":"  A  name ","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},"constructor":1,"toString":2}`,
+  });
   assert.equal(answer.status, 201);
   assert.notEqual(answer.body.id, id);
   assert.equal(answer.body.slug, 'a-name');
@@ -183,7 +196,13 @@ test('a route without a scope, or without documented answers, stops the boot', a
 });
 
 test('a fault in a handler is a 500 that shows nothing of the inside', async () => {
-  const app = buildServer(harness.deps, (api) => void api.get('/api/x/', { config: { scope: 'public' } }, () => { throw new Error('password=secret'); }));
+  const app = buildServer(
+    harness.deps,
+    (api) =>
+      void api.get('/api/x/', { config: { scope: 'public' } }, () => {
+        throw new Error('password=secret');
+      }),
+  );
   const answer = await app.inject('/api/x/');
   assert.equal(answer.statusCode, 500);
   assert.equal(answer.json().code, 'error');
@@ -193,7 +212,10 @@ test('a fault in a handler is a 500 that shows nothing of the inside', async () 
 
 test('with the control store away the answer is 503 with Retry-After; the process still says that it is alive', async () => {
   const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', { connections_max: 2, application_name: 'test' });
-  const app = buildServer({ ...harness.deps, db }, (api) => void api.get('/api/x/', { config: { scope: 'project:read' }, schema: { response: { 200: {} } } }, () => ({})));
+  const app = buildServer(
+    { ...harness.deps, db },
+    (api) => void api.get('/api/x/', { config: { scope: 'project:read' }, schema: { response: { 200: {} } } }, () => ({})),
+  );
   const answer = await app.inject({ url: '/api/x/', headers: { authorization: `Bearer ${own.key}` } });
   assert.equal(answer.statusCode, 503);
   assert.equal(answer.headers['retry-after'], '5');
@@ -218,10 +240,16 @@ test('bytes that are not HTTP, a whole URL in the request line and an unknown me
     new Promise<string>((resolve, reject) => {
       let answer = '';
       const socket = connect(port, '127.0.0.1', () => socket.write(text));
-      socket.on('data', (bytes) => (answer += bytes)).on('end', () => resolve(answer)).on('error', reject);
+      socket
+        .on('data', (bytes) => (answer += bytes))
+        .on('end', () => resolve(answer))
+        .on('error', reject);
     });
   assert.match(await exchange('nonsense\r\n\r\n'), /^HTTP\/1.1 400 .*problem\+json/s);
   const request = (line: string) => exchange(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\nConnection: close\r\n\r\n`);
-  assert.match(await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'), /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/);
+  assert.match(
+    await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'),
+    /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/,
+  );
   assert.match(await request('PROPFIND /api/organizations/'), /^HTTP\/1.1 40[45] /);
 });

@@ -20,8 +20,15 @@ export type Keyset = { column: string; descending: boolean; backwards: boolean; 
 export function cursorQuery(columns: readonly string[]) {
   return Type.Object({
     cursor: Type.Optional(Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' })),
-    ordering: Type.Optional(Type.Enum(columns.flatMap((column) => [column, `-${column}`]), { description: 'Field to order by; "-" before it for the newest first.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.` })),
+    ordering: Type.Optional(
+      Type.Enum(
+        columns.flatMap((column) => [column, `-${column}`]),
+        { description: 'Field to order by; "-" before it for the newest first.' },
+      ),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.` }),
+    ),
   });
 }
 
@@ -40,7 +47,13 @@ export function keysetAsked(request: FastifyRequest, columns: readonly string[])
   const ordering = asked.ordering ?? `-${columns[0]}`;
   const descending = ordering.startsWith('-');
   const position = asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering);
-  return { column: descending ? ordering.slice(1) : ordering, descending, backwards: position?.backwards ?? false, from: position, limit: Math.min(asked.limit ?? default_limit, limit_max) };
+  return {
+    column: descending ? ordering.slice(1) : ordering,
+    descending,
+    backwards: position?.backwards ?? false,
+    from: position,
+    limit: Math.min(asked.limit ?? default_limit, limit_max),
+  };
 }
 
 /** The condition that a row lies behind the cursor, to be put after WHERE ... AND; true without a cursor. Leans on an index over (column, id). */
@@ -88,6 +101,7 @@ function readCursor(text: string, ordering: string): { value: string; id: string
   }
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;
   const [order, value, id, backwards] = parts as unknown[];
-  if (order !== ordering || typeof value !== 'string' || !isInstant(value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean') throw broken;
+  if (order !== ordering || typeof value !== 'string' || !isInstant(value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean')
+    throw broken;
   return { value, id, backwards };
 }

@@ -9,7 +9,10 @@ const network_codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 
 
 /** Answers an error in the API's one body, with its status and headers. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
-  return reply.code(error.status).headers({ ...error.headers, 'content-type': problem_type }).send(JSON.stringify(errorBody(error, request.id)));
+  return reply
+    .code(error.status)
+    .headers({ ...error.headers, 'content-type': problem_type })
+    .send(JSON.stringify(errorBody(error, request.id)));
 }
 
 /** Turns whatever was thrown into an answer; what only the operator may see goes to the log under the request id. */

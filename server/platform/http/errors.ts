@@ -45,6 +45,7 @@ export type ErrorCode = (typeof error_codes)[number];
 
 /** The five families of errors. */
 export const error_types = ['validation_error', 'invalid_request', 'authentication_error', 'throttled_error', 'server_error'] as const;
+/** One family of errors. */
 export type ErrorType = (typeof error_types)[number];
 
 /** One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. */
@@ -158,10 +159,17 @@ export function throttled(wait_seconds: number, headers: Record<string, string>)
 
 /** 500 that shows nothing of the inside. */
 export function serverError(): ApiError {
-  return new ApiError(500, 'server_error', [{ attr: null, code: 'error', detail: 'The server failed to serve this request. The operator finds the cause in the log under the request id.' }]);
+  return new ApiError(500, 'server_error', [
+    { attr: null, code: 'error', detail: 'The server failed to serve this request. The operator finds the cause in the log under the request id.' },
+  ]);
 }
 
 /** 503: a store that the server needs does not answer; the same request may work in some seconds. */
 export function unavailable(): ApiError {
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail: 'A store of the server does not answer at the moment: try again in some seconds.' }], { 'retry-after': '5' });
+  return new ApiError(
+    503,
+    'server_error',
+    [{ attr: null, code: 'unavailable', detail: 'A store of the server does not answer at the moment: try again in some seconds.' }],
+    { 'retry-after': '5' },
+  );
 }

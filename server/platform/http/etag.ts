@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 import { preconditionFailed } from './errors.ts';
 
 /** The strong entity tag of a body: equal texts have equal tags, different texts different ones. */
@@ -8,7 +8,7 @@ export function etagOf(text: string): string {
 }
 
 /** Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it into a 304 without a body. */
-export const tagAnswer: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+export function tagAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes): void {
   if (typeof payload !== 'string' || (reply.statusCode !== 200 && reply.statusCode !== 201)) return done(null, payload);
   const tag = reply.getHeader('etag') ?? etagOf(payload);
   reply.header('etag', tag);
@@ -16,7 +16,7 @@ export const tagAnswer: onSendHookHandler<unknown> = (request, reply, payload, d
   if (wanted === undefined || !isReading(request) || !tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)) return done(null, payload);
   notModified(reply);
   done(null, null);
-};
+}
 
 /**
  * Throws 412 when the request has an `If-Match` that names neither `*` nor the tag of `record`, which is the record exactly as a GET answers it.

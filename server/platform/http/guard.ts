@@ -20,7 +20,13 @@ export function targetParameter(url: string, within: Within | undefined): string
  * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403, membership 404, level 403, 406. After it `request.caller` is set,
  * and `request.access` on routes with `within`.
  */
-export function guard(context: HttpContext, findAccess: AccessFinder, limiter: Limiter, url: string, config: FastifyContextConfig & { scope: Scope }): onRequestAsyncHookHandler {
+export function guard(
+  context: HttpContext,
+  findAccess: AccessFinder,
+  limiter: Limiter,
+  url: string,
+  config: FastifyContextConfig & { scope: Scope },
+): onRequestAsyncHookHandler {
   const { scope, within, level = 1 } = config;
   const accepted = satisfying(scope);
   const parameter = targetParameter(url, within);
@@ -42,13 +48,20 @@ export function guard(context: HttpContext, findAccess: AccessFinder, limiter: L
 function accessOf(found: Found, level: 1 | 8 | 15) {
   const { organization_id } = found;
   if (organization_id === undefined || organization_id === null || found.level === null) throw notFound();
-  if (found.level < level) throw forbidden(`This needs the level ${level} (${level_names[level]}) in the organization; yours is ${found.level} (${level_names[found.level]}).`);
+  if (found.level < level)
+    throw forbidden(`This needs the level ${level} (${level_names[level]}) in the organization; yours is ${found.level} (${level_names[found.level]}).`);
   if (found.team_id === null) return { organization_id, level: found.level };
   return { organization_id, level: found.level, team_id: found.team_id, timezone: found.timezone ?? 'UTC' };
 }
 
 /** Refused keys count against the address that they come from, so that nobody tries keys without end. */
-async function authenticateCounted(context: HttpContext, findAccess: AccessFinder, limiter: Limiter, request: FastifyRequest, target: ReturnType<typeof targetOf>): Promise<Found> {
+async function authenticateCounted(
+  context: HttpContext,
+  findAccess: AccessFinder,
+  limiter: Limiter,
+  request: FastifyRequest,
+  target: ReturnType<typeof targetOf>,
+): Promise<Found> {
   try {
     return await authenticate(context, findAccess, request, target);
   } catch (error) {

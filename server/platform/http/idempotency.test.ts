@@ -20,13 +20,16 @@ before(async () => {
     build: (deps) =>
       buildServer(deps, (app) => {
         // A change that waits until the test lets it go, and can be made to crash.
-        app.post('/api/slow/', { config: { scope: 'organization:write' }, schema: { response: { 200: { type: 'object', properties: { id: { type: 'string' } } } } } }, (request, reply) =>
-          write(request, reply, 200, async (tx) => {
-            const row = await tx.row<{ id: string }>(sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`);
-            await new Promise<void>((resolve) => (release = resolve));
-            if (fail) throw new Error('crash');
-            return { id: row!.id };
-          }),
+        app.post(
+          '/api/slow/',
+          { config: { scope: 'organization:write' }, schema: { response: { 200: { type: 'object', properties: { id: { type: 'string' } } } } } },
+          (request, reply) =>
+            write(request, reply, 200, async (tx) => {
+              const row = await tx.row<{ id: string }>(sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`);
+              await new Promise<void>((resolve) => (release = resolve));
+              if (fail) throw new Error('crash');
+              return { id: row!.id };
+            }),
         );
       }),
   });
@@ -34,7 +37,13 @@ before(async () => {
 after(() => harness.close());
 
 const facts = async () => (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!.count;
-const post = (key: string, idempotency: string, body: unknown = {}) => harness.app.inject({ method: 'POST', url: '/api/slow/', headers: { authorization: `Bearer ${key}`, 'idempotency-key': idempotency, 'content-type': 'application/json' }, payload: JSON.stringify(body) });
+const post = (key: string, idempotency: string, body: unknown = {}) =>
+  harness.app.inject({
+    method: 'POST',
+    url: '/api/slow/',
+    headers: { authorization: `Bearer ${key}`, 'idempotency-key': idempotency, 'content-type': 'application/json' },
+    payload: JSON.stringify(body),
+  });
 const running = async () => {
   for (let tries = 0; tries < 2_000; tries += 1) {
     if (release !== idle) return;
@@ -140,7 +149,8 @@ test('on a real route: one effect, 400s are replayed, validate_only is not remem
   const whole = await openHarness({ clickhouse: false, build: buildApp });
   try {
     const { key } = await whole.newOrganization();
-    const create = (idempotency: string, body: unknown, query = '') => whole.request('POST', `/api/projects/${query}`, { key, body, headers: { 'idempotency-key': idempotency } });
+    const create = (idempotency: string, body: unknown, query = '') =>
+      whole.request('POST', `/api/projects/${query}`, { key, body, headers: { 'idempotency-key': idempotency } });
     assert.equal((await create('a', { name: 'x' }, '?validate_only=true')).status, 200);
     const [one, two] = await Promise.all([create('a', { name: 'x' }), create('a', { name: 'x' })]);
     assert.deepEqual([one.status, two.status].filter((status) => status !== 409).at(0), 201);

@@ -25,10 +25,15 @@ type Earlier = { body_hash: Buffer; status: number | null; response_headers: Rec
 export async function claimIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   const key = request.headers['idempotency-key'];
   if (key === undefined || isValidateOnly(request)) return undefined;
-  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) throw invalid('idempotency_key', 'invalid_input', 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.');
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalid('idempotency_key', 'invalid_input', 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.');
   const [path = ''] = request.url.split('?');
   const claim: Claim = { id: randomUUID(), user_id: request.caller.user_id, key, method: request.method, path, stored: false };
-  const body_hash = createHash('sha256').update(request.url.slice(path.length)).update('\0').update(rawBody(request) ?? '').digest();
+  const body_hash = createHash('sha256')
+    .update(request.url.slice(path.length))
+    .update('\0')
+    .update(rawBody(request) ?? '')
+    .digest();
   if (await take(context, claim, body_hash)) {
     request.idempotency = claim;
     return undefined;
@@ -38,7 +43,10 @@ export async function claimIdempotencyKey(context: HttpContext, request: Fastify
     WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
-  return reply.code(earlier.status).headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' }).send(earlier.response_body ?? undefined);
+  return reply
+    .code(earlier.status)
+    .headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' })
+    .send(earlier.response_body ?? undefined);
 }
 
 /**
@@ -58,8 +66,18 @@ export async function settleIdempotencyKey(context: HttpContext, request: Fastif
   if (claim === undefined || claim.stored) return payload;
   claim.stored = true;
   try {
-    if (reply.statusCode < 500) await storeAnswer(context.db, claim, reply.statusCode, { 'content-type': String(reply.getHeader('content-type')) }, typeof payload === 'string' ? payload : null);
-    else await context.db.run(sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL AND user_id = ${claim.user_id} AND key = ${claim.key}`);
+    if (reply.statusCode < 500)
+      await storeAnswer(
+        context.db,
+        claim,
+        reply.statusCode,
+        { 'content-type': String(reply.getHeader('content-type')) },
+        typeof payload === 'string' ? payload : null,
+      );
+    else
+      await context.db.run(
+        sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL AND user_id = ${claim.user_id} AND key = ${claim.key}`,
+      );
   } catch (error) {
     // The answer is right all the same; the row frees itself.
     context.log.warn({ err: error, request_id: request.id }, 'the answer could not be kept under its idempotency key');

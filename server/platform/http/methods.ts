@@ -25,9 +25,21 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
     const hidden = { config: { scope: 'public' as const, accepts_anything: true }, schema: { hide: true } };
     app.route({ ...hidden, method: 'OPTIONS', url, handler: (_request, reply) => reply.code(204).header('allow', allowed.join(', ')).send() });
     if (lacking.length > 0) {
-      app.route({ ...hidden, method: lacking, url, handler: (request) => { throw methodNotAllowed(request.method, allowed); } });
+      app.route({
+        ...hidden,
+        method: lacking,
+        url,
+        handler: (request) => {
+          throw methodNotAllowed(request.method, allowed);
+        },
+      });
     }
-    app.route({ ...hidden, method: [...all_methods, 'OPTIONS'], url: url.slice(0, -1), handler: (request, reply) => reply.redirect(withSlash(request.url), 308) });
+    app.route({
+      ...hidden,
+      method: [...all_methods, 'OPTIONS'],
+      url: url.slice(0, -1),
+      handler: (request, reply) => reply.redirect(withSlash(request.url), 308),
+    });
   }
 }
 

@@ -3,7 +3,12 @@ import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 
-type Operation = { operationId: string; summary?: string; tags: string[]; responses: Record<string, { description?: string; content?: Record<string, { schema: { $ref?: string } }> }> };
+type Operation = {
+  operationId: string;
+  summary?: string;
+  tags: string[];
+  responses: Record<string, { description?: string; content?: Record<string, { schema: { $ref?: string } }> }>;
+};
 
 let harness: Harness;
 let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, unknown>; securitySchemes: object } };
@@ -29,11 +34,15 @@ test('every operation has its own id, a summary and a tag, and documents its err
       assert.ok(operation.summary, `${name} has no summary`);
       assert.equal(operation.tags.length, 1);
       const statuses = Object.keys(operation.responses);
-      assert.ok(statuses.some((status) => status.startsWith('2')), name);
+      assert.ok(
+        statuses.some((status) => status.startsWith('2')),
+        name,
+      );
       for (const status of ['401', '403', '429', '500', '503']) assert.ok(statuses.includes(status), `${name} lacks ${status}`);
       for (const [status, response] of Object.entries(operation.responses)) {
         assert.ok(response.description, `${name} ${status}`);
-        if (status >= '400') assert.deepEqual(response.content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, `${name} ${status}`);
+        if (status >= '400')
+          assert.deepEqual(response.content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, `${name} ${status}`);
       }
     }
   }
@@ -41,7 +50,7 @@ test('every operation has its own id, a summary and a tag, and documents its err
 
 test('every reference leads somewhere, and no keyword of our validator shows', () => {
   const text = JSON.stringify(document);
-  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) assert.ok(name! in document.components.schemas, name);
+  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) assert.ok(String(name) in document.components.schemas, name);
   assert.doesNotMatch(text, /"trim":true|"wrong_detail":"/);
 });
 

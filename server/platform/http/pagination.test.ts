@@ -20,11 +20,21 @@ before(async () => {
     build: (deps) =>
       buildServer(deps, (app) => {
         app.get('/api/pages/', { config: { scope: 'project:read' }, schema: { querystring: PageQuery, response: { 200: pageOf(Item) } } }, (request) =>
-          answerPage<Item>(request, deps.db, (page) => sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`, () => sql`SELECT count(*) AS count FROM items`));
-        app.get('/api/cursors/', { config: { scope: 'project:read' }, schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } } }, async (request) => {
-          const keyset = keysetAsked(request, columns);
-          return answerKeyset(request, keyset, await deps.db.rows<Item>(sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`));
-        });
+          answerPage<Item>(
+            request,
+            deps.db,
+            (page) => sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
+            () => sql`SELECT count(*) AS count FROM items`,
+          ),
+        );
+        app.get(
+          '/api/cursors/',
+          { config: { scope: 'project:read' }, schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } } },
+          async (request) => {
+            const keyset = keysetAsked(request, columns);
+            return answerKeyset(request, keyset, await deps.db.rows<Item>(sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`));
+          },
+        );
       }),
   });
   ({ key } = await harness.newOrganization());
@@ -35,7 +45,9 @@ after(() => harness.close());
 
 // Groups of four share a created_at, so that ties are ordered by id.
 const insert = (from: number, to: number) =>
-  harness.deps.db.run(sql`INSERT INTO items SELECT lpad(n::text, 32, '0')::uuid, '2026-01-01Z'::timestamptz + (n / 4) * interval '0.123457 s', '2026-02-01Z'::timestamptz - n * interval '1 s' FROM generate_series(${from}::integer, ${to - 1}::integer) n`);
+  harness.deps.db.run(
+    sql`INSERT INTO items SELECT lpad(n::text, 32, '0')::uuid, '2026-01-01Z'::timestamptz + (n / 4) * interval '0.123457 s', '2026-02-01Z'::timestamptz - n * interval '1 s' FROM generate_series(${from}::integer, ${to - 1}::integer) n`,
+  );
 const get = (path: string) => harness.request('GET', path, { key });
 const numbers = (answer: { body: { results: Item[] } }) => answer.body.results.map((row) => Number(row.id.replaceAll('-', '')));
 const local = (url: string) => url.replace('http://127.0.0.1:8000', '');
@@ -57,13 +69,30 @@ test('offset lists: links are absolute, keep other parameters and are null at th
 });
 
 test('a limit or offset that is not a whole number in range is 400', async () => {
-  for (const query of ['limit=0', 'limit=-1', 'limit=x', 'limit=', 'limit=1.5', 'limit=1e3', 'limit=%2B1', 'limit=1&limit=2', 'offset=-1', 'offset=x', 'offset=99999999999999999999', 'offset=2147483648', 'limit= 5']) {
+  for (const query of [
+    'limit=0',
+    'limit=-1',
+    'limit=x',
+    'limit=',
+    'limit=1.5',
+    'limit=1e3',
+    'limit=%2B1',
+    'limit=1&limit=2',
+    'offset=-1',
+    'offset=x',
+    'offset=99999999999999999999',
+    'offset=2147483648',
+    'limit= 5',
+  ]) {
     const answer = await get(`/api/pages/?${query.replaceAll(' ', '%20')}`);
     assert.equal(answer.status, 400, query);
     assert.equal(answer.body.attr, query.split('=')[0]);
   }
   const both = await get('/api/pages/?limit=x&offset=y');
-  assert.deepEqual(both.body.errors.map((entry: { attr: string }) => entry.attr), ['limit', 'offset']);
+  assert.deepEqual(
+    both.body.errors.map((entry: { attr: string }) => entry.attr),
+    ['limit', 'offset'],
+  );
 });
 
 test('cursor lists: every order walks through all rows once, forwards and back again', async () => {
@@ -77,7 +106,11 @@ test('cursor lists: every order walks through all rows once, forwards and back a
       if (answer.body.next === null) break;
       answer = await get(local(answer.body.next));
     }
-    assert.deepEqual(pages.map((page) => page.length), [7, 7, 7, 4], ordering);
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      [7, 7, 7, 4],
+      ordering,
+    );
     assert.equal(new Set(pages.flat()).size, 25);
     for (const wanted of pages.slice(0, -1).toReversed()) {
       answer = await get(local(answer.body.previous));
@@ -100,7 +133,18 @@ test('a broken cursor, one of another order and an unknown order are 400', async
   const cursor = new URL(next).searchParams.get('cursor')!;
   const made = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const id = '00000000-0000-0000-0000-000000000001';
-  const wrong = ['', 'x', '%00', cursor.slice(2), made(1), made(null), made(['-created_at', "'; DROP", id, false]), made(['-created_at', '2026-13-01T00:00:00Z', id, false]), made(['-created_at', '2026-01-01T00:00:00Z', 'x', false]), made(['-created_at', '2026-01-01T00:00:00Z', id, 1])];
+  const wrong = [
+    '',
+    'x',
+    '%00',
+    cursor.slice(2),
+    made(1),
+    made(null),
+    made(['-created_at', "'; DROP", id, false]),
+    made(['-created_at', '2026-13-01T00:00:00Z', id, false]),
+    made(['-created_at', '2026-01-01T00:00:00Z', 'x', false]),
+    made(['-created_at', '2026-01-01T00:00:00Z', id, 1]),
+  ];
   for (const value of wrong) assert.equal((await get(`/api/cursors/?cursor=${value}`)).status, 400, value);
   assert.equal((await get(`/api/cursors/?cursor=${cursor}&ordering=other_at`)).body.attr, 'cursor');
   for (const ordering of ['id', '--created_at', 'created_at,other_at', '']) {

@@ -12,7 +12,9 @@ const offset_max = 2_147_483_647;
 
 /** The query parameters of every offset list. */
 export const PageQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.` })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.` }),
+  ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: offset_max, description: 'Results to leave out at the beginning; default 0.' })),
 });
 

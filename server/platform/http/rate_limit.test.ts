@@ -57,7 +57,8 @@ test('304 answers are free, and a 429 comes before the scope is looked at', asyn
   now = start + 24 * 3_600_000;
   const { user, key } = await harness.newOrganization();
   const { headers } = await harness.request('GET', path, { key });
-  for (let count = 0; count < 20; count += 1) assert.equal((await harness.request('GET', path, { key, headers: { 'if-none-match': headers['etag']! } })).status, 304);
+  for (let count = 0; count < 20; count += 1)
+    assert.equal((await harness.request('GET', path, { key, headers: { 'if-none-match': headers['etag']! } })).status, 304);
   assert.match((await harness.request('GET', path, { key })).headers['ratelimit']!, /"minute";r=3/);
   const narrow = await harness.newKey(user, { scopes: ['event:write'] });
   for (let count = 0; count < 5; count += 1) assert.equal((await harness.request('GET', path, { key: narrow })).status, 403);

@@ -68,12 +68,15 @@ export function documented(route: RouteOptions): FastifySchema {
   const response: Record<string, unknown> = {};
   for (const [status, body] of Object.entries(own)) response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
   if (response['201'] !== undefined) response['200'] ??= { ...own['201'], description: 'With `validate_only`: the record as it would have been made.' };
-  for (const status of statusesOf(route, method)) response[status] ??= status === 304 ? { description: descriptions[304], type: 'null' } : { ...Problem, description: descriptions[status] };
+  for (const status of statusesOf(route, method))
+    response[status] ??= status === 304 ? { description: descriptions[304], type: 'null' } : { ...Problem, description: descriptions[status] };
   return {
     ...schema,
     ...namesOf(route.url, method, schema),
-    ...(route.config?.scope === 'public' ? { security: [] } : { description: `Scope: \`${route.config?.scope}\`.${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
-    ...(parametersOf(route.url) ?? {}),
+    ...(route.config?.scope === 'public'
+      ? { security: [] }
+      : { description: `Scope: \`${route.config?.scope}\`.${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
+    ...parametersOf(route.url),
     ...(changing.has(method) ? { querystring: Type.Object({ ...(schema.querystring as TObject | undefined)?.properties, ...ValidateOnly.properties }) } : {}),
     ...headersOf(route, method),
     response,
@@ -97,27 +100,38 @@ function levelSentence(route: RouteOptions): string {
   return level === 1 ? '' : ` Level in the organization: ${level} or higher.`;
 }
 
-/** `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation `projects_batch_exports_pause_create` and the tag `batch_exports`. */
+/**
+ * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation `projects_batch_exports_pause_create` and the tag `batch_exports`; what is done to a
+ * collection as a whole, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
+ */
 function namesOf(url: string, method: string, schema: FastifySchema) {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
   const words = segments.filter((segment) => !segment.startsWith(':'));
   const single = segments.at(-1)?.startsWith(':') === true;
-  const verbs: Record<string, string> = { GET: single ? 'retrieve' : 'list', POST: 'create', PUT: 'update', PATCH: 'partial_update', DELETE: 'destroy' };
   const nested = segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
+  if (nested !== undefined && !single && segments.length > 3 && segments.at(-2)?.startsWith(':') === false) words.splice(-1, 0, 'collection');
+  const verbs: Record<string, string> = { GET: single ? 'retrieve' : 'list', POST: 'create', PUT: 'update', PATCH: 'partial_update', DELETE: 'destroy' };
   return { operationId: [...words, verbs[method] ?? method.toLowerCase()].join('_'), tags: [nested ?? words[0] ?? 'server'], ...schema };
 }
 
 function parametersOf(url: string): { params: TSchema } | undefined {
   const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1]!);
   if (names.length === 0) return undefined;
-  return { params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` })]))) };
+  return {
+    params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` })]))),
+  };
 }
 
 function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
   const headers: Record<string, TSchema> = {};
   if (route.config?.scope === 'public') return {};
-  if (method === 'POST') headers['Idempotency-Key'] = Type.Optional(Type.String({ maxLength: 255, description: 'The same key and body within 24 h give the stored answer instead of a second effect.' }));
-  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') headers['If-Match'] = Type.Optional(Type.String({ description: 'ETag of the record that the change is meant for; 412 when it has changed.' }));
-  if (method === 'GET' && answersRecord(route)) headers['If-None-Match'] = Type.Optional(Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }));
+  if (method === 'POST')
+    headers['Idempotency-Key'] = Type.Optional(
+      Type.String({ maxLength: 255, description: 'The same key and body within 24 h give the stored answer instead of a second effect.' }),
+    );
+  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE')
+    headers['If-Match'] = Type.Optional(Type.String({ description: 'ETag of the record that the change is meant for; 412 when it has changed.' }));
+  if (method === 'GET' && answersRecord(route))
+    headers['If-None-Match'] = Type.Optional(Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }));
   return Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) };
 }

@@ -38,7 +38,10 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
     },
   });
   app.decorate('context', context);
-  app.decorate('limiter', openLimiter(context.db, context.clock, { per_minute: context.config.rate_limit_per_minute, per_hour: context.config.rate_limit_per_hour }));
+  app.decorate(
+    'limiter',
+    openLimiter(context.db, context.clock, { per_minute: context.config.rate_limit_per_minute, per_hour: context.config.rate_limit_per_hour }),
+  );
   app.decorateRequest('caller');
   app.decorateRequest('access');
   app.decorateRequest('idempotency', undefined);

@@ -8,7 +8,16 @@ import { violationsOf } from './violations.ts';
 const instant = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 const email = /^[^\s@,;<>()[\]\\"]{1,64}@[^\s@,;<>()[\]\\"]+\.[^\s@,;<>()[\]\\".]+$/;
 
-const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false, strictRequired: false, useDefaults: false, coerceTypes: false, ownProperties: true });
+const ajv = new Ajv({
+  allErrors: true,
+  verbose: true,
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  useDefaults: false,
+  coerceTypes: false,
+  ownProperties: true,
+});
 ajv.addFormat('uuid', isUuid);
 ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));

@@ -62,7 +62,9 @@ function tell(error: ErrorObject): Told {
     case 'type':
       return typeTold(String([params['type']].flat().find((type) => type !== 'null')));
     case 'minLength':
-      return data === '' ? { code: 'blank', detail: 'This field may not be blank.' } : { code: 'min_length', detail: `Must have at least ${params['limit']} characters.` };
+      return data === ''
+        ? { code: 'blank', detail: 'This field may not be blank.' }
+        : { code: 'min_length', detail: `Must have at least ${params['limit']} characters.` };
     case 'maxLength':
       return { code: 'max_length', detail: `Must have at most ${params['limit']} characters.` };
     case 'minItems':

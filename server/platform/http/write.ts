@@ -28,7 +28,12 @@ class ValidatedOnly extends Error {
  * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between them cannot make a repeat do it twice;
  * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no effect but on `tx` and through `afterwards`.
  */
-export async function write<Answer>(request: FastifyRequest, reply: FastifyReply, status: 200 | 201 | 202 | 204, work: (tx: Transaction, afterwards: Afterwards) => Promise<Answer>): Promise<Answer | FastifyReply> {
+export async function write<Answer>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: 200 | 201 | 202 | 204,
+  work: (tx: Transaction, afterwards: Afterwards) => Promise<Answer>,
+): Promise<Answer | FastifyReply> {
   const { db, log } = request.server.context;
   const validateOnly = isValidateOnly(request);
   let effects: Effect[] = [];

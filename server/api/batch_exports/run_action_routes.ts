@@ -1,0 +1,38 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Engine } from '../../engine/engine.ts';
+import { jsonBody } from '../../platform/http/body.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { getLockedRun } from './found.ts';
+import type { Mount } from './routes.ts';
+import { BatchExportRun } from './run_schema.ts';
+import { cancelRun } from './runs_cancel.ts';
+import { retryRun } from './runs_retry.ts';
+import { findRun } from './runs_store.ts';
+import type { LockedRun } from './runs_store.ts';
+import type { LockedExport } from './store.ts';
+
+/** `cancel/` and `retry/` of a run under one mount. */
+export function runActionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const action = (summary: string, work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>) =>
+    [
+      { config: { scope: 'batch_export:write', within }, schema: { summary, response: { 200: BatchExportRun } } },
+      (request: FastifyRequest, reply: FastifyReply) =>
+        write(request, reply, 200, async (tx) => {
+          const { row, run } = await getLockedRun(request, tx);
+          jsonBody(request);
+          return findRun(tx, request.access, row.id, await work(tx, row, run));
+        }),
+    ] as const;
+  app.post(
+    `${base}:batch_export_id/runs/:id/cancel/`,
+    ...action('Take a run back; nothing of it stays at the destination', async (tx, row, run) => {
+      await cancelRun(tx, row.id, run);
+      return run.id;
+    }),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/retry/`,
+    ...action('Deliver what a failed or cancelled run did not; answers the new run', (tx, row, run) => retryRun(engine, tx, row, run)),
+  );
+}
