@@ -81,6 +81,12 @@ CREATE TABLE batch_export_runs (
   committing_at timestamptz,
   latest_error text,
   error_code text,
+  -- what the worker works with since it took the run, kept while the run is open: a change of the export's place must not move a
+  -- delivery that has begun, and what it left there is cleaned up there
+  model text,
+  destination_type text,
+  destination_config jsonb,
+  destination_secrets bytea,
   -- the signed manifest, to the byte
   receipt text,
   created_at timestamptz NOT NULL DEFAULT now(),

@@ -3,7 +3,7 @@
 -- narrows because events arrive near the time at which they happen.
 -- The projection finds a project's uuids on the way in; it is written with the rows themselves, so a kill cannot part them. It is
 -- sorted by the uuid's number, because ClickHouse compares UUIDs by their second half first, which would scatter version 7; and its
--- marks are close together, because random uuids each hit a granule of their own. (Both measured: docs/decisions/uuid_lookup.md.)
+-- marks are close together, because random uuids each hit a granule of their own. (Both measured: docs/decisions/0009_uuid_lookup.md.)
 CREATE TABLE IF NOT EXISTS events (
   team_id Int64,
   uuid UUID,

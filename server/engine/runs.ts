@@ -48,12 +48,19 @@ export type RunEnd = { status: 'Completed' } | { status: 'Failed' | 'FailedRetry
 /** Takes an open run and fences every earlier worker off; undefined when the run is over or gone. */
 export async function claimRun(engine: Engine, runId: string): Promise<ClaimedRun | undefined> {
   return engine.db.row<ClaimedRun>(sql`
-    UPDATE batch_export_runs run SET attempt = attempt + 1, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now()
-    FROM batch_exports export
+    UPDATE batch_export_runs run SET attempt = attempt + 1, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
+      model = now.model, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
+    FROM batch_exports export, LATERAL (
+      -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
+      SELECT export.model, export.destination_type, export.destination_config, export.destination_secrets FROM batch_export_runs own
+      WHERE own.id = ${runId} AND (own.revision = export.revision OR own.destination_type IS NULL)
+      UNION ALL
+      SELECT own.model, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
+      WHERE own.id = ${runId} AND own.revision <> export.revision AND own.destination_type IS NOT NULL) now
     WHERE run.id = ${runId} AND export.id = run.batch_export_id AND run.status IN ('Starting', 'Running')
     RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt,
-      export.team_id, export.model, export.destination_type, export.destination_config, export.destination_secrets,
+      export.team_id, run.model, run.destination_type, run.destination_config, run.destination_secrets,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
 }
 
@@ -133,7 +140,8 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
   await engine.db.transaction(async (tx) => {
     // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
-    await hold(tx, run, sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null}`);
+    await hold(tx, run, sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
+      model = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`);
     if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,

@@ -93,11 +93,15 @@ async function sendOrphans(engine: Engine): Promise<void> {
     // SKIP LOCKED: two workers that look at once do not send a run twice; twice would be harmless, since a claim fences the other off.
     const orphans = await tx.rows<{ id: string; team_id: number }>(sql`
       SELECT run.id, export.team_id FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
-      WHERE run.status IN ('Starting', 'Running') AND run.last_updated_at < now() - make_interval(secs => ${orphan_seconds})
-        AND NOT EXISTS (SELECT 1 FROM pgboss.job WHERE name = ${run_queue} AND state < 'completed' AND data ->> 'run_id' = run.id::text)
+      WHERE run.status IN ('Starting', 'Running') AND (
+        (run.last_updated_at < now() - make_interval(secs => ${orphan_seconds})
+          AND NOT EXISTS (SELECT 1 FROM pgboss.job WHERE name = ${run_queue} AND state < 'completed' AND data ->> 'run_id' = run.id::text))
+        -- a cancelled run that waits for its next attempt is not kept waiting
+        OR (run.cancel_requested_at IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM pgboss.job WHERE name = ${run_queue} AND (state = 'active' OR (state < 'active' AND start_after <= now())) AND data ->> 'run_id' = run.id::text)))
       LIMIT 100 FOR UPDATE OF run SKIP LOCKED`);
     for (const orphan of orphans) {
-      engine.log.warn({ run_id: orphan.id }, 'a run had no job; it is sent again');
+      engine.log.info({ run_id: orphan.id }, 'a run without a job is sent to the workers');
       await tx.run(sql`UPDATE batch_export_runs SET last_updated_at = now() WHERE id = ${orphan.id}`);
       await engine.jobs.send(tx, orphan);
     }

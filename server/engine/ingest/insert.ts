@@ -12,6 +12,8 @@ const chunk_bytes = 1024 * 1024;
 // How long the store is asked after an insert that failed, in milliseconds and at most.
 const inquiry_ms_max = 3_000;
 const inquiry_pause_ms = 50;
+// Asked again after a pause, because a statement that was sent just before its sender died may not have begun yet.
+const quiet_answers_min = 3;
 // A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
 const isOfBatch = "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
@@ -36,10 +38,12 @@ export async function insertBatch<Row>(clickhouse: ClickHouse, batch: BatchInser
  */
 export async function endBatch(clickhouse: ClickHouse, batchId: string): Promise<boolean> {
   const deadline = performance.now() + inquiry_ms_max;
+  let quiet = 0;
   for (;;) {
     try {
-      if (!(await isRunning(clickhouse, batchId))) return true;
-      await clickhouse.command({ query: `KILL QUERY WHERE ${isOfBatch} ASYNC`, query_params: { batch: batchId } });
+      quiet = (await isRunning(clickhouse, batchId)) ? 0 : quiet + 1;
+      if (quiet === quiet_answers_min) return true;
+      if (quiet === 0) await clickhouse.command({ query: `KILL QUERY WHERE ${isOfBatch} ASYNC`, query_params: { batch: batchId } });
     } catch {
       // The store may be restarting; it is asked again until the deadline.
     }

@@ -107,6 +107,11 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  // The pool listens on idle connections only: one that the server ends in the middle of a transaction would otherwise end this process.
+  const onLost = (error: Error) => {
+    broken ??= error;
+  };
+  client.on('error', onLost);
   try {
     await client.query('BEGIN');
     const result = await work({ ...queryable(counted(client)), transaction_open: true });
@@ -115,10 +120,11 @@ async function inTransaction<Result>(
   } catch (error) {
     // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open transaction.
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
-      broken = rollbackError;
+      broken ??= rollbackError;
     });
     throw error;
   } finally {
+    client.off('error', onLost);
     client.release(broken);
   }
 }
