@@ -22,7 +22,7 @@ const memory = () => {
   return memoryOf((command, pid) => tree.has(pid) || command.includes(folder));
 };
 const day = 24 * 3_600_000;
-const range = { event_from: Date.parse('2026-01-01T00:00:00Z'), event_to: Date.parse('2026-01-02T00:00:00Z') };
+const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
 /** ClickHouse's own writer: the same query, ordered alike, into a file of its own on the same disk. */
 async function ownWriter(teamId: number, format: 'JSONLines' | 'Parquet'): Promise<number> {
@@ -48,7 +48,7 @@ async function ourWriter(teamId: number, format: 'JSONLines' | 'Parquet'): Promi
     destination: { type: 'File', config: { prefix: `${format}-${teamId}-${Math.random()}`, file_format: format, compression: format === 'Parquet' ? 'zstd' : null } },
   });
   const path = `/api/projects/${teamId}/batch_exports/${String(created.body['id'])}`;
-  await api('POST', `${path}/backfill/`, { start_at: new Date(range.event_from).toISOString(), end_at: new Date(range.event_to).toISOString() });
+  await api('POST', `${path}/backfill/`, { start_at: new Date(range.from).toISOString(), end_at: new Date(range.to).toISOString() });
   let megabytes = 0;
   let worker_megabytes = 0;
   type Run = { id: string; status: string; records_completed: number };

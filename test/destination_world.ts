@@ -7,6 +7,7 @@ import { openClickHouseBytes } from './clickhouse_bytes.ts';
 import type { ClickHouseBytes } from './clickhouse_bytes.ts';
 import { contractColumns, contractRows, contractTable, expectedRow } from './contract_rows.ts';
 
+/** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;
 
 /** What a destination's own test brings to the contract. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
+import { engineOf } from '../api/batch_exports/engine.ts';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -13,7 +14,6 @@ import type { Logger } from '../platform/log.ts';
 import { openMetrics } from '../platform/metrics.ts';
 import { openOutbound } from '../platform/outbound.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
-import { databaseInstant } from '../platform/postgres/instant.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import { openSecrets } from '../platform/secrets.ts';
 import type { Stores } from './stores.ts';
@@ -58,10 +58,4 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
       await db.close();
     },
   };
-}
-
-/** The engine's part of the dependencies, on the control store's clock. */
-export function engineOf(deps: Deps): Engine {
-  const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config } = deps;
-  return { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, export_dir: config.export_dir, settle_seconds: config.settle_seconds, instant: databaseInstant };
 }

@@ -12,6 +12,8 @@ import { joinStores, openStores } from './stores.ts';
 /** How many runs one process executes at a time, and how many of them may be of one project over all processes. */
 const worker_limits = { concurrency: 4, project_runs_max: 3 };
 
+const close_ms_max = 10_000;
+
 /** A server that is up. */
 export type RunningServer = { address: string; opened: OpenProcess; stop(): Promise<void> };
 
@@ -48,7 +50,7 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
 async function listen(config: Config, opened: OpenProcess, stops: (() => Promise<void>)[], say: (line: string) => void): Promise<string> {
   const made = await firstStart(opened.deps);
   const app: FastifyInstance = await buildApp(opened.deps);
-  stops.push(() => app.close());
+  stops.push(() => closeApp(app));
   const address = await app.listen({ host: config.host, port: config.port });
   say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);
   if (made !== undefined) {
@@ -61,6 +63,13 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
     say(`Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`);
   }
   return address;
+}
+
+/** Lets requests in hand come to an end, and cuts off connections that are still there after ten seconds. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
+  await app.close();
+  clearTimeout(cut);
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../platform/postgres/database.ts';
+import { databaseInstant } from '../platform/postgres/instant.ts';
 import { undelivered } from './deliveries.ts';
 import type { Engine } from './engine.ts';
 import { settled } from './ingest/lock.ts';
@@ -25,10 +26,10 @@ type ExportRow = { id: string; team_id: number; revision: number; model: 'events
  * Starts a backfill of [from, to) (milliseconds) and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
  * What was inserted before this moment (the watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when the watermark has settled. The caller has checked the range.
  */
-export async function startBackfill(engine: Engine, tx: Transaction, exportId: string, range: { from: number; to: number; mode: BackfillMode }): Promise<string> {
+export async function startBackfill(tx: Transaction, exportId: string, range: { from: number; to: number; mode: BackfillMode }): Promise<string> {
   const row = await lockExport(tx, exportId);
   if (row === undefined) throw new Error('The export is gone.');
-  const watermark = await engine.instant(tx);
+  const watermark = await databaseInstant(tx);
   const id = uuidv7();
   await tx.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs)
@@ -67,8 +68,8 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
     SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed')::int AS failed,
       count(*) FILTER (WHERE status NOT IN ('Starting', 'Running', 'Completed'))::int AS not_completed
     FROM batch_export_runs WHERE backfill_id = ${backfill.id}`))!;
-  if ((await engine.instant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return 0;
-  await settled(tx, row.team_id);
+  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return 0;
+  if (Date.parse(await settled(tx, row.team_id)) < Date.parse(backfill.watermark)) return 0;
   let next = Date.parse(backfill.next_start_at);
   const end = counts.failed >= failed_runs_max ? next : Date.parse(backfill.end_at);
   let planned = 0;

@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Outbound } from '../platform/outbound.ts';
-import type { Database, Queryable } from '../platform/postgres/database.ts';
+import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -19,6 +19,4 @@ export type Engine = {
   jobs: Jobs;
   export_dir: string;
   settle_seconds: number;
-  /** The instant, in milliseconds, by which intervals are judged to be over; `databaseInstant` outside of tests. */
-  instant(queryable: Queryable): Promise<number>;
 };

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../platform/postgres/database.ts';
+import { databaseInstant } from '../platform/postgres/instant.ts';
 import { undelivered } from './deliveries.ts';
 import type { Engine } from './engine.ts';
 import { settled } from './ingest/lock.ts';
@@ -40,18 +41,21 @@ function notAfter(boundary: number, end: number | null): number | null {
  */
 export async function planDueExports(engine: Engine): Promise<number> {
   return engine.db.transaction(async (tx) => {
-    const now = await engine.instant(tx);
+    const now = await databaseInstant(tx);
     const settledBefore = new Date(now - engine.settle_seconds * 1000).toISOString();
     // FOR UPDATE SKIP LOCKED: planners share the work; the partial index batch_exports_due gives the oldest first.
     const due = await tx.rows<DueExport>(sql`
       SELECT id, team_id, revision, "interval", timezone, planned_until, next_run_at, end_at FROM batch_exports
       WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
       ORDER BY next_run_at LIMIT ${exports_per_tick_max} FOR UPDATE SKIP LOCKED`);
-    for (const teamId of [...new Set(due.map((item) => item.team_id))].toSorted((a, b) => a - b)) await settled(tx, teamId);
-    for (const item of due) await planScheduledRun(engine, tx, item);
+    const final = new Map<number, number>();
+    for (const teamId of [...new Set(due.map((item) => item.team_id))].toSorted((a, b) => a - b)) final.set(teamId, Date.parse(await settled(tx, teamId)));
+    // A project whose last batch may still be appearing stays due; its turn comes when the batch's fate is known.
+    const ready = due.filter((item) => Date.parse(item.next_run_at) <= final.get(item.team_id)!);
+    for (const item of ready) await planScheduledRun(engine, tx, item);
     const oldest = due[0];
     engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : Math.max(0, (now - Date.parse(oldest.next_run_at)) / 1000 - engine.settle_seconds));
-    return due.length;
+    return ready.length;
   });
 }
 

@@ -11,7 +11,14 @@ const secretPaths = ['req.headers.authorization', 'req.headers.cookie', '*.passw
  * Guarantee: request credentials and fields named password, secret or token are replaced before a line is written.
  */
 export function openLog(level: string): Logger {
-  return pino({ level, redact: { paths: secretPaths, censor: '[hidden]' } }, pino.destination({ dest: 2, sync: false }));
+  return pino({ level, serializers: { err: describeError }, redact: { paths: secretPaths, censor: '[hidden]' } }, pino.destination({ dest: 2, sync: false }));
+}
+
+/** What a log says of an error. Only what is named here: errors of clients carry whole connections and statements with them. */
+function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code } = error as { code?: unknown };
+  return { type: error.name, message: error.message, ...(code === undefined ? {} : { code }), stack: error.stack, ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }) };
 }
 
 /** A logger that writes nothing, for tests that do not look at the log. */

@@ -1,7 +1,7 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
-import { isIP } from 'node:net';
+import { Socket, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Agent, Headers, buildConnector, fetch as undiciFetch } from 'undici';
@@ -118,8 +118,14 @@ function checkLiteral(host: string, check: Check): void {
 function guard<Guarded extends http.Agent>(agent: Guarded, check: Check, lookup: LookupFunction): Guarded {
   const create = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
-    if (typeof options.socketPath === 'string') throw new OutboundRefused('Connections to a local socket are refused.');
-    checkLiteral(options.host ?? 'localhost', check);
+    try {
+      if (typeof options.socketPath === 'string') throw new OutboundRefused('Connections to a local socket are refused.');
+      checkLiteral(options.host ?? 'localhost', check);
+    } catch (error) {
+      // Given back like any fault of a connection: thrown at once, it would leave the timers of the AWS SDK behind.
+      process.nextTick(() => callback?.(error as Error, new Socket()));
+      return undefined;
+    }
     return create({ ...options, lookup }, callback);
   };
   return agent;

@@ -19,7 +19,7 @@ type Victim = 'server' | 'worker' | 'postgres' | 'clickhouse';
 type Run = { status: string; records_completed: number | null; latest_error: string | null };
 
 const victims: Victim[] = ['server', 'worker', 'postgres', 'clickhouse'];
-const range = { event_from: Date.parse('2026-01-01T00:00:00Z'), event_to: Date.parse('2026-01-02T00:00:00Z') };
+const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
 /** mulberry32: the same seed gives the same numbers in [0, 1). */
 function random(seed: number): () => number {
@@ -73,7 +73,7 @@ async function prepare(campaign: Campaign, address: string, key: string): Promis
     destination: { type: 'File', config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 } },
   });
   const path = `/api/projects/1/batch_exports/${String(created.body['id'])}`;
-  const answer = await call(address, key, 'POST', `${path}/backfill/`, { start_at: new Date(range.event_from).toISOString(), end_at: new Date(range.event_to).toISOString() });
+  const answer = await call(address, key, 'POST', `${path}/backfill/`, { start_at: new Date(range.from).toISOString(), end_at: new Date(range.to).toISOString() });
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
   return path;
 }

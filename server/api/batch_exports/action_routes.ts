@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { body, jsonBody } from '../../platform/http/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './log_schema.ts';
 import { answerLogs } from './logs.ts';
@@ -27,7 +28,7 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
     write(request, reply, 200, async (tx) => {
       const row = await getLockedExport(request, tx);
       jsonBody(request);
-      await apply(tx, row, paused(row, await engine.instant(tx)));
+      await apply(tx, row, paused(row, await databaseInstant(tx)));
       return getExport(request, tx);
     }),
   );
@@ -41,7 +42,7 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
       write(request, reply, 200, async (tx) => {
         const row = await getLockedExport(request, tx);
         const { backfill = false } = body(request, Unpause);
-        await apply(tx, row, unpaused(row, await engine.instant(tx), backfill));
+        await apply(tx, row, unpaused(row, await databaseInstant(tx), backfill));
         return getExport(request, tx);
       }),
   );

@@ -9,6 +9,7 @@ import { conflict, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/validator.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './backfills_store.ts';
 import { whileWaiting } from './bounded.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
@@ -28,12 +29,12 @@ type Range = { from: number; to: number; mode: 'missing' | 'all' };
 export async function backfill(engine: Engine, tx: Transaction, place: Place, row: LockedExport, raw: unknown): Promise<Backfill> {
   const body = checked(NewBackfill, raw);
   const range: Range = { from: Date.parse(body.start_at), to: Date.parse(body.end_at), mode: body.mode ?? 'missing' };
-  const violations = violationsOf(body, row, range, await engine.instant(tx));
+  const violations = violationsOf(body, row, range, await databaseInstant(tx));
   if (violations.length > 0) throw invalidMany(violations);
   if (body.dry_run === true) return dryRun(engine, tx, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
     throw conflict(`${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`);
-  const id = await startBackfill(engine, tx, row.id, range);
+  const id = await startBackfill(tx, row.id, range);
   return (await findBackfill(tx, place, row.id, id))!;
 }
 
@@ -54,7 +55,7 @@ function violationsOf(body: NewBackfill, row: LockedExport, range: Range, now: n
 
 /** Counts the rows of the whole range as they are now, in one query. */
 async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range: Range): Promise<Backfill> {
-  const watermark = (await engine.instant(tx)) - engine.settle_seconds * 1000;
+  const watermark = (await databaseInstant(tx)) - engine.settle_seconds * 1000;
   const model = models[row.model];
   const base: Rectangle = model.has_event_time
     ? { event_from: range.from, event_to: range.to, inserted_from: -Infinity, inserted_to: watermark }

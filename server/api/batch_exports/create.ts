@@ -6,6 +6,7 @@ import { writeRunLog } from '../../engine/run_log.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { checkedInput } from './input.ts';
 import { milliseconds } from './instants.ts';
 import type { Place } from './place.ts';
@@ -21,7 +22,7 @@ export async function createBatchExport(engine: Engine, tx: Transaction, place: 
   const { definition, destination } = sink!;
   const id = uuidv7();
   const rhythm = { interval, timezone: project.timezone, start_at: milliseconds(start_at), end_at: milliseconds(end_at) };
-  const { planned_until, next_run_at } = firstSchedule(rhythm, await engine.instant(tx));
+  const { planned_until, next_run_at } = firstSchedule(rhythm, await databaseInstant(tx));
   await insertBatchExport(tx, {
     id,
     team_id: project.id,

@@ -1,8 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { databaseInstant } from '../../platform/postgres/instant.ts';
 
-/** The export engine on what the process has; intervals are judged by the control store's clock. */
+/** The export engine on what the process has. */
 export function engineOf(deps: Deps): Engine {
   const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config } = deps;
   return {
@@ -16,6 +15,5 @@ export function engineOf(deps: Deps): Engine {
     jobs,
     export_dir: config.export_dir,
     settle_seconds: config.settle_seconds,
-    instant: databaseInstant,
   };
 }

@@ -3,6 +3,7 @@ import { loadConfig, storeConfig } from '../../engine/destination_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { Destination } from './destination_body.ts';
 import { checkedInput } from './input.ts';
 import type { Input } from './input.ts';
@@ -25,7 +26,7 @@ export async function changeBatchExport(engine: Engine, tx: Transaction, row: Lo
   const before: Destination = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const current = { destination: before, start_at: row.start_at, end_at: row.end_at };
   const input = how === 'put' ? checkedInput(BatchExportReplacement, raw, current, 'replace') : checkedInput(BatchExportPatch, raw, current, 'merge');
-  const now = await engine.instant(tx);
+  const now = await databaseInstant(tx);
   const next = await withPause(tx, row, input.fields, now);
   applyFields(next, row, input.fields);
   const isNewRevision = applyDestination(engine, next, row, before, input.sink);

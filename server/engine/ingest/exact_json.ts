@@ -5,7 +5,7 @@ export type JsonObject = { [key: string]: unknown };
 export const nesting_max = 100;
 
 // Only such texts can hold a number that a double cannot carry: 16 digits, or an exponent of three, in front of what ends a number; or an escaped half of a
-// surrogate pair. The plain parser is three times as fast.
+// surrogate pair. Everything else goes through the plain parser, which calls nothing back.
 const longNumber = /[\d.]{16}[\d.eE+-]*\s*[,}\]]|\d[eE][+-]?\d{3,}\s*[,}\]]/;
 const longSource = /[\d.]{16}|[eE][+-]?\d{3}/;
 const surrogate = /\\u[dD][89a-fA-F]/;

@@ -17,7 +17,8 @@ import { openLimiter } from './rate_limit.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented } from './responses.ts';
 
-const request_timeout_ms = 300_000;
+// Long enough for a file of events over a slow line; what must come quickly are the headers, and Node waits a minute for those.
+const request_timeout_ms = 3_600_000;
 const header_size_bytes_max = 32 * 1024;
 
 /**
