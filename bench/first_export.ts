@@ -19,7 +19,12 @@ let output = '';
 await new Promise<void>((resolve, reject) => {
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
-    for (const [mark, text] of [['ready', 'Sluice is ready'], ['events stored', '  events '], ['first completed run', '  first run'], ['last day delivered', '  delivered']] as const) {
+    for (const [mark, text] of [
+      ['ready', 'Sluice is ready'],
+      ['events stored', '  events '],
+      ['first completed run', '  first run'],
+      ['last day delivered', '  delivered'],
+    ] as const) {
       if (marks[mark] === undefined && output.includes(text)) marks[mark] = (performance.now() - started) / 1000;
     }
     if (marks['last day delivered'] !== undefined) resolve();
@@ -29,11 +34,17 @@ await new Promise<void>((resolve, reject) => {
 for (const [mark, seconds] of Object.entries(marks)) console.log(`${mark.padEnd(22)} ${seconds.toFixed(1)} s after npm start`);
 await pause(20_000);
 const tree = treeOf(child.pid!);
-const memory = memoryOf((command, pid) => tree.has(pid) || command.includes(folder));
+const memory = memoryOf('proportional', tree);
 console.log('idle memory (proportional set size), 20 s later:');
 for (const one of memory.by_process) console.log(`  ${one.megabytes.toFixed(0).padStart(5)} MB  ${one.command.replaceAll(folder, '<folder>').slice(0, 80)}`);
 console.log(`  ${memory.total.toFixed(0).padStart(5)} MB  together`);
 child.removeAllListeners('exit');
-for (const pid of [...tree].toReversed()) if (pid !== process.pid) try { process.kill(pid, 'SIGTERM'); } catch { continue; }
+for (const pid of [...tree].toReversed())
+  if (pid !== process.pid)
+    try {
+      process.kill(pid, 'SIGTERM');
+    } catch {
+      continue;
+    }
 await new Promise((resolve) => child.once('exit', resolve));
 rmSync(folder, { recursive: true, force: true });

@@ -8,6 +8,8 @@ const [events = '1000000', kills = '10', seed = String(Date.now() % 100_000)] = 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
 console.log(`${events} events, ${kills} kills, seed ${seed}`);
 const outcome = await runCampaign({ folder, events: Number(events), kills: Number(kills), seed: Number(seed), say: (line) => console.log(line) });
-console.log(`source ${outcome.source}, delivered ${outcome.delivered}, lost ${outcome.lost}, doubled ${outcome.doubled}; ${outcome.attempts} attempts after ${outcome.kills.join(', ')}`);
+console.log(
+  `source ${outcome.source}, delivered ${outcome.delivered}, lost ${outcome.lost}, doubled ${outcome.doubled}; ${outcome.attempts} attempts after ${outcome.kills.join(', ')}`,
+);
 rmSync(folder, { recursive: true, force: true });
 process.exitCode = outcome.lost === 0 && outcome.doubled === 0 ? 0 : 1;

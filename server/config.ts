@@ -86,7 +86,8 @@ const longEnough =
     return value;
   };
 const apiKey: Read<string> = (value) => {
-  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value)) wrong('must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).');
+  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
+    wrong('must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).');
   return value;
 };
 const ranges: Read<string[]> = (value) =>
@@ -96,7 +97,8 @@ const ranges: Read<string[]> = (value) =>
   });
 const addresses: Read<string[]> = (value) =>
   listOf(value).map((item) => {
-    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item)) wrong(`must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`);
+    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
+      wrong(`must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`);
     return item;
   });
 
@@ -115,23 +117,73 @@ function setting<Result>(variable: string, default_text: string, read: Read<Resu
 export const settings = {
   host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
   port: setting('SLUICE_PORT', '8000', whole(0, 65_535), 'Port that the HTTP server listens on; 0 takes a free one.'),
-  public_url: setting('SLUICE_PUBLIC_URL', '', url('http:', 'https:'), 'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.'),
+  public_url: setting(
+    'SLUICE_PUBLIC_URL',
+    '',
+    url('http:', 'https:'),
+    'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.',
+  ),
   data_dir: setting('SLUICE_DATA_DIR', './data', folder, 'Folder of the embedded stores, the secret key and the lock of this server.'),
-  database_url: setting('SLUICE_DATABASE_URL', '', url('postgres:', 'postgresql:'), 'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.'),
-  clickhouse_url: setting('SLUICE_CLICKHOUSE_URL', '', url('http:', 'https:'), 'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.'),
-  secret_key: setting('SLUICE_SECRET_KEY', '', longEnough(32), 'Secret under which keys are hashed, credentials are encrypted and receipts are signed; at least 32 characters, the same on every process. Default: made at the first start and kept in the data folder.'),
+  database_url: setting(
+    'SLUICE_DATABASE_URL',
+    '',
+    url('postgres:', 'postgresql:'),
+    'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.',
+  ),
+  clickhouse_url: setting(
+    'SLUICE_CLICKHOUSE_URL',
+    '',
+    url('http:', 'https:'),
+    'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.',
+  ),
+  secret_key: setting(
+    'SLUICE_SECRET_KEY',
+    '',
+    longEnough(32),
+    'Secret under which keys are hashed, credentials are encrypted and receipts are signed; at least 32 characters, the same on every process. Default: made at the first start and kept in the data folder.',
+  ),
   owner_email: setting('SLUICE_OWNER_EMAIL', 'owner@example.com', email, 'E-mail address of the owner made at the first start.'),
-  owner_password: setting('SLUICE_OWNER_PASSWORD', '', longEnough(12), 'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.'),
+  owner_password: setting(
+    'SLUICE_OWNER_PASSWORD',
+    '',
+    longEnough(12),
+    'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.',
+  ),
   owner_api_key: setting('SLUICE_OWNER_API_KEY', '', apiKey, 'Personal API key given to the owner at the first start. Default: generated and printed once.'),
   export_dir: setting('SLUICE_EXPORT_DIR', './exports', folder, 'Folder that the `File` destination may write under.'),
-  outbound_allow: setting('SLUICE_OUTBOUND_ALLOW', '', ranges, 'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).'),
-  settle_seconds: setting('SLUICE_SETTLE_SECONDS', '15', whole(1, 86_400), 'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.'),
+  outbound_allow: setting(
+    'SLUICE_OUTBOUND_ALLOW',
+    '',
+    ranges,
+    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
+  ),
+  settle_seconds: setting(
+    'SLUICE_SETTLE_SECONDS',
+    '15',
+    whole(1, 86_400),
+    'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.',
+  ),
   rate_limit_per_minute: setting('SLUICE_RATE_LIMIT_PER_MINUTE', '480', whole(0, 10_000_000), 'Requests per key and minute; 0 is off.'),
   rate_limit_per_hour: setting('SLUICE_RATE_LIMIT_PER_HOUR', '4800', whole(0, 100_000_000), 'Requests per key and hour; 0 is off.'),
-  log_level: setting('SLUICE_LOG_LEVEL', 'info', choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'Least important level that is logged to standard error.'),
-  smtp_url: setting('SLUICE_SMTP_URL', '', url('smtp:', 'smtps:'), 'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.'),
+  log_level: setting(
+    'SLUICE_LOG_LEVEL',
+    'info',
+    choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'Least important level that is logged to standard error.',
+  ),
+  smtp_url: setting(
+    'SLUICE_SMTP_URL',
+    '',
+    url('smtp:', 'smtps:'),
+    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
+  ),
   mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', text, 'Sender of mails.'),
-  dns_servers: setting('SLUICE_DNS_SERVERS', '', addresses, 'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.'),
+  dns_servers: setting(
+    'SLUICE_DNS_SERVERS',
+    '',
+    addresses,
+    'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.',
+  ),
   plugin_dir: setting('SLUICE_PLUGIN_DIR', './plugins', folder, 'Folder whose subfolders are `local` plugins.'),
 } satisfies Record<keyof Config, Setting>;
 

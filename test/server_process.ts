@@ -20,7 +20,12 @@ export type ServerProcess = {
 
 /** The environment of a server process on a folder of its own; the key is fixed so that a test knows it. */
 export function serverEnvironment(folder: string, key: string, more: Record<string, string> = {}): Record<string, string> {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name, value]) => value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST')) as [string, string][]);
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name, value]) => value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST')) as [
+      string,
+      string,
+    ][],
+  );
   return {
     ...inherited,
     SLUICE_PORT: '0',
@@ -69,7 +74,14 @@ export async function startServer(command: string[], environment: Record<string,
 }
 
 /** A JSON call with a key; gives status and parsed body. */
-export async function call(address: string, key: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: Record<string, unknown> }> {
+export async function call(
+  address: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, unknown> }> {
   const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
   const answer = await request(`${address}${path}`, {
     method: method as 'GET',
@@ -80,14 +92,14 @@ export async function call(address: string, key: string, method: string, path: s
   return { status: answer.statusCode, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
 }
 
-/** Asks again every 100 ms until the answer is one that was waited for; fails after `timeout_ms`, naming what was waited for. */
-export async function until<Result>(what: string, timeoutMs: number, ask: () => Promise<Result | undefined>): Promise<Result> {
+/** Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`, naming what was waited for. */
+export async function until<Result>(what: string, timeoutMs: number, pauseMs: number, ask: () => Promise<Result | undefined>): Promise<Result> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (performance.now() > end) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

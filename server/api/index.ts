@@ -6,9 +6,4 @@ import { organizationRoutes } from './organizations/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 
 /** Everything that the API has, one line each. */
-export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
-  organizationRoutes,
-  projectRoutes,
-  batchExportRoutes,
-  eventRoutes,
-];
+export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, projectRoutes, batchExportRoutes, eventRoutes];

@@ -17,10 +17,12 @@ export type CommandContext = { config: Config; log: Logger; say(line: string): v
  */
 export async function run(argv: string[]): Promise<number> {
   let code = 0;
-  const wrap: Wrap = (action) => async (...args) => {
-    const config = environmentConfig();
-    code = await action({ config, log: openLog(config.log_level), say: (line) => process.stdout.write(`${line}\n`) }, ...args);
-  };
+  const wrap: Wrap =
+    (action) =>
+    async (...args) => {
+      const config = environmentConfig();
+      code = await action({ config, log: openLog(config.log_level), say: (line) => process.stdout.write(`${line}\n`) }, ...args);
+    };
   const command = build(wrap);
   try {
     await command.parseAsync(argv);
@@ -52,7 +54,9 @@ function build(wrap: Wrap): Command {
     .command('start', { isDefault: true })
     .description('start API, worker and, where no URL is set, embedded stores')
     .option('--demo', 'fill the first project with a web shop, export it hourly, backfill the last day')
-    .action(wrap(async (context, options: { demo?: boolean }) => (await import('./start.ts')).start(context, { api: true, worker: true }, options.demo ?? false)));
+    .action(
+      wrap(async (context, options: { demo?: boolean }) => (await import('./start.ts')).start(context, { api: true, worker: true }, options.demo ?? false)),
+    );
   program
     .command('api')
     .description('start the API alone (with embedded stores where no URL is set)')
@@ -89,7 +93,11 @@ function addKeyCommand(program: Command, wrap: Wrap): void {
     .option('--label <text>', 'what it is for', 'made on the command line')
     .option('--scopes <list>', 'scopes separated by commas', '*')
     .option('--expires-in-days <days>', 'days until it expires; default never')
-    .action(wrap(async (context, options: { email?: string; label: string; scopes: string; expiresInDays?: string }) => (await import('./key.ts')).createKey(context, options)));
+    .action(
+      wrap(async (context, options: { email?: string; label: string; scopes: string; expiresInDays?: string }) =>
+        (await import('./key.ts')).createKey(context, options),
+      ),
+    );
 }
 
 function addImportCommand(program: Command, wrap: Wrap): void {

@@ -32,7 +32,9 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say('');
   say('Demo: a web shop.');
   await sendEvents(call, `${base}/events/`, { from: hour - 26 * hour_ms, to: hour }, say);
-  const existing = ((await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as { id: string; name: string }[]).find((item) => item.name === export_name);
+  const existing = ((await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as { id: string; name: string }[]).find(
+    (item) => item.name === export_name,
+  );
   const created =
     existing ??
     ((await call('POST', `${base}/batch_exports/`, {
@@ -48,7 +50,9 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say(`  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`);
   const runs = await followBackfill(call, exportPath, backfill.id, say);
   const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
-  say(`  delivered  ${delivered} events in ${runs.filter((run) => run.status === 'Completed').length} completed runs; each left a signed receipt beside its file`);
+  say(
+    `  delivered  ${delivered} events in ${runs.filter((run) => run.status === 'Completed').length} completed runs; each left a signed receipt beside its file`,
+  );
   say('');
   say('Look further:');
   say(`  find ${config.export_dir}/demo -type f | head`);

@@ -28,8 +28,12 @@ function machine(config: Config): Finding[] {
   return [
     major >= 24 ? ok('Node', process.versions.node) : fault('Node', `${process.versions.node} is too old; install Node 24.`),
     cpus().length >= 2 ? ok('processors', String(cpus().length)) : warning('processors', 'one processor; exports and requests will slow each other down.'),
-    freemem() > gibibyte ? ok('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free`) : warning('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`),
-    isEmbedded && platform() === 'win32' ? fault('platform', 'there is no embedded ClickHouse for Windows; set SLUICE_CLICKHOUSE_URL.') : ok('platform', `${platform()} ${process.arch}`),
+    freemem() > gibibyte
+      ? ok('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free`)
+      : warning('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`),
+    isEmbedded && platform() === 'win32'
+      ? fault('platform', 'there is no embedded ClickHouse for Windows; set SLUICE_CLICKHOUSE_URL.')
+      : ok('platform', `${platform()} ${process.arch}`),
   ];
 }
 
@@ -86,7 +90,9 @@ async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
   return [
     ok('PostgreSQL', postgres!.version),
     ok('ClickHouse', clickhouse[0]!.version),
-    skew > 2_000 ? warning('clock', `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`) : ok('clock', `within ${skew} ms of PostgreSQL`),
+    skew > 2_000
+      ? warning('clock', `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`)
+      : ok('clock', `within ${skew} ms of PostgreSQL`),
     ...late.map((row) => warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`)),
     ...failed.map((row) => warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`)),
   ];

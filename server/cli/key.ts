@@ -19,7 +19,10 @@ export async function makeKey(deps: Deps, wanted: { email: string; label: string
 }
 
 /** `sluice key create`: prints a new key once, on a line of its own. Works beside a running server and without one. */
-export async function createKey({ config, log, say }: CommandContext, options: { email?: string; label: string; scopes: string; expiresInDays?: string }): Promise<number> {
+export async function createKey(
+  { config, log, say }: CommandContext,
+  options: { email?: string; label: string; scopes: string; expiresInDays?: string },
+): Promise<number> {
   const scopes = options.scopes.split(',').map((scope) => scope.trim());
   const wrong = scopes.filter((scope) => !isScope(scope));
   if (wrong.length > 0) throw new UserError(`No such scope: ${wrong.join(', ')}. There are *, ${all_scopes.join(', ')}.`);

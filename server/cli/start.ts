@@ -13,7 +13,9 @@ export async function start(context: CommandContext, parts: Parts, isDemo: boole
   const crashed = crash(context);
   const server = await serve(config, log, parts, say);
   if (!parts.api) say('Sluice worker is ready.');
-  const demo = isDemo ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`)) : undefined;
+  const demo = isDemo
+    ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`))
+    : undefined;
   const code = await Promise.race([stopped, crashed]);
   say('Stopping.');
   await Promise.race([server.stop(), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);

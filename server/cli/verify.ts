@@ -85,7 +85,8 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
     const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
     if (outcomes.length > 0) delivered.push({ delivery: deliveryOf(row, run, definition.column_set), outcomes, manifest: run.receipt });
   }
-  const source: SourceKeys = (deliveryId) => streamKeys(engine, { team_id: row.team_id, model: row.model, selection: receipts.get(deliveryId)?.selection ?? [] });
+  const source: SourceKeys = (deliveryId) =>
+    streamKeys(engine, { team_id: row.team_id, model: row.model, selection: receipts.get(deliveryId)?.selection ?? [] });
   const config = loadConfig(engine.secrets, row.id, row);
   differences.push(...(await definition.verify(config, delivered, source, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir })));
   const records = [...receipts.values()].reduce((sum, receipt) => sum + receipt.records, 0);

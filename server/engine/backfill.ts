@@ -51,7 +51,16 @@ export async function advanceBackfills(engine: Engine): Promise<number> {
   return planned;
 }
 
-type BackfillRow = { id: string; batch_export_id: string; revision: number; mode: BackfillMode; end_at: string; watermark: string; next_start_at: string; status: string };
+type BackfillRow = {
+  id: string;
+  batch_export_id: string;
+  revision: number;
+  mode: BackfillMode;
+  end_at: string;
+  watermark: string;
+  next_start_at: string;
+  status: string;
+};
 type RunCounts = { open: number; failed: number; not_completed: number };
 
 async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
@@ -74,9 +83,11 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
   const end = counts.failed >= failed_runs_max ? next : Date.parse(backfill.end_at);
   let planned = 0;
   for (; next < end && counts.open + planned < open_runs_max; planned += 1) next = await planRun(engine, tx, row, backfill, next);
-  if (planned > 0) await tx.run(sql`
+  if (planned > 0)
+    await tx.run(sql`
     UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
-  if (planned === 0 && counts.open === 0) await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
+  if (planned === 0 && counts.open === 0)
+    await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
   return planned;
 }
 
@@ -86,7 +97,8 @@ async function planRun(engine: Engine, tx: Transaction, row: ExportRow, backfill
   const base: Rectangle = models[row.model].has_event_time
     ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
     : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
-  const selection = backfill.mode === 'all' ? [base].filter((side) => side.inserted_from < side.inserted_to) : await undelivered(tx, row.id, row.revision, [base]);
+  const selection =
+    backfill.mode === 'all' ? [base].filter((side) => side.inserted_from < side.inserted_to) : await undelivered(tx, row.id, row.revision, [base]);
   await insertRun(engine, tx, { export: row, backfill_id: backfill.id, from, to, selection });
   return to;
 }
@@ -94,7 +106,12 @@ async function planRun(engine: Engine, tx: Transaction, row: ExportRow, backfill
 async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'Completed' | 'Failed' | 'Cancelled'): Promise<void> {
   await tx.run(sql`
     UPDATE batch_export_backfills SET status = ${status}, finished_at = now(), last_updated_at = now() WHERE id = ${backfill.id}`);
-  await writeRunLog(tx, { batch_export_id: backfill.batch_export_id, run_id: null, level: status === 'Completed' ? 'INFO' : 'WARNING', message: `Backfill ended: ${status}.` });
+  await writeRunLog(tx, {
+    batch_export_id: backfill.batch_export_id,
+    run_id: null,
+    level: status === 'Completed' ? 'INFO' : 'WARNING',
+    message: `Backfill ended: ${status}.`,
+  });
 }
 
 /** Ends a backfill early: no further runs are planned and those under way are cancelled. False when it is over already. */

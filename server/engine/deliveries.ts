@@ -14,7 +14,10 @@ export async function undelivered(tx: Transaction, exportId: string, revision: n
     SELECT selection AS area FROM batch_export_runs
     WHERE batch_export_id = ${exportId} AND revision = ${revision}
       AND (status IN ('Starting', 'Running') OR (status <> 'Completed' AND committing_at IS NOT NULL))`);
-  return subtract(base, rows.flatMap((row) => fromStored(row.area)));
+  return subtract(
+    base,
+    rows.flatMap((row) => fromStored(row.area)),
+  );
 }
 
 /** The merged rectangles that a revision has delivered; empty when there are none. */

@@ -14,6 +14,7 @@ export function storeConfig(secrets: Secrets, exportId: string, config: Record<s
 
 /** The full config again, with its secrets. Never to be logged, answered or stored. */
 export function loadConfig(secrets: Secrets, exportId: string, stored: StoredConfig): Record<string, unknown> {
-  const hidden = stored.destination_secrets === null ? {} : (JSON.parse(secrets.open(stored.destination_secrets, context(exportId))) as Record<string, unknown>);
+  const hidden =
+    stored.destination_secrets === null ? {} : (JSON.parse(secrets.open(stored.destination_secrets, context(exportId))) as Record<string, unknown>);
   return { ...stored.destination_config, ...hidden };
 }

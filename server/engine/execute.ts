@@ -9,6 +9,7 @@ import { encodeStage } from './formats/encode_stage.ts';
 import { models } from './models/index.ts';
 import { makeReceipt, signReceipt } from './receipt.ts';
 import { writeRunLog } from './run_log.ts';
+import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, claimRun, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { cutSlices, streamSlice } from './source.ts';
@@ -60,7 +61,7 @@ async function deliver(attempt: Attempt): Promise<void> {
   const { engine, run, definition, config } = attempt;
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
-  await writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level: 'INFO', message: `Attempt ${run.attempt}: ${total} rows in ${slices.length} slices.` });
+  await say(attempt, 'INFO', `Attempt ${run.attempt}: ${total} rows in ${slices.length} slices.`);
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(attempt, slices, [])))) return cancel(attempt);
@@ -104,9 +105,12 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
   for (const slice of slices) {
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
+    const started = performance.now();
     const outcome = await writeSlice(attempt, sink, slice);
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    await say(attempt, 'INFO', `Slice ${slice.number + 1} of ${slices.length}: ${outcome.records} rows, ${outcome.bytes} bytes in ${seconds} s.`);
     engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
     engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
   }
@@ -127,13 +131,20 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice): Pro
     const written = await sink.write({ number: slice.number, records: slice.records }, bytes);
     const counted = stage.finish();
     if (counted.records !== slice.records) {
-      throw new RetryableError('count_mismatch', `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`);
+      throw new RetryableError(
+        'count_mismatch',
+        `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`,
+      );
     }
     return { number: slice.number, ...written, ...counted };
   } finally {
     signal.removeEventListener('abort', stop);
     reading.abort();
   }
+}
+
+function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
+  return writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
 }
 
 function receiptText(attempt: Attempt, slices: StoredSlice[], outcomes: SliceOutcome[]): string {
@@ -160,7 +171,11 @@ async function cancel(attempt: Attempt): Promise<void> {
 }
 
 async function endCancelled({ engine, run }: Attempt): Promise<void> {
-  const message = run.is_deleted ? 'The export was deleted.' : run.revision === run.export_revision ? 'The run was cancelled.' : 'The export was changed; its new version plans this interval again.';
+  const message = run.is_deleted
+    ? 'The export was deleted.'
+    : run.revision === run.export_revision
+      ? 'The run was cancelled.'
+      : 'The export was changed; its new version plans this interval again.';
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }
 
@@ -176,7 +191,7 @@ async function abandon(attempt: Attempt): Promise<void> {
     }
   } catch (error) {
     engine.log.warn({ err: error, run_id: run.id }, 'could not clean up at the destination');
-    await writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level: 'WARNING', message: 'The destination could not be reached to remove unfinished, invisible parts of this run.' });
+    await say(attempt, 'WARNING', 'The destination could not be reached to remove unfinished, invisible parts of this run.');
   }
 }
 
@@ -208,7 +223,11 @@ async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, si
   if (run.failures + 1 < attempts_max && !(error instanceof NonRetryableError)) return retryLater(engine, run, { code, message });
   if (!isCommitting) await cleanUp();
   const status = error instanceof NonRetryableError ? 'Failed' : 'FailedRetryable';
-  return endRun(engine, run, { status, code, message: isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message });
+  return endRun(engine, run, {
+    status,
+    code,
+    message: isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message,
+  });
 }
 
 function explain(error: unknown): { code: string; message: string } {

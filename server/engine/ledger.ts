@@ -52,7 +52,9 @@ export function merge(rectangles: Rectangle[]): Rectangle[] {
 
 /** True when the point lies in one of the rectangles. */
 export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
-  return rectangles.some((side) => eventTime >= side.event_from && eventTime < side.event_to && insertedAt >= side.inserted_from && insertedAt < side.inserted_to);
+  return rectangles.some(
+    (side) => eventTime >= side.event_from && eventTime < side.event_to && insertedAt >= side.inserted_from && insertedAt < side.inserted_to,
+  );
 }
 
 function isNotEmpty(side: Rectangle): boolean {
@@ -81,7 +83,9 @@ function order(left: number, right: number): number {
 }
 
 function joinAlongEvent(rectangles: Rectangle[]): Rectangle[] {
-  const sorted = rectangles.toSorted((a, b) => order(a.inserted_from, b.inserted_from) || order(a.inserted_to, b.inserted_to) || order(a.event_from, b.event_from));
+  const sorted = rectangles.toSorted(
+    (a, b) => order(a.inserted_from, b.inserted_from) || order(a.inserted_to, b.inserted_to) || order(a.event_from, b.event_from),
+  );
   return joinNeighbours(sorted, (a, b) =>
     a.inserted_from === b.inserted_from && a.inserted_to === b.inserted_to && a.event_to === b.event_from ? { ...a, event_to: b.event_to } : undefined,
   );

@@ -26,7 +26,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), ticks: fc.integer({ min: 1, max: 15 }) }),
   fc.record({ kind: fc.constant('schedule' as const) }),
   fc.record({ kind: fc.constant('backfill' as const), from: fc.integer({ min: -60, max: 20 }), length: fc.integer({ min: 1, max: 50 }) }),
-  fc.record({ kind: fc.constant('finish' as const), pick: fc.nat(20), how: fc.constantFrom('complete' as const, 'complete' as const, 'fail' as const, 'crash' as const, 'fail_in_commit' as const, 'fail_after_commit' as const) }),
+  fc.record({
+    kind: fc.constant('finish' as const),
+    pick: fc.nat(20),
+    how: fc.constantFrom('complete' as const, 'complete' as const, 'fail' as const, 'crash' as const, 'fail_in_commit' as const, 'fail_after_commit' as const),
+  }),
   fc.record({ kind: fc.constant('retry' as const), pick: fc.nat(20) }),
 );
 
@@ -68,7 +72,8 @@ function apply(world: World, action: Step): void {
     const candidates = world.runs.filter((run) => states.includes(run.state));
     return candidates[index % Math.max(candidates.length, 1)];
   };
-  if (action.kind === 'insert') for (let n = 0; n < action.count; n += 1) world.events.push({ event_time: world.now - action.lateness, inserted_at: world.now, delivered: 0 });
+  if (action.kind === 'insert')
+    for (let n = 0; n < action.count; n += 1) world.events.push({ event_time: world.now - action.lateness, inserted_at: world.now, delivered: 0 });
   if (action.kind === 'wait') world.now += action.ticks;
   if (action.kind === 'schedule') schedule(world);
   if (action.kind === 'backfill') {

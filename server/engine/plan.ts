@@ -13,7 +13,16 @@ import type { Rectangle } from './ledger.ts';
 /** How many due exports one transaction plans: few enough that its locks are short, many enough that thousands are planned in seconds. */
 const exports_per_tick_max = 50;
 
-type DueExport = { id: string; team_id: number; revision: number; interval: Interval; timezone: string; planned_until: string; next_run_at: string; end_at: string | null };
+type DueExport = {
+  id: string;
+  team_id: number;
+  revision: number;
+  interval: Interval;
+  timezone: string;
+  planned_until: string;
+  next_run_at: string;
+  end_at: string | null;
+};
 
 /** The first scheduled run of an export: it covers the interval in which the later of `now` and `start_at` lies. Null once that run would end after `end_at`. */
 export function firstSchedule(
@@ -73,7 +82,14 @@ async function planScheduledRun(engine: Engine, tx: Transaction, item: DueExport
 export async function insertRun(
   engine: Engine,
   tx: Transaction,
-  run: { export: { id: string; team_id: number; revision: number }; backfill_id: string | null; from: number; to: number; selection: Rectangle[]; delivery_id?: string },
+  run: {
+    export: { id: string; team_id: number; revision: number };
+    backfill_id: string | null;
+    from: number;
+    to: number;
+    selection: Rectangle[];
+    delivery_id?: string;
+  },
 ): Promise<string | undefined> {
   const id = uuidv7();
   const inserted = await tx.run(sql`

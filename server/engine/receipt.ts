@@ -49,7 +49,10 @@ export function makeReceipt(
 
 /** The receipt as signed JSON text. The signature is over the JSON text of the receipt without its last key, `signature`. */
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
-  const signed: SignedReceipt = { ...receipt, signature: { algorithm: 'Ed25519', public_key: secrets.public_key, value: secrets.sign(JSON.stringify(receipt)) } };
+  const signed: SignedReceipt = {
+    ...receipt,
+    signature: { algorithm: 'Ed25519', public_key: secrets.public_key, value: secrets.sign(JSON.stringify(receipt)) },
+  };
   return JSON.stringify(signed);
 }
 

@@ -90,7 +90,8 @@ export async function storeProgress(engine: Engine, run: ClaimedRun, outcomes: S
   const latest = outcomes.at(-1);
   await engine.db.transaction(async (tx) => {
     await holdProgress(tx, run, outcomes);
-    if (latest !== undefined) await tx.run(sql`UPDATE batch_export_slices SET outcome = ${JSON.stringify(latest)} WHERE run_id = ${run.id} AND number = ${latest.number}`);
+    if (latest !== undefined)
+      await tx.run(sql`UPDATE batch_export_slices SET outcome = ${JSON.stringify(latest)} WHERE run_id = ${run.id} AND number = ${latest.number}`);
   });
 }
 
@@ -140,8 +141,12 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
   await engine.db.transaction(async (tx) => {
     // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
-    await hold(tx, run, sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
-      model = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`);
+    await hold(
+      tx,
+      run,
+      sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
+      model = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
+    );
     if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,

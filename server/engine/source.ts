@@ -35,7 +35,13 @@ export async function cutSlices(engine: Engine, source: Source, bytesMax: number
     format: 'JSONEachRow',
   });
   const rows = await result.json<{ inserted_from: string; inserted_to: string; records: string | number }>();
-  return rows.map((row, number) => ({ number, inserted_from: utc(row.inserted_from), inserted_to: utc(row.inserted_to), records: Number(row.records), outcome: null }));
+  return rows.map((row, number) => ({
+    number,
+    inserted_from: utc(row.inserted_from),
+    inserted_to: utc(row.inserted_to),
+    records: Number(row.records),
+    outcome: null,
+  }));
 }
 
 async function recordsWithin(engine: Engine, source: Source, bytesMax: number): Promise<number> {
@@ -50,7 +56,14 @@ async function recordsWithin(engine: Engine, source: Source, bytesMax: number): 
 }
 
 /** Streams one slice as the final (not yet compressed) bytes that ClickHouse writes itself. The stream errors when the query does; aborting the signal kills the query. */
-export async function streamSlice(engine: Engine, source: Source, slice: StoredSlice, columns: Column[], encoding: Encoding, signal: AbortSignal): Promise<Readable> {
+export async function streamSlice(
+  engine: Engine,
+  source: Source,
+  slice: StoredSlice,
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Readable> {
   const relation = relationOf(source);
   const select = selectFor(encoding, columns);
   const { stream } = await engine.clickhouse.exec({

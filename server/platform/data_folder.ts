@@ -6,7 +6,9 @@ import { join } from 'node:path';
 export class FolderInUseError extends Error {
   readonly pid: number;
   constructor(folder: string, pid: number) {
-    super(`The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop that one first, or give this one a folder of its own with SLUICE_DATA_DIR.`);
+    super(
+      `The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop that one first, or give this one a folder of its own with SLUICE_DATA_DIR.`,
+    );
     this.name = 'FolderInUseError';
     this.pid = pid;
   }

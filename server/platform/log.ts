@@ -18,7 +18,13 @@ export function openLog(level: string): Logger {
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as { code?: unknown };
-  return { type: error.name, message: error.message, ...(code === undefined ? {} : { code }), stack: error.stack, ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }) };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    stack: error.stack,
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+  };
 }
 
 /** A logger that writes nothing, for tests that do not look at the log. */

@@ -19,12 +19,38 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
   const registers = [registry];
   return {
     registry,
-    request_seconds: new Histogram({ name: 'sluice_http_request_seconds', help: 'Time to answer a request.', labelNames: ['method', 'route', 'status'], buckets: [0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10], registers }),
-    runs_finished: new Counter({ name: 'sluice_runs_finished_total', help: 'Export runs that ended, by final status.', labelNames: ['status', 'destination'], registers }),
-    records_exported: new Counter({ name: 'sluice_records_exported_total', help: 'Rows in slices that are safe at a destination.', labelNames: ['destination'], registers }),
-    bytes_exported: new Counter({ name: 'sluice_bytes_exported_total', help: 'Bytes in slices that are safe at a destination.', labelNames: ['destination'], registers }),
+    request_seconds: new Histogram({
+      name: 'sluice_http_request_seconds',
+      help: 'Time to answer a request.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10],
+      registers,
+    }),
+    runs_finished: new Counter({
+      name: 'sluice_runs_finished_total',
+      help: 'Export runs that ended, by final status.',
+      labelNames: ['status', 'destination'],
+      registers,
+    }),
+    records_exported: new Counter({
+      name: 'sluice_records_exported_total',
+      help: 'Rows in slices that are safe at a destination.',
+      labelNames: ['destination'],
+      registers,
+    }),
+    bytes_exported: new Counter({
+      name: 'sluice_bytes_exported_total',
+      help: 'Bytes in slices that are safe at a destination.',
+      labelNames: ['destination'],
+      registers,
+    }),
     runs_active: new Gauge({ name: 'sluice_runs_active', help: 'Export runs that this process is working on.', registers }),
     planner_lag_seconds: new Gauge({ name: 'sluice_planner_lag_seconds', help: 'How late the oldest due export was when it was planned last.', registers }),
-    events_taken: new Counter({ name: 'sluice_events_taken_total', help: 'Events sent to the ingestion endpoint, by outcome.', labelNames: ['outcome'], registers }),
+    events_taken: new Counter({
+      name: 'sluice_events_taken_total',
+      help: 'Events sent to the ingestion endpoint, by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    }),
   };
 }

@@ -1,4 +1,15 @@
-import { createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, createSecretKey, hkdfSync, randomBytes, sign, verify } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  sign,
+  verify,
+} from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 /** What the server's secret key is used for. Every use has a key of its own, derived by HKDF-SHA-256. */

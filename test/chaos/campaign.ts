@@ -48,7 +48,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     const exportPath = await prepare(campaign, processes.server.address, key);
     processes.worker = await startServer(['worker'], environment);
     const kills = await killAtRandom(campaign, environment, processes, () => newestRun(processes.server!.address, key, exportPath));
-    const run = await until('the run to complete', 300_000, async () => {
+    const run = await until('the run to complete', 300_000, 100, async () => {
       const newest = await newestRun(processes.server!.address, key, exportPath);
       if (newest?.status.startsWith('Failed') === true) throw new Error(`The run failed: ${JSON.stringify(newest)}`);
       return newest?.status === 'Completed' ? newest : undefined;
@@ -73,7 +73,10 @@ async function prepare(campaign: Campaign, address: string, key: string): Promis
     destination: { type: 'File', config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 } },
   });
   const path = `/api/projects/1/batch_exports/${String(created.body['id'])}`;
-  const answer = await call(address, key, 'POST', `${path}/backfill/`, { start_at: new Date(range.from).toISOString(), end_at: new Date(range.to).toISOString() });
+  const answer = await call(address, key, 'POST', `${path}/backfill/`, {
+    start_at: new Date(range.from).toISOString(),
+    end_at: new Date(range.to).toISOString(),
+  });
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
   return path;
 }
@@ -86,7 +89,7 @@ async function killAtRandom(
 ): Promise<string[]> {
   const next = random(campaign.seed);
   const kills: string[] = [];
-  await until('the run to start', 60_000, async () => ((await newest())?.status === 'Running' ? true : undefined));
+  await until('the run to start', 60_000, 100, async () => ((await newest())?.status === 'Running' ? true : undefined));
   for (let count = 0; count < campaign.kills; count += 1) {
     await pause(200 + next() * 2_500);
     const victim = victims[Math.floor(next() * victims.length)]!;
@@ -99,7 +102,12 @@ async function killAtRandom(
   return kills;
 }
 
-async function killAndRestart(victim: Victim, folder: string, environment: Record<string, string>, processes: Record<'server' | 'worker', ServerProcess | undefined>): Promise<void> {
+async function killAndRestart(
+  victim: Victim,
+  folder: string,
+  environment: Record<string, string>,
+  processes: Record<'server' | 'worker', ServerProcess | undefined>,
+): Promise<void> {
   if (victim === 'postgres' || victim === 'clickhouse') {
     for (const pid of findProcesses(folder, victim)) process.kill(pid, 'SIGKILL');
     return;

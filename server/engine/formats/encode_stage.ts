@@ -26,24 +26,29 @@ export function encodeStage(encoding: Encoding): EncodeStage {
   let ended: EncodedSlice | undefined;
   return {
     pipeline: (source) => {
-      const count = passing(
-        (chunk) => counter.take(chunk),
-        () => void counter.total(),
-      );
-      const tally = passing(
-        (chunk) => {
-          hash.update(chunk);
-          bytes += chunk.length;
-        },
-        () => {
-          ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
-        },
-      );
       const compressor = compressorOf(encoding);
-      const stages: Duplex[] = compressor === undefined ? [count, tally] : [count, compressor, tally];
+      const count = (chunk: Buffer) => counter.take(chunk);
+      const measure = (chunk: Buffer) => {
+        hash.update(chunk);
+        bytes += chunk.length;
+      };
+      const end = () => {
+        ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
+      };
+      // What is not compressed passes one stage and not two: each costs its share of every chunk.
+      const stages: Duplex[] =
+        compressor === undefined
+          ? [
+              passing((chunk) => {
+                count(chunk);
+                measure(chunk);
+              }, end),
+            ]
+          : [passing(count, () => void counter.total()), compressor, passing(measure, end)];
+      const last = stages.at(-1)!;
       // The error reaches the reader of the last stage, which `pipeline` destroys with it.
       pipeline([source, ...stages], () => undefined);
-      return tally;
+      return last;
     },
     finish: () => {
       if (ended === undefined) throw new Error('The slice was not read to its end.');

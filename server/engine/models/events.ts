@@ -9,7 +9,12 @@ const properties: Column = { name: 'properties', type: 'json', nullable: false, 
 const distinctId: Column = { name: 'distinct_id', type: 'text', nullable: false, expression: 'distinct_id' };
 const insertedAt: Column = { name: 'inserted_at', type: 'timestamp', nullable: false, expression: 'inserted_at' };
 
-const property = (name: string, key: string): Column => ({ name, type: 'json', nullable: true, expression: `nullIf(JSONExtractRaw(properties, '${key}'), '')` });
+const property = (name: string, key: string): Column => ({
+  name,
+  type: 'json',
+  nullable: true,
+  expression: `nullIf(JSONExtractRaw(properties, '${key}'), '')`,
+});
 
 /** Events as they were taken, one row per uuid, in order of insertion. */
 export const events: Model = {

@@ -10,9 +10,17 @@ export function selectionCondition(selection: Rectangle[], columns: { event: str
   const from = Math.min(...selection.map((side) => side.inserted_from));
   const to = Math.max(...selection.map((side) => side.inserted_to));
   const common = rangeCondition(columns.inserted, from, to);
-  if (selection.length === 1) return [common, columns.event === undefined ? '' : rangeCondition(columns.event, selection[0]!.event_from, selection[0]!.event_to)].filter(isText).join(' AND ') || '1';
+  if (selection.length === 1)
+    return (
+      [common, columns.event === undefined ? '' : rangeCondition(columns.event, selection[0]!.event_from, selection[0]!.event_to)]
+        .filter(isText)
+        .join(' AND ') || '1'
+    );
   const parts = selection.map((side) => {
-    const both = [rangeCondition(columns.inserted, side.inserted_from, side.inserted_to), columns.event === undefined ? '' : rangeCondition(columns.event, side.event_from, side.event_to)];
+    const both = [
+      rangeCondition(columns.inserted, side.inserted_from, side.inserted_to),
+      columns.event === undefined ? '' : rangeCondition(columns.event, side.event_from, side.event_to),
+    ];
     return both.filter(isText).join(' AND ') || '1';
   });
   return [common, `(${parts.join(' OR ')})`].filter(isText).join(' AND ');

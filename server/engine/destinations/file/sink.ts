@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -11,6 +10,7 @@ import type { FileConfig } from '../../formats/file_config.ts';
 import { folderPart, manifestName, sliceName, stemOf } from '../../formats/naming.ts';
 import { deliveryOfManifest } from '../../formats/verify_files.ts';
 import { isMissing, withFileErrors } from './faults.ts';
+import { writeFileDurably } from './write_file.ts';
 import { findInside, findSize, listNames, makeFolder, moveInto, openContent, removeAll, replaceFile, syncFolder } from './folder.ts';
 
 /** Where one delivery lives: the folder below the export folder and the beginning of its names. */
@@ -84,7 +84,7 @@ async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ nam
     const temporary = `.${basename(name)}.${place.delivery.attempt}.tmp`;
     const path = join(folder, temporary);
     try {
-      await pipeline(bytes, createWriteStream(path, { flush: true }));
+      await writeFileDurably(path, bytes);
     } catch (error) {
       await removeAll([path]);
       throw error;
