@@ -27,7 +27,7 @@ const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-0
 
 /** ClickHouse's own writer: the same query, ordered alike, into a file of its own on the same disk. */
 async function ownWriter(teamId: number, format: 'JSONLines' | 'Parquet'): Promise<number> {
-  const select = selectFor({ format, compression: format === 'Parquet' ? 'zstd' : null } as Parameters<typeof selectFor>[0], models.events.columns.files);
+  const select = selectFor({ format, compression: format === 'Parquet' ? 'zstd' : null }, models.events.columns.files);
   const target = join(folder, `own.${format}`);
   mkdirSync(folder, { recursive: true });
   rmSync(target, { force: true });

@@ -54,7 +54,7 @@ export function mapLine(text: string, number: number, sha256: Buffer, mapping: I
  * A version 8 UUID of a line: 82 bits of the file's SHA-256, then the line's number in the lowest 40 bits, so that the lines of a file are neighbours in the
  * store's order and are looked up together.
  */
-export function lineUuid(sha256: Buffer, number: number): string {
+function lineUuid(sha256: Buffer, number: number): string {
   const bytes = Buffer.from(sha256.subarray(0, 16));
   bytes[6] = 0x80 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
@@ -63,7 +63,7 @@ export function lineUuid(sha256: Buffer, number: number): string {
 }
 
 /** An instant as foreign files write it (ISO text with or without a zone, a date, seconds, milliseconds or microseconds since 1970) as ISO 8601 with `Z`; undefined when it is none. */
-export function readForeignInstant(value: unknown, timezone: string): string | undefined {
+function readForeignInstant(value: unknown, timezone: string): string | undefined {
   const text = scalarText(value)?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^-?\d+(\.\d+)?$/.test(text)) return epochInstant(text);

@@ -19,7 +19,7 @@ import { openSecrets } from '../platform/secrets.ts';
 import type { Stores } from './stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
-export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;

@@ -49,7 +49,7 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
 
 async function listen(config: Config, opened: OpenProcess, stops: (() => Promise<void>)[], say: (line: string) => void): Promise<string> {
   const made = await firstStart(opened.deps);
-  const app: FastifyInstance = await buildApp(opened.deps);
+  const app = buildApp(opened.deps);
   stops.push(() => closeApp(app));
   const address = await app.listen({ host: config.host, port: config.port });
   say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);

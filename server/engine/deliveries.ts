@@ -21,7 +21,7 @@ export async function undelivered(tx: Transaction, exportId: string, revision: n
 }
 
 /** The merged rectangles that a revision has delivered; empty when there are none. */
-export async function findDelivered(queryable: Queryable, exportId: string, revision: number): Promise<Rectangle[]> {
+async function findDelivered(queryable: Queryable, exportId: string, revision: number): Promise<Rectangle[]> {
   const row = await queryable.row<{ delivered: StoredRectangle[] }>(sql`
     SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${exportId} AND revision = ${revision}`);
   return fromStored(row?.delivered ?? []);

@@ -12,7 +12,7 @@ import type { StoredSlice } from './runs.ts';
 export type Source = { team_id: number; model: 'events' | 'persons'; selection: StoredRectangle[] };
 
 /** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
-export const slice_records_default = 1_000_000;
+const slice_records_default = 1_000_000;
 
 /** How many rows are read to estimate a row's size when a destination bounds its files by bytes. */
 const sample_records = 10_000;
@@ -72,7 +72,7 @@ export async function streamSlice(
     clickhouse_settings: select.settings,
     abort_signal: signal,
   });
-  return stream as Readable;
+  return stream;
 }
 
 /** The keys of the selected rows as text (uuid of events, distinct_id of persons), in no particular order, streamed. */

@@ -44,11 +44,6 @@ export async function insertApiKey(
   return { ...row!, value };
 }
 
-/** All keys of the user, newest first. */
-export function listApiKeys(db: Queryable, user_id: number): Promise<ApiKeyRow[]> {
-  return db.rows<ApiKeyRow>(sql`SELECT ${columns} FROM personal_api_keys WHERE user_id = ${user_id} ORDER BY created_at DESC, id DESC`);
-}
-
 function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }

@@ -3,7 +3,7 @@ import { error_codes } from '../../platform/http/errors.ts';
 import { nullable } from '../../platform/http/nullable.ts';
 
 /** One event as it is sent; unknown fields are ignored. */
-export const Event = Type.Object(
+const Event = Type.Object(
   {
     event: Type.String({ minLength: 1, maxLength: 400, description: 'Name of what happened.' }),
     distinct_id: Type.String({ minLength: 1, maxLength: 400, description: 'Who or what it happened to.' }),

@@ -110,6 +110,7 @@ export const given_names = [
   'Yusuf',
   'Zoë',
 ] as const;
+/** Family names of visitors. */
 export const family_names = [
   'Andersson',
   'Becker',

@@ -17,7 +17,7 @@ export function identifier(name: string): string {
 }
 
 /** Gives each column's expression a name, so that it is written, and computed, once however often it is used. */
-export function named(column: Column, index: number): { definition: string; use: string } {
+function named(column: Column, index: number): { definition: string; use: string } {
   const use = `__column_${index}`;
   return { definition: `(${column.expression}) AS ${use}`, use };
 }

@@ -16,12 +16,12 @@ export function unknownPrefixVariables(prefix: string): string[] {
 }
 
 /** An instant as basic ISO 8601 in UTC, which fits into file names and object keys: `20150911T000000Z`. */
-export function basicInstant(instant: string): string {
+function basicInstant(instant: string): string {
   return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
 
 /** The folder of a delivery: the prefix with its variables filled in from the end of the interval (UTC), without slashes at its ends; empty for no folder. */
-export function folderOf(prefix: string, delivery: NamedDelivery): string {
+function folderOf(prefix: string, delivery: NamedDelivery): string {
   const end = new Date(delivery.data_interval_end).toISOString();
   const values: Record<string, string> = {
     year: end.slice(0, 4),

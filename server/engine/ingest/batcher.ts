@@ -36,7 +36,7 @@ type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) 
  * How long a batch may take in the store: well under the time after which exports take an interval for settled, but never so short that a busy store could not write
  * a batch; below a settle time of five seconds it is `settled` alone that keeps exports off a batch under way.
  */
-export function batchSeconds(settleSeconds: number): number {
+function batchSeconds(settleSeconds: number): number {
   return Math.min(10, Math.max(3, settleSeconds * 0.6));
 }
 

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 
 /** First key of the advisory locks of ingestion; the second is the project's `team_id`. Writers take it alone, planners share it. */
-export const ingestion_lock_class = 7_301_010;
+const ingestion_lock_class = 7_301_010;
 
 /** What is remembered of a project's ingestion. Instants are ISO 8601 text in UTC. */
 export type IngestionState = {

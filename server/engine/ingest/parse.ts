@@ -5,9 +5,9 @@ import { parseInstant, storeInstant } from './instant.ts';
 import { makeUuid } from './make_uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */
-export const name_length_max = 400;
+const name_length_max = 400;
 /** Largest single event, in bytes of its properties as JSON text. */
-export const event_bytes_max = 10 * 1024 * 1024;
+const event_bytes_max = 10 * 1024 * 1024;
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // What a row costs beside its texts: the object, the uuid, the instant.

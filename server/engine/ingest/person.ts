@@ -9,9 +9,6 @@ const person_namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = { person_id: string; properties: string; person_version: number; person_distinct_id_version: number; created_at: string };
 
-/** A row of the table `persons`. */
-export type PersonRow = Person & { team_id: number; distinct_id: string; is_deleted: 0; inserted_at: string };
-
 /** The id of the person behind a distinct id: a version 5 UUID, the same whenever and wherever it is asked. */
 export function personId(teamId: number, distinctId: string): string {
   return v5(`${teamId}:${distinctId}`, person_namespace);

@@ -20,7 +20,7 @@ export type Taken = {
 };
 
 /** Most violations that are named; the others are counted only. */
-export const problems_max = 1_000;
+const problems_max = 1_000;
 
 const group_rows_max = 1_000;
 const group_bytes_max = 1024 * 1024;

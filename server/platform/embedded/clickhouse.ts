@@ -23,6 +23,7 @@ const operationsMax = 40;
 const threads = 64;
 const memoryBytesMax = 4_000_000_000;
 
+/** Where the store lies and how much memory it may take. */
 export type EmbeddedClickHouseOptions = {
   folder: string;
   log: Logger;

@@ -12,6 +12,7 @@ import type { Engine, Fault } from './clickhouse_session.ts';
 import { readStatement } from './clickhouse_statement.ts';
 import type { Statement } from './clickhouse_statement.ts';
 
+/** What the HTTP front of the engine works with. */
 export type HttpOptions = {
   engine: Engine;
   pipes: Pipes;

@@ -4,6 +4,7 @@ import { faultOf, quote } from './clickhouse_session.ts';
 import { openWriter } from './clickhouse_pipes.ts';
 import type { Operation, Outcome } from './clickhouse_read.ts';
 
+/** An INSERT whose data arrive as a stream: the statement before and after its format, and the data. */
 export type Insert = { before: string; after: string; format: string; data: AsyncIterable<Uint8Array> };
 
 /**

@@ -3,6 +3,7 @@ import { faultOf, quote } from './clickhouse_session.ts';
 import type { Engine, Fault } from './clickhouse_session.ts';
 import { openReader, touchReader } from './clickhouse_pipes.ts';
 
+/** One request in the engine: a pipe of its own, what is set before its statement, and a sign that nobody waits any more. */
 export type Operation = {
   engine: Engine;
   pipe: string;
@@ -25,6 +26,7 @@ const stuckKilledMs = 60_000;
 const easyFormats =
   /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
 
+/** A SELECT, parted at its FORMAT clause. */
 export type Read = { before: string; format: string; after: string };
 
 /** Rejects with the engine's error when the format cannot be set up for the statement. */

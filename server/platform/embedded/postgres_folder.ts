@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** The one user and the one database of an embedded server. */
 export const databaseName = 'sluice';
 
-export const passwordFile = 'sluice_password';
+const passwordFile = 'sluice_password';
 const ownerFile = 'sluice_owner';
 // The kernel takes 107 bytes for a socket's path; its name and a little room are taken off.
 const socketFolderBytesMax = 85;
@@ -21,6 +21,7 @@ const socketFolderBytesMax = 85;
 /** The environment of every PostgreSQL program: nothing of ours leaks in, and `PGPORT` and the like have no say. */
 export const postgresEnvironment = { PATH: searchPath, LC_ALL: 'C', TZ: 'UTC' };
 
+/** Full paths of the PostgreSQL programs. */
 export type PostgresPrograms = { initdb: string; postgres: string };
 
 /**

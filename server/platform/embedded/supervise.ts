@@ -10,6 +10,7 @@ export type EmbeddedStore = {
   stop(): Promise<void>;
 };
 
+/** A program that is to be kept running. */
 export type Program = {
   /** As users know it, for the log and for errors. */
   name: string;
@@ -31,12 +32,12 @@ const pauseMsMax = 5_000;
 const healthyMs = 30_000;
 
 /** True until the child has ended. */
-export function isAlive(child: ChildProcess): boolean {
+function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
 /** Resolves when the child has ended, at once if it already has. */
-export function ended(child: ChildProcess): Promise<void> {
+function ended(child: ChildProcess): Promise<void> {
   if (!isAlive(child)) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
@@ -45,7 +46,7 @@ export function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Ends the child: asks, waits `seconds`, then kills it. Resolves when it is gone. */
-export async function endChild(child: ChildProcess, ask: () => void, seconds: number): Promise<void> {
+async function endChild(child: ChildProcess, ask: () => void, seconds: number): Promise<void> {
   if (!isAlive(child)) return;
   ask();
   const patience = new AbortController();

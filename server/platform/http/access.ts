@@ -42,7 +42,7 @@ export function isUuid(text: string): boolean {
 }
 
 /** The positive 32-bit integer that the text spells, or undefined. */
-export function integerId(text: string): number | undefined {
+function integerId(text: string): number | undefined {
   if (!/^[1-9]\d{0,9}$/.test(text)) return undefined;
   const id = Number(text);
   return id <= integer_max ? id : undefined;

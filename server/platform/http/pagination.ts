@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
-import type { Static, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { Queryable } from '../postgres/database.ts';
 import { nullable } from './nullable.ts';
 import { query } from './query.ts';
@@ -34,7 +34,7 @@ export function pageOf<Schema extends TSchema>(item: Schema) {
 }
 
 /** The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in range. */
-export function pageAsked(request: FastifyRequest): Page {
+function pageAsked(request: FastifyRequest): Page {
   const { limit = default_limit, offset = 0 } = query(request, PageQuery);
   return { limit: Math.min(limit, limit_max), offset };
 }
@@ -71,5 +71,3 @@ export function linkTo(request: FastifyRequest, changes: Record<string, string |
   return url.href;
 }
 
-/** What an offset list of some resource answers. */
-export type PageAnswer<Row> = Omit<Static<ReturnType<typeof pageOf>>, 'results'> & { results: Row[] };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { Sql } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 
 /** What both the pool and an open transaction can do. Every statement is named after its text, so PostgreSQL prepares it once per connection. */
 export type Queryable = {
@@ -32,11 +32,6 @@ export type DatabaseError = Error & { code: string; constraint?: string; table?:
 /** True for an error that PostgreSQL itself answered, with its SQLSTATE in `code`. */
 export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof Error && typeof (error as Partial<DatabaseError>).code === 'string' && /^[0-9A-Z]{5}$/.test((error as DatabaseError).code);
-}
-
-/** True when the error is a violation of the named unique constraint. */
-export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  return isDatabaseError(error) && error.code === '23505' && error.constraint === constraint;
 }
 
 const statementNames = new Map<string, string>();

@@ -54,7 +54,7 @@ async function writeAll(file: FileHandle, chunks: Buffer[], length: number): Pro
 function openDisk(file: FileHandle): { wrote(length: number): void; settle(): Promise<void> } {
   let pending = 0;
   let syncing: Promise<void> | undefined;
-  let failure: unknown;
+  let failure: Error | undefined;
   return {
     wrote: (length) => {
       pending += length;
@@ -62,7 +62,7 @@ function openDisk(file: FileHandle): { wrote(length: number): void; settle(): Pr
       pending = 0;
       syncing = file
         .datasync()
-        .catch((error: unknown) => {
+        .catch((error: Error) => {
           failure = error;
         })
         .finally(() => {

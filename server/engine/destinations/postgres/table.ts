@@ -16,7 +16,7 @@ const types: Record<ColumnType, string> = {
 };
 
 /** What makes two rows of a model the same row; persons are merged by it. */
-export const person_key = ['team_id', 'distinct_id'];
+const person_key = ['team_id', 'distinct_id'];
 
 /** The column by which rows are compared with the source, where the export has it. */
 export function keyColumn(model: Delivery['model'], columns: Column[]): string | undefined {

@@ -98,7 +98,7 @@ function faultOfStatus(status: number | undefined): Fault | undefined {
 }
 
 /** The HTTP status that the store gave, or undefined when it gave none. */
-export function statusOf(error: unknown): number | undefined {
+function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.$metadata?.httpStatusCode;
 }
 
