@@ -7,7 +7,14 @@ import { runCampaign } from '../test/chaos/campaign.ts';
 const [events = '1000000', kills = '10', seed = String(Date.now() % 100_000)] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
 console.log(`${events} events, ${kills} kills, seed ${seed}`);
-const outcome = await runCampaign({ folder, events: Number(events), kills: Number(kills), seed: Number(seed), say: (line) => console.log(line) });
+const outcome = await runCampaign({
+  folder,
+  events: Number(events),
+  kills: Number(kills),
+  seed: Number(seed),
+  pause_ms_max: 2_500,
+  say: (line) => console.log(line),
+});
 console.log(
   `source ${outcome.source}, delivered ${outcome.delivered}, lost ${outcome.lost}, doubled ${outcome.doubled}; ${outcome.attempts} attempts after ${outcome.kills.join(', ')}`,
 );

@@ -17,6 +17,7 @@ import { openDatabase } from '../platform/postgres/database.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import { openSecrets } from '../platform/secrets.ts';
 import type { Stores } from './stores.ts';
+import { waitForStores } from './wait_for_stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
 const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -39,6 +40,13 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
     onError: (error) => log.warn({ err: error }, 'an idle connection to PostgreSQL broke and is replaced'),
   });
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
+  try {
+    await waitForStores(db, clickhouse, log);
+  } catch (error) {
+    await clickhouse.close();
+    await db.close();
+    throw error;
+  }
   await migratePostgres(db, migrations_folder);
   await db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);

@@ -9,8 +9,8 @@ import { fillEvents } from '../fill_events.ts';
 import { call, findProcesses, serverEnvironment, startServer, until } from '../server_process.ts';
 import type { ServerProcess } from '../server_process.ts';
 
-/** What a campaign does: how many events, how many kills, and the seed that decides whom and when. */
-export type Campaign = { folder: string; events: number; kills: number; seed: number; say(line: string): void };
+/** What a campaign does: how many events, how many kills at most `pause_ms_max` apart, and the seed that decides whom and when. */
+export type Campaign = { folder: string; events: number; kills: number; seed: number; pause_ms_max: number; say(line: string): void };
 
 /** What came of it: rows at the source and at the destination, compared by uuid. */
 export type Outcome = { source: number; delivered: number; lost: number; doubled: number; kills: string[]; attempts: number };
@@ -91,7 +91,7 @@ async function killAtRandom(
   const kills: string[] = [];
   await until('the run to start', 60_000, 100, async () => ((await newest())?.status === 'Running' ? true : undefined));
   for (let count = 0; count < campaign.kills; count += 1) {
-    await pause(200 + next() * 2_500);
+    await pause(next() * campaign.pause_ms_max);
     const victim = victims[Math.floor(next() * victims.length)]!;
     const run = await newest().catch(() => undefined);
     if (run?.status === 'Completed') break;

@@ -70,4 +70,3 @@ export function linkTo(request: FastifyRequest, changes: Record<string, string |
   }
   return url.href;
 }
-

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import type { Logger } from '../platform/log.ts';
+import { isDatabaseError } from '../platform/postgres/database.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { UserError } from './user_error.ts';
+
+const patience_ms = 30_000;
+const pause_ms = 250;
+// SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other answer is final.
+const passing_states = /^(57P|08|53)/;
+
+/**
+ * Returns when both stores answer. A store that is starting or restarting is waited for, up to 30 s; one that refuses (a wrong password, a missing database) or stays away is a `UserError` that
+ * says which and why.
+ */
+export async function waitForStores(db: Database, clickhouse: ClickHouse, log: Logger): Promise<void> {
+  await waitFor('PostgreSQL', log, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
+  await waitFor('ClickHouse', log, isPassingInClickHouse, async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text());
+}
+
+async function waitFor(store: string, log: Logger, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
+  const end = performance.now() + patience_ms;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!isPassing(error) || performance.now() > end) throw new UserError(`${store} cannot be used: ${reason}`);
+      if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
+      await pause(pause_ms);
+    }
+  }
+}
+
+function isPassingInPostgres(error: unknown): boolean {
+  return isDatabaseError(error) ? passing_states.test(error.code) : true;
+}
+
+function isPassingInClickHouse(error: unknown): boolean {
+  // An answer of the server has ClickHouse's error type; what has none never reached it.
+  return !(error instanceof Error && 'type' in error && typeof error.type === 'string');
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { runCampaign } from './chaos/campaign.ts';
+import { call, findProcesses, serverEnvironment, startServer, until } from './server_process.ts';
+import type { ServerProcess } from './server_process.ts';
+
+// The path of a user, with the server as a process of its own: start, events, a kill right after the answer, an export, its proof.
+
+const main = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'sluice-main-job-'));
+const key = makeApiKey();
+const environment = serverEnvironment(folder, key);
+let server: ServerProcess;
+
+before(async () => {
+  server = await startServer(['start'], environment);
+});
+after(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function command(...words: string[]): Promise<{ code: number; output: string }> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words], { env: environment });
+    return { code: 0, output: stdout + stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, output: stdout + stderr };
+  }
+}
+
+const line = (number: number) =>
+  JSON.stringify({
+    event: 'e',
+    distinct_id: `d${number % 7}`,
+    timestamp: new Date(Date.parse('2026-01-01T00:00:00Z') + number * 10_000).toISOString(),
+    properties: { number },
+  });
+const events = '/api/projects/@current/events/';
+const ndjson = { 'content-type': 'application/x-ndjson' };
+
+test('a second server on the data folder is refused in a sentence that names the first', async () => {
+  const { code, output } = await command('start');
+  assert.equal(code, 1);
+  assert.match(output, new RegExp(`is in use by another Sluice server \\(process ${server.child.pid}\\).*SLUICE_DATA_DIR`));
+});
+
+test('wrong settings stop the start and are all named', async () => {
+  const wrong = { ...environment, SLUICE_PORT: 'http', SLUICE_OUTBOUND_ALLOW: '10.0.0.0/99', SLUICE_DATABASE_ULR: 'x' };
+  const { code, stderr } = await promisify(execFile)(process.execPath, [main, 'start'], { env: wrong }).then(
+    () => assert.fail('it started'),
+    (error: unknown) => error as { code: number; stderr: string },
+  );
+  assert.equal(code, 2);
+  for (const variable of ['SLUICE_PORT', 'SLUICE_OUTBOUND_ALLOW', 'SLUICE_DATABASE_ULR']) assert.match(stderr, new RegExp(variable));
+});
+
+test('events answered with 200 survive a kill -9 of the server that follows at once, and are exported once, with proof', async () => {
+  const body = Array.from({ length: 2_000 }, (_, number) => line(number)).join('\n');
+  const answer = await call(server.address, key, 'POST', events, body, ndjson);
+  await server.kill();
+  assert.deepEqual(answer, { status: 200, body: { taken: 2_000, duplicates: 0, rejected: 0, errors: [] } });
+  server = await startServer(['start'], environment);
+
+  const base = '/api/projects/@current/batch_exports/';
+  const destination = { type: 'File', config: { prefix: 'main', file_format: 'JSONLines' } };
+  const created = await call(server.address, key, 'POST', base, { name: 'main job', interval: 'hour', destination });
+  assert.equal(created.status, 201);
+  const path = `${base}${String(created.body['id'])}/`;
+  const started = await call(server.address, key, 'POST', `${path}backfill/`, { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T06:00:00Z' });
+  assert.equal(started.status, 200);
+  const { id } = started.body['backfill'] as { id: string };
+  const backfill = await until('the backfill to end', 60_000, 100, async () => {
+    const { body: found } = await call(server.address, key, 'GET', `${path}backfills/${id}/`);
+    return found['finished_at'] === null ? undefined : found;
+  });
+  assert.equal(backfill['status'], 'Completed');
+
+  const exported = join(folder, 'exports/main');
+  const files = readdirSync(exported).filter((name) => name.endsWith('.jsonl'));
+  const numbers = files
+    .flatMap((name) => readFileSync(join(exported, name), 'utf8').trim().split('\n'))
+    .map((text) => (JSON.parse(text) as { properties: { number: number } }).properties.number);
+  assert.deepEqual(
+    numbers.toSorted((a, b) => a - b),
+    Array.from({ length: 2_000 }, (_, number) => number),
+  );
+
+  const whole = await command('verify');
+  assert.equal(whole.code, 0, whole.output);
+  appendFileSync(join(exported, files[0]!), 'x');
+  rmSync(join(exported, files[1]!));
+  writeFileSync(join(exported, 'added.jsonl'), 'x');
+  const differing = await command('verify');
+  assert.equal(differing.code, 1);
+  for (const [kind, name] of [
+    ['changed', files[0]],
+    ['missing', files[1]],
+    ['added', 'added.jsonl'],
+  ])
+    assert.match(differing.output, new RegExp(`${kind} +main/${name}`));
+});
+
+test('the stores come back on their own after a kill -9, and the server answers again', async () => {
+  for (const kind of ['postgres', 'clickhouse'] as const) {
+    for (const pid of findProcesses(folder, kind)) process.kill(pid, 'SIGKILL');
+    await until(`${kind} to be back`, 30_000, 100, async () => ((await call(server.address, '', 'GET', '/readyz')).status === 200 ? true : undefined));
+    assert.equal((await call(server.address, key, 'POST', events, line(5_000), ndjson)).status, 200);
+  }
+});
+
+test('doctor finds nothing wrong beside a running server', async () => {
+  const { code, output } = await command('doctor');
+  assert.equal(code, 0, output);
+  assert.match(output, /ok +server: process \d+ runs on this data folder/);
+});
+
+test('SIGTERM ends server and stores in order', async () => {
+  assert.equal(await server.stop(), 0);
+  await until('the stores to be gone', 5_000, 50, async () =>
+    findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0 ? true : undefined,
+  );
+  server = await startServer(['start'], environment);
+});
+
+test('an export under random kills of server, worker and stores loses nothing and doubles nothing', async (context) => {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
+  try {
+    const outcome = await runCampaign({ folder: home, events: 300_000, kills: 4, seed: 3, pause_ms_max: 600, say: (text) => context.diagnostic(text) });
+    assert.deepEqual(
+      { ...outcome, kills: outcome.kills.length > 0, attempts: outcome.attempts > 0 },
+      { source: 300_000, delivered: 300_000, lost: 0, doubled: 0, kills: true, attempts: true },
+    );
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+});
