@@ -10,6 +10,7 @@ const export_name = 'Web shop demo, hourly';
 const day_ms = 24 * 3_600_000;
 const hour_ms = 3_600_000;
 const events_total = 20_000;
+const runs_shown_max = 5;
 
 type Run = { id: string; status: string; records_completed: number | null; data_interval_start: string };
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
@@ -53,12 +54,20 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say(
     `  delivered  ${delivered} events in ${runs.filter((run) => run.status === 'Completed').length} completed runs; each left a signed receipt beside its file`,
   );
+  for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max)) await showRun(call, exportPath, run, say);
   say('');
   say('Look further:');
   say(`  find ${config.export_dir}/demo -type f | head`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
   say('  npm run sluice -- verify');
+}
+
+async function showRun(call: Call, exportPath: string, run: Run, say: (line: string) => void): Promise<void> {
+  const receipt = await call('GET', `${exportPath}/runs/${run.id}/receipt/`);
+  for (const slice of receipt['slices'] as { name: string; records: number; bytes: number; sha256: string }[]) {
+    say(`             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ${slice.sha256.slice(0, 12)}...`);
+  }
 }
 
 function callServer(address: string, key: string): Call {
