@@ -66,7 +66,9 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
 async function showRun(call: Call, exportPath: string, run: Run, say: (line: string) => void): Promise<void> {
   const receipt = await call('GET', `${exportPath}/runs/${run.id}/receipt/`);
   for (const slice of receipt['slices'] as { name: string; records: number; bytes: number; sha256: string }[]) {
-    say(`             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ${slice.sha256.slice(0, 12)}...`);
+    say(
+      `             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ${slice.sha256.slice(0, 12)}...`,
+    );
   }
 }
 

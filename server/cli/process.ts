@@ -49,6 +49,8 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
   }
   await migratePostgres(db, migrations_folder);
   await db.transaction(async (tx) => {
+    // This transaction is idle while ClickHouse works, for as long as that takes.
+    await tx.text('SET LOCAL idle_in_transaction_session_timeout = 0');
     await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);
     await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
   });

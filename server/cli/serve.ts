@@ -15,7 +15,7 @@ const worker_limits = { concurrency: 4, project_runs_max: 3 };
 const close_ms_max = 10_000;
 
 /** A server that is up. */
-export type RunningServer = { address: string; opened: OpenProcess; stop(): Promise<void> };
+export type RunningServer = { address: string; opened: OpenProcess; lost: Promise<void>; stop(): Promise<void> };
 
 /** Which parts a process runs. */
 export type Parts = { api: boolean; worker: boolean };
@@ -40,7 +40,7 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
       stops.push(() => running.stop());
     }
     const address = parts.api ? await listen(config, opened, stops, say) : 'none';
-    return { address, opened, stop };
+    return { address, opened, lost: stores.lost, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -16,7 +16,11 @@ export async function start(context: CommandContext, parts: Parts, isDemo: boole
   const demo = isDemo
     ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`))
     : undefined;
-  const code = await Promise.race([stopped, crashed]);
+  const lost = server.lost.then(() => {
+    say('The server whose stores this worker used has ended or was started anew. Start the worker again.');
+    return 1;
+  });
+  const code = await Promise.race([stopped, crashed, lost]);
   say('Stopping.');
   await Promise.race([server.stop(), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);
   await Promise.race([demo, Promise.resolve()]);

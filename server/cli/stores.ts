@@ -7,7 +7,13 @@ import { openEmbeddedPostgres } from '../platform/embedded/postgres.ts';
 import type { Logger } from '../platform/log.ts';
 
 /** Where the two stores are, and how to let go of them. */
-export type Stores = { database_url: string; clickhouse_url: string; close(): Promise<void> };
+export type Stores = {
+  database_url: string;
+  clickhouse_url: string;
+  /** Resolves when the addresses are no longer those of the stores: the server that owns them has ended or was started anew. Never, for stores of this process or of configured URLs. */
+  lost: Promise<void>;
+  close(): Promise<void>;
+};
 
 /** What a running server tells other commands on the same data folder. */
 type Running = { pid: number; database_url: string; clickhouse_url: string };
@@ -20,6 +26,8 @@ export class NoStoreError extends Error {
   }
 }
 
+const watch_ms = 1_000;
+
 const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
 /**
@@ -28,7 +36,7 @@ const runningFile = (config: Config) => join(config.data_dir, 'running.json');
  */
 export async function openStores(config: Config, log: Logger): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
-    return { database_url: config.database_url, clickhouse_url: config.clickhouse_url, close: async () => {} };
+    return { database_url: config.database_url, clickhouse_url: config.clickhouse_url, lost: never(), close: async () => {} };
   }
   const unlock = lockDataFolder(config.data_dir);
   const started: { stop(): Promise<void> }[] = [];
@@ -52,7 +60,7 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
   }
   const urls = { database_url: postgres.value.url, clickhouse_url: clickhouse.value.url };
   writeRunning(config, { pid: process.pid, ...urls });
-  return { ...urls, close };
+  return { ...urls, lost: never(), close };
 }
 
 /**
@@ -62,9 +70,24 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
 export async function joinStores(config: Config, log: Logger, options: { may_start: boolean }): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) return openStores(config, log);
   const running = findRunning(config);
-  if (running !== undefined) return { database_url: running.database_url, clickhouse_url: running.clickhouse_url, close: async () => {} };
+  if (running !== undefined) return joined(config, running);
   if (!options.may_start) throw new NoStoreError();
   return openStores(config, log);
+}
+
+function joined(config: Config, running: Running): Stores {
+  let timer: NodeJS.Timeout | undefined;
+  const lost = new Promise<void>((resolve) => {
+    const isSame = () => JSON.stringify(findRunning(config)) === JSON.stringify(running);
+    timer = setInterval(() => (isSame() ? undefined : resolve()), watch_ms);
+    timer.unref();
+  });
+  const { database_url, clickhouse_url } = running;
+  return { database_url, clickhouse_url, lost, close: async () => clearInterval(timer) };
+}
+
+function never(): Promise<void> {
+  return new Promise(() => {});
 }
 
 function findRunning(config: Config): Running | undefined {

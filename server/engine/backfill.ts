@@ -47,7 +47,13 @@ export async function advanceBackfills(engine: Engine): Promise<number> {
   const open = await engine.db.rows<{ id: string; batch_export_id: string }>(sql`
     SELECT id, batch_export_id FROM batch_export_backfills WHERE finished_at IS NULL ORDER BY created_at LIMIT 200`);
   let planned = 0;
-  for (const backfill of open) planned += await engine.db.transaction((tx) => advance(engine, tx, backfill));
+  for (const backfill of open) {
+    try {
+      planned += await engine.db.transaction((tx) => advance(engine, tx, backfill));
+    } catch (error) {
+      engine.log.warn({ err: error, backfill_id: backfill.id }, 'a backfill could not be advanced; it is tried again');
+    }
+  }
   return planned;
 }
 
@@ -74,9 +80,13 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
     return 0;
   }
   const counts = (await tx.row<RunCounts>(sql`
-    SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed')::int AS failed,
-      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running', 'Completed'))::int AS not_completed
-    FROM batch_export_runs WHERE backfill_id = ${backfill.id}`))!;
+    SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed' AND NOT is_retried)::int AS failed,
+      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running', 'Completed') AND NOT is_retried)::int AS not_completed
+    FROM (
+      -- A run whose delivery another run has taken up again does not count against the backfill.
+      SELECT run.status, EXISTS (SELECT 1 FROM batch_export_runs retry WHERE retry.backfill_id = run.backfill_id AND retry.delivery_id = run.delivery_id AND retry.id <> run.id
+        AND retry.status IN ('Starting', 'Running', 'Completed')) AS is_retried
+      FROM batch_export_runs run WHERE run.backfill_id = ${backfill.id}) counted`))!;
   if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return 0;
   if (Date.parse(await settled(tx, row.team_id)) < Date.parse(backfill.watermark)) return 0;
   let next = Date.parse(backfill.next_start_at);

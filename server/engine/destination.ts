@@ -68,6 +68,8 @@ export type DestinationDeps = {
   outbound: Outbound;
   /** Absolute folder that the File destination may write under. */
   export_dir: string;
+  /** Aborted when the work is to stop: every call that waits for the other side rejects then, and `open` at once. */
+  signal: AbortSignal;
 };
 
 /** A violation of a destination's own rules; `attr` is the config key. */
@@ -120,4 +122,17 @@ export class RetryableError extends Error {
     this.name = 'RetryableError';
     this.code = code;
   }
+}
+
+/** What a call rejects with when its signal is aborted: a retryable error for a bound on time, else an error that only says that the work was stopped. */
+export function stopError(signal: AbortSignal): Error {
+  const { reason } = signal as { reason: unknown };
+  if (reason instanceof Error && reason.name === 'TimeoutError')
+    return new RetryableError('timed_out', 'The other side did not answer in time.', { cause: reason });
+  return reason instanceof RetryableError || reason instanceof NonRetryableError ? reason : new Error('The work was stopped.', { cause: reason });
+}
+
+/** Throws `stopError` when the signal is aborted already. */
+export function throwIfStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw stopError(signal);
 }

@@ -54,7 +54,19 @@ function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Atte
     data_interval_end: run.data_interval_end,
     columns: models[run.model].columns[definition.column_set],
   };
-  return { engine, run, definition, config: loadConfig(engine.secrets, run.batch_export_id, run), delivery, signal };
+  return { engine, run, definition, config: openConfig(engine, run), delivery, signal };
+}
+
+function openConfig(engine: Engine, run: ClaimedRun): Record<string, unknown> {
+  try {
+    return loadConfig(engine.secrets, run.batch_export_id, run);
+  } catch (error) {
+    throw new NonRetryableError(
+      'secrets_unreadable',
+      "The destination's secrets cannot be opened with this server's key. Enter them again, or start the server with the key under which they were stored.",
+      { cause: error },
+    );
+  }
 }
 
 async function deliver(attempt: Attempt): Promise<void> {
@@ -185,7 +197,8 @@ async function abandon(attempt: Attempt): Promise<void> {
   try {
     const sink = await definition.open(config, delivery, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir });
     try {
-      await sink.abort(outcomes);
+      // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
+      if (await isOurs(engine, run)) await sink.abort(outcomes);
     } finally {
       await sink.close();
     }
@@ -196,7 +209,7 @@ async function abandon(attempt: Attempt): Promise<void> {
 }
 
 async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
-  if (signal.reason === 'gone') return abandon(openAttempt(engine, run, signal));
+  if (signal.reason === 'gone') return cleanUp(engine, run, signal);
   if (error instanceof LostRunError || signal.reason === 'lost') return;
   if (signal.reason === 'shutdown') throw error;
   try {
@@ -209,25 +222,38 @@ async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: A
 async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
   const { code, message } = explain(error);
   engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
-  const cleanUp = () => abandon(openAttempt(engine, run, signal));
-  const fresh = await engine.db.row<{ committing: boolean }>(sql`SELECT committing_at IS NOT NULL AS committing FROM batch_export_runs WHERE id = ${run.id}`);
-  const isCommitting = fresh?.committing ?? false;
-  if (signal.reason === 'cancelled' && !isCommitting) {
-    await cleanUp();
-    return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  const state = await findHeld(engine, run);
+  if (state === undefined) return;
+  const isFinal = error instanceof NonRetryableError;
+  const isCancelled = (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
+  if (!isCancelled && !isFinal && run.failures + 1 < attempts_max) return retryLater(engine, run, { code, message });
+  if (!state.is_committing) await cleanUp(engine, run, signal);
+  if (isCancelled) return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  const inDoubt = `${message} The destination may or may not show this delivery; retry the run to settle it.`;
+  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: state.is_committing ? inDoubt : message });
+}
+
+/** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
+function findHeld(engine: Engine, run: ClaimedRun): Promise<{ is_committing: boolean } | undefined> {
+  return engine.db.row<{ is_committing: boolean }>(sql`
+    SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+}
+
+/** True while no other worker has taken the run; also when its row is gone, because then nobody else will clean up. */
+async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
+  const row = await engine.db.row<{ attempt: number }>(sql`SELECT attempt FROM batch_export_runs WHERE id = ${run.id}`);
+  return row === undefined || row.attempt === run.attempt;
+}
+
+async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+  let attempt: Attempt;
+  try {
+    attempt = openAttempt(engine, run, signal);
+  } catch {
+    // A destination that this server does not know or cannot sign in to: there is nobody to ask for the removal.
+    return;
   }
-  if (error instanceof NonRetryableError && !isCommitting) {
-    if (code !== 'unknown_destination') await cleanUp();
-    return endRun(engine, run, { status: 'Failed', code, message });
-  }
-  if (run.failures + 1 < attempts_max && !(error instanceof NonRetryableError)) return retryLater(engine, run, { code, message });
-  if (!isCommitting) await cleanUp();
-  const status = error instanceof NonRetryableError ? 'Failed' : 'FailedRetryable';
-  return endRun(engine, run, {
-    status,
-    code,
-    message: isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message,
-  });
+  await abandon(attempt);
 }
 
 function explain(error: unknown): { code: string; message: string } {

@@ -35,6 +35,14 @@ export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   return merge(rest);
 }
 
+/** What is both in one of `areas` and in one of `others`, as disjoint merged rectangles. */
+export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
+  return areas.reduce<Rectangle[]>(
+    (sum, area) => others.reduce<Rectangle[]>((inner, other) => union(inner, [overlap(area, other)].filter(isNotEmpty)), sum),
+    [],
+  );
+}
+
 /** `delivered` and `added` together, as disjoint merged rectangles. */
 export function union(delivered: Rectangle[], added: Rectangle[]): Rectangle[] {
   return merge([...delivered, ...subtract(added, delivered)]);
@@ -61,13 +69,17 @@ function isNotEmpty(side: Rectangle): boolean {
   return side.event_from < side.event_to && side.inserted_from < side.inserted_to;
 }
 
-function without(whole: Rectangle, hole: Rectangle): Rectangle[] {
-  const inner: Rectangle = {
-    event_from: Math.max(whole.event_from, hole.event_from),
-    event_to: Math.min(whole.event_to, hole.event_to),
-    inserted_from: Math.max(whole.inserted_from, hole.inserted_from),
-    inserted_to: Math.min(whole.inserted_to, hole.inserted_to),
+function overlap(one: Rectangle, other: Rectangle): Rectangle {
+  return {
+    event_from: Math.max(one.event_from, other.event_from),
+    event_to: Math.min(one.event_to, other.event_to),
+    inserted_from: Math.max(one.inserted_from, other.inserted_from),
+    inserted_to: Math.min(one.inserted_to, other.inserted_to),
   };
+}
+
+function without(whole: Rectangle, hole: Rectangle): Rectangle[] {
+  const inner = overlap(whole, hole);
   if (!isNotEmpty(inner)) return [whole];
   return [
     { ...whole, inserted_to: inner.inserted_from },

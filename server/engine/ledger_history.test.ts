@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { contains, subtract, union } from './ledger.ts';
+import { contains, intersect, subtract, union } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 
 // A small world that follows the rules of plan.ts, backfill.ts and runs.ts with the real ledger functions: time moves in ticks, events arrive late or early, scheduled runs and
 // backfills are planned, and runs complete, fail, are cancelled or are retried in any order.
 
 type Event = { event_time: number; inserted_at: number; delivered: number };
-type Run = { selection: Rectangle[]; state: 'open' | 'completed' | 'failed' | 'in_doubt'; delivery: number };
+type Run = {
+  base: Rectangle | undefined;
+  selection: Rectangle[];
+  is_backfill: boolean;
+  state: 'open' | 'completed' | 'failed' | 'cancelled' | 'in_doubt';
+  delivery: number;
+};
 type World = { now: number; events: Event[]; planned_until: number; delivered: Rectangle[]; runs: Run[]; committed: Set<number> };
 
 type Step =
@@ -16,7 +22,7 @@ type Step =
   | { kind: 'wait'; ticks: number }
   | { kind: 'schedule' }
   | { kind: 'backfill'; from: number; length: number }
-  | { kind: 'finish'; pick: number; how: 'complete' | 'fail' | 'crash' | 'fail_in_commit' | 'fail_after_commit' }
+  | { kind: 'finish'; pick: number; how: 'complete' | 'fail' | 'crash' | 'cancel' | 'fail_in_commit' | 'fail_after_commit' }
   | { kind: 'retry'; pick: number };
 
 const interval = 10;
@@ -29,14 +35,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant('finish' as const),
     pick: fc.nat(20),
-    how: fc.constantFrom('complete' as const, 'complete' as const, 'fail' as const, 'crash' as const, 'fail_in_commit' as const, 'fail_after_commit' as const),
+    how: fc.constantFrom(
+      'complete' as const,
+      'complete' as const,
+      'fail' as const,
+      'crash' as const,
+      'cancel' as const,
+      'fail_in_commit' as const,
+      'fail_after_commit' as const,
+    ),
   }),
   fc.record({ kind: fc.constant('retry' as const), pick: fc.nat(20) }),
 );
 
-function take(world: World, base: Rectangle): void {
+function take(world: World, base: Rectangle, isBackfill: boolean): void {
   const taken = [...world.delivered, ...world.runs.filter((run) => run.state === 'open' || run.state === 'in_doubt').flatMap((run) => run.selection)];
-  world.runs.push({ selection: subtract([base], taken), state: 'open', delivery: world.runs.length });
+  world.runs.push({ base, selection: subtract([base], taken), is_backfill: isBackfill, state: 'open', delivery: world.runs.length });
 }
 
 /** The destination: a repeat of a delivery that it holds already changes nothing. */
@@ -52,9 +66,20 @@ function complete(world: World, run: Run): void {
   world.delivered = union(world.delivered, run.selection);
 }
 
+/** As make_up.ts does: what runs planned later had left to a backfill's run that ended without it. */
+function makeUp(world: World, run: Run): void {
+  const later = world.runs.slice(world.runs.indexOf(run) + 1).filter((one) => one.state === 'open' || one.state === 'completed');
+  const wanted = intersect(
+    run.selection,
+    later.flatMap((one) => (one.base === undefined ? [] : [one.base])),
+  );
+  const taken = [...world.delivered, ...world.runs.filter((one) => one.state === 'open' || one.state === 'in_doubt').flatMap((one) => one.selection)];
+  world.runs.push({ base: undefined, selection: subtract(wanted, taken), is_backfill: false, state: 'open', delivery: world.runs.length });
+}
+
 function schedule(world: World): void {
   for (; world.planned_until + interval <= world.now; world.planned_until += interval) {
-    take(world, { event_from: -Infinity, event_to: Infinity, inserted_from: world.planned_until, inserted_to: world.planned_until + interval });
+    take(world, { event_from: -Infinity, event_to: Infinity, inserted_from: world.planned_until, inserted_to: world.planned_until + interval }, false);
   }
 }
 
@@ -63,7 +88,13 @@ function retry(world: World, run: Run): void {
     run.state = 'open';
   } else {
     const others = world.runs.filter((other) => other.state === 'open' || other.state === 'in_doubt').flatMap((other) => other.selection);
-    world.runs.push({ selection: subtract(run.selection, [...world.delivered, ...others]), state: 'open', delivery: world.runs.length });
+    world.runs.push({
+      base: undefined,
+      selection: subtract(run.selection, [...world.delivered, ...others]),
+      is_backfill: run.is_backfill,
+      state: 'open',
+      delivery: world.runs.length,
+    });
   }
 }
 
@@ -79,14 +110,18 @@ function apply(world: World, action: Step): void {
   if (action.kind === 'backfill') {
     const start = world.now + action.from;
     for (let from = start; from < start + action.length; from += interval) {
-      take(world, { event_from: from, event_to: Math.min(from + interval, start + action.length), inserted_from: -Infinity, inserted_to: world.now });
+      take(world, { event_from: from, event_to: Math.min(from + interval, start + action.length), inserted_from: -Infinity, inserted_to: world.now }, true);
     }
   }
   if (action.kind === 'finish') {
     const run = pick(['open'], action.pick);
     if (run === undefined || action.how === 'crash') return;
     if (action.how === 'complete') complete(world, run);
-    if (action.how === 'fail') run.state = world.committed.has(run.delivery) ? 'in_doubt' : 'failed';
+    // A scheduled run that its user cancels is retried here as well: cancelling it says that its rows are not wanted.
+    if (action.how === 'fail' || action.how === 'cancel') {
+      run.state = world.committed.has(run.delivery) ? 'in_doubt' : run.is_backfill && action.how === 'cancel' ? 'cancelled' : 'failed';
+      if (run.is_backfill && run.state !== 'in_doubt') makeUp(world, run);
+    }
     if (action.how === 'fail_in_commit') run.state = 'in_doubt';
     if (action.how === 'fail_after_commit') {
       deliver(world, run);

@@ -12,6 +12,9 @@ import type { Rectangle } from './ledger.ts';
 
 /** How many due exports one transaction plans: few enough that its locks are short, many enough that thousands are planned in seconds. */
 const exports_per_tick_max = 50;
+const teams_per_tick_max = 500;
+/** How long planning waits for the ingestion of a project before it turns to the next one. */
+const lock_seconds_max = 5;
 
 type DueExport = {
   id: string;
@@ -44,27 +47,53 @@ function notAfter(boundary: number, end: number | null): number | null {
 }
 
 /**
- * Plans the next run of every export whose interval has settled, oldest first, at most `exports_per_tick_max` of them; gives how many were planned. Guarantees:
- * a run is planned once however many processes call this; run, ledger and job stand or fall together; an export that is several intervals behind gets one run for each, in order,
- * over the following calls.
+ * Plans the next run of every export whose interval has settled, project by project, those that wait longest first; gives how many were planned. Guarantees: a run is planned once however
+ * many processes call this; run, ledger and job stand or fall together; an export that is several intervals behind gets one run for each, in order, over the following calls; an export
+ * or a project that cannot be planned does not keep the others from it.
  */
 export async function planDueExports(engine: Engine): Promise<number> {
+  const settledBefore = iso((await databaseInstant(engine.db)) - engine.settle_seconds * 1000);
+  const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
+    SELECT team_id, min(next_run_at) AS oldest FROM batch_exports WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
+    GROUP BY team_id ORDER BY oldest LIMIT ${teams_per_tick_max}`);
+  const oldest = teams[0]?.oldest;
+  engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000);
+  let planned = 0;
+  for (const { team_id } of teams) planned += await planTeam(engine, team_id, settledBefore);
+  return planned;
+}
+
+async function planTeam(engine: Engine, teamId: number, settledBefore: string): Promise<number> {
+  try {
+    return await planExports(engine, teamId, settledBefore, null);
+  } catch (error) {
+    engine.log.warn({ err: error, team_id: teamId }, 'the exports of a project could not be planned together; they are planned one by one');
+  }
+  const ids = await engine.db.rows<{ id: string }>(sql`
+    SELECT id FROM batch_exports WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT ${exports_per_tick_max}`);
+  let planned = 0;
+  for (const { id } of ids) {
+    try {
+      planned += await planExports(engine, teamId, settledBefore, id);
+    } catch (error) {
+      engine.log.error({ err: error, batch_export_id: id }, 'an export could not be planned; it is tried again');
+    }
+  }
+  return planned;
+}
+
+async function planExports(engine: Engine, teamId: number, settledBefore: string, only: string | null): Promise<number> {
   return engine.db.transaction(async (tx) => {
-    const now = await databaseInstant(tx);
-    const settledBefore = new Date(now - engine.settle_seconds * 1000).toISOString();
-    // FOR UPDATE SKIP LOCKED: planners share the work; the partial index batch_exports_due gives the oldest first.
+    await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
+    // Waits for ingestion before it locks a row: who holds rows while it waits would keep everybody waiting who wants them.
+    const final = await settled(tx, teamId);
+    // FOR UPDATE SKIP LOCKED: planners share the work; the partial index batch_exports_due gives the oldest first. What is not final yet stays due.
     const due = await tx.rows<DueExport>(sql`
       SELECT id, team_id, revision, "interval", timezone, planned_until, next_run_at, end_at FROM batch_exports
-      WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
+      WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= least(${settledBefore}::timestamptz, ${final}::timestamptz) AND (${only}::uuid IS NULL OR id = ${only})
       ORDER BY next_run_at LIMIT ${exports_per_tick_max} FOR UPDATE SKIP LOCKED`);
-    const final = new Map<number, number>();
-    for (const teamId of [...new Set(due.map((item) => item.team_id))].toSorted((a, b) => a - b)) final.set(teamId, Date.parse(await settled(tx, teamId)));
-    // A project whose last batch may still be appearing stays due; its turn comes when the batch's fate is known.
-    const ready = due.filter((item) => Date.parse(item.next_run_at) <= final.get(item.team_id)!);
-    for (const item of ready) await planScheduledRun(engine, tx, item);
-    const oldest = due[0];
-    engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : Math.max(0, (now - Date.parse(oldest.next_run_at)) / 1000 - engine.settle_seconds));
-    return ready.length;
+    for (const item of due) await planScheduledRun(engine, tx, item);
+    return due.length;
   });
 }
 
@@ -75,7 +104,7 @@ async function planScheduledRun(engine: Engine, tx: Transaction, item: DueExport
   await insertRun(engine, tx, { export: item, backfill_id: null, from, to, selection: await undelivered(tx, item.id, item.revision, [base]) });
   const next = nextSchedule({ interval: item.interval, timezone: item.timezone, end_at: item.end_at === null ? null : Date.parse(item.end_at) }, to);
   await tx.run(sql`
-    UPDATE batch_exports SET planned_until = ${item.next_run_at}, next_run_at = ${next === null ? null : new Date(next).toISOString()} WHERE id = ${item.id}`);
+    UPDATE batch_exports SET planned_until = ${item.next_run_at}, next_run_at = ${next === null ? null : iso(next)} WHERE id = ${item.id}`);
 }
 
 /** Writes a planned run and its job in the caller's transaction. A scheduled run that exists already for the interval is left alone. */
@@ -89,15 +118,20 @@ export async function insertRun(
     to: number;
     selection: Rectangle[];
     delivery_id?: string;
+    is_own_delivery?: boolean;
   },
 ): Promise<string | undefined> {
   const id = uuidv7();
   const inserted = await tx.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, revision, backfill_id, delivery_id, data_interval_start, data_interval_end, selection)
-    VALUES (${id}, ${run.export.id}, ${run.export.revision}, ${run.backfill_id}, ${run.delivery_id ?? id}, ${new Date(run.from).toISOString()}, ${new Date(run.to).toISOString()},
+    VALUES (${id}, ${run.export.id}, ${run.export.revision}, ${run.backfill_id}, ${run.delivery_id ?? (run.is_own_delivery === false ? uuidv7() : id)}, ${iso(run.from)}, ${iso(run.to)},
       ${JSON.stringify(toStored(run.selection))})
     ON CONFLICT DO NOTHING`);
   if (inserted === 0) return undefined;
   await engine.jobs.send(tx, { id, team_id: run.export.team_id });
   return id;
+}
+
+function iso(instant: number): string {
+  return new Date(instant).toISOString();
 }

@@ -4,6 +4,7 @@ import { addDelivered } from './deliveries.ts';
 import type { SliceOutcome } from './destination.ts';
 import type { Engine } from './engine.ts';
 import { fromStored } from './ledger.ts';
+import { makeUp } from './make_up.ts';
 import type { StoredRectangle } from './ledger.ts';
 import { writeRunLog } from './run_log.ts';
 
@@ -52,7 +53,10 @@ export async function claimRun(engine: Engine, runId: string): Promise<ClaimedRu
       model = now.model, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
     FROM batch_exports export, LATERAL (
       -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
-      SELECT export.model, export.destination_type, export.destination_config, export.destination_secrets FROM batch_export_runs own
+      -- Once the slices are cut the compression stays, so that all of them have the same.
+      SELECT export.model, export.destination_type, CASE WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
+          THEN export.destination_config || jsonb_build_object('compression', own.destination_config -> 'compression') ELSE export.destination_config END AS destination_config,
+        export.destination_secrets FROM batch_export_runs own
       WHERE own.id = ${runId} AND (own.revision = export.revision OR own.destination_type IS NULL)
       UNION ALL
       SELECT own.model, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
@@ -148,6 +152,7 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       model = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
     if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
+    else await makeUp(engine, tx, run);
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,
       run_id: run.id,
@@ -163,6 +168,8 @@ export async function retryLater(engine: Engine, run: ClaimedRun, error: { code:
   const failures = run.failures + 1;
   const delay_seconds = Math.min(2 ** failures, 120);
   await engine.db.transaction(async (tx) => {
+    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it afterwards.
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
     await hold(tx, run, sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code}`);
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,

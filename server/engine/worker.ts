@@ -12,6 +12,9 @@ const tick_ms = 1_000;
 /** A run that no job carries for this long is sent again. */
 const orphan_seconds = 30;
 
+/** One job in this process. A run can have two for a moment: one that was believed dead, and the one that took over. */
+type ActiveRun = { run_id: string; controller: AbortController };
+
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
   /** Makes the next plan at once instead of at the next tick. */
@@ -25,7 +28,7 @@ export type Worker = {
  * executed at a time over all workers, so that one project cannot keep the others waiting; a run whose job was lost is found and sent again.
  */
 export async function startWorker(engine: Engine, queue: Queue, options: { concurrency: number; project_runs_max: number }): Promise<Worker> {
-  const active = new Map<string, AbortController>();
+  const active = new Set<ActiveRun>();
   const loop = startLoop(engine, () => tick(engine, active));
   await queue.boss.work<RunJob>(
     run_queue,
@@ -46,45 +49,54 @@ export async function startWorker(engine: Engine, queue: Queue, options: { concu
     wake: loop.wake,
     stop: async () => {
       const off = queue.boss.offWork(run_queue, { wait: true });
-      for (const controller of active.values()) controller.abort('shutdown' satisfies StopReason);
+      for (const { controller } of active) controller.abort('shutdown' satisfies StopReason);
       await Promise.all([off, loop.stop()]);
     },
   };
 }
 
-async function work(engine: Engine, job: { data: RunJob; signal: AbortSignal }, active: Map<string, AbortController>): Promise<void> {
+async function work(engine: Engine, job: { data: RunJob; signal: AbortSignal }, active: Set<ActiveRun>): Promise<void> {
   const controller = new AbortController();
   // pg-boss aborts the job's signal when the job was taken from this worker, and also after it has ended, when nobody listens any more.
   const onLost = () => controller.abort('lost' satisfies StopReason);
   job.signal.addEventListener('abort', onLost, { once: true });
-  active.set(job.data.run_id, controller);
+  const entry: ActiveRun = { run_id: job.data.run_id, controller };
+  active.add(entry);
   engine.metrics.runs_active.set(active.size);
   try {
     await executeRun(engine, job.data.run_id, controller.signal);
   } finally {
     job.signal.removeEventListener('abort', onLost);
-    active.delete(job.data.run_id);
+    active.delete(entry);
     engine.metrics.runs_active.set(active.size);
   }
 }
 
-async function tick(engine: Engine, active: Map<string, AbortController>): Promise<void> {
-  await stopUnwanted(engine, active);
-  while ((await planDueExports(engine)) > 0);
-  await advanceBackfills(engine);
-  await sendOrphans(engine);
+async function tick(engine: Engine, active: Set<ActiveRun>): Promise<void> {
+  const steps: [string, () => Promise<unknown>][] = [
+    ['stopping unwanted runs', () => stopUnwanted(engine, active)],
+    ['planning', () => planAll(engine)],
+    ['advancing backfills', () => advanceBackfills(engine)],
+    ['sending runs without a job', () => sendOrphans(engine)],
+  ];
+  // Each step on its own: what keeps one from its work must not keep the others.
+  for (const [name, step] of steps) await step().catch((error: unknown) => engine.log.warn({ err: error }, `${name} failed and is tried again`));
 }
 
-async function stopUnwanted(engine: Engine, active: Map<string, AbortController>): Promise<void> {
+async function planAll(engine: Engine): Promise<void> {
+  while ((await planDueExports(engine)) > 0);
+}
+
+async function stopUnwanted(engine: Engine, active: Set<ActiveRun>): Promise<void> {
   if (active.size === 0) return;
-  const ids = [...active.keys()];
+  const ids = [...new Set([...active].map((entry) => entry.run_id))];
   const wanted = await engine.db.rows<{ id: string; is_cancelled: boolean }>(sql`
-    SELECT run.id, run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision AS is_cancelled
+    SELECT run.id, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id WHERE run.id = ANY (${ids}::uuid[])`);
   const states = new Map(wanted.map((row) => [row.id, row.is_cancelled]));
-  for (const [id, controller] of active) {
-    const isCancelled = states.get(id);
-    if (ids.includes(id) && isCancelled !== false) controller.abort((isCancelled === undefined ? 'gone' : 'cancelled') satisfies StopReason);
+  for (const { run_id, controller } of active) {
+    const isCancelled = states.get(run_id);
+    if (ids.includes(run_id) && isCancelled !== false) controller.abort((isCancelled === undefined ? 'gone' : 'cancelled') satisfies StopReason);
   }
 }
 

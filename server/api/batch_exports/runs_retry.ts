@@ -54,11 +54,12 @@ async function insertContinuation(engine: Engine, tx: Transaction, row: LockedEx
   if (state.committing_revision !== row.revision)
     throw conflict(`The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`);
   const id = await insert(engine, tx, row, run, fromStored(run.selection), run.delivery_id);
-  // The slices and the receipt go along: the destination may show exactly these.
+  // The slices, the receipt and the place go along: the destination may show exactly these, and a change of the export must not move them.
   await tx.run(sql`
     UPDATE batch_export_runs n SET records_total_count = o.records_total_count, records_completed = o.records_completed, bytes_completed = o.bytes_completed,
-      "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at
-    FROM batch_export_runs o WHERE n.id = ${id} AND o.id = ${state.committing_run_id}`);
+      "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
+      model = e.model, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
+    FROM batch_export_runs o, batch_exports e WHERE n.id = ${id} AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
     INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome)
     SELECT ${id}, number, inserted_from, inserted_to, records, outcome FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);

@@ -3,8 +3,11 @@ import type { Column } from '../models/column.ts';
 /** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
 export type FormatSelection = { expressions: string; format: string; settings: Record<string, string | number> };
 
-/** Settings that every format needs: instants as ISO 8601 with Z, and names that mean the table's columns even where an output column is named the same. */
-export const common_settings = { date_time_output_format: 'iso', prefer_column_name_to_alias: 1 };
+/**
+ * Settings that every format needs: instants as ISO 8601 with Z, names that mean the table's columns even where an output column is named the same, an hour
+ * instead of 30 seconds for a destination that takes no bytes for a while, and room for a long selection in the text of the query (256 KiB otherwise).
+ */
+export const common_settings = { date_time_output_format: 'iso', prefer_column_name_to_alias: 1, http_send_timeout: 3_600, max_query_size: 16_000_000 };
 
 /** A text as a ClickHouse string literal. */
 export function literal(text: string): string {

@@ -12,6 +12,7 @@ export type FileStore = {
 };
 
 const manifest_bytes_max = 64 * 1024 * 1024;
+const manifest_head_bytes = 4 * 1024;
 
 /**
  * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; then names files that nobody accounts for in the folders of these
@@ -113,12 +114,18 @@ export async function readStoredText(store: Pick<FileStore, 'read'>, name: strin
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The delivery that a manifest's text names, or undefined when the text is no manifest. */
-export function deliveryOfManifest(text: string): string | undefined {
-  try {
-    const { delivery_id } = JSON.parse(text) as { delivery_id?: unknown };
-    return typeof delivery_id === 'string' ? delivery_id : undefined;
-  } catch {
-    return undefined;
+/**
+ * The delivery that a manifest names, or undefined when the content is no manifest. Reads no more than the beginning, where the receipt has its id, so that
+ * manifests of any size can be asked; the stream is closed.
+ */
+export async function deliveryOfManifest(content: Readable): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= manifest_head_bytes) break;
   }
+  const head = Buffer.concat(chunks).subarray(0, manifest_head_bytes).toString('utf8');
+  return /^\{"version":\d+,"delivery_id":"([0-9a-f-]{36})"/.exec(head)?.[1];
 }

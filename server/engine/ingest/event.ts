@@ -15,7 +15,7 @@ export type IncomingEvent = {
   elements_chain: string;
   set: JsonObject | undefined;
   set_once: JsonObject | undefined;
-  /** About how much memory the event takes while it waits. */
+  /** About how much the event takes as a row, in bytes of UTF-8, without the person's properties. */
   bytes: number;
 };
 

@@ -5,8 +5,11 @@ export type JsonObject = { [key: string]: unknown };
 export const nesting_max = 100;
 
 // Only such texts can hold a number that a double cannot carry: 16 digits, or an exponent of three, in front of what ends a number; or an escaped half of a
-// surrogate pair. Everything else goes through the plain parser, which calls nothing back.
-const longNumber = /[\d.]{16}[\d.eE+-]*\s*[,}\]]|\d[eE][+-]?\d{3,}\s*[,}\]]/;
+// surrogate pair. Everything else goes through the plain parser, which calls nothing back. A run of digits is tried only from what stands in front of a number:
+// tried from each of its digits, a long run that ends in something else would take time that grows with its square.
+const longNumber = /(?:^|[:,[\s])-?[\d.]{16}[\d.eE+-]*\s*[,}\]]|\d[eE][+-]?\d{3,}\s*[,}\]]/;
+// The shortest number of which a double loses something: 1e999.
+const long_source_length_min = 5;
 const longSource = /[\d.]{16}|[eE][+-]?\d{3}/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
@@ -45,7 +48,7 @@ export function isTooDeep(value: unknown): boolean {
 function parseWithNumbers(text: string): unknown {
   const keep = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
-    return typeof value === 'number' && source !== undefined && longSource.test(source) ? raw.rawJSON(source) : value;
+    return typeof value === 'number' && source !== undefined && source.length >= long_source_length_min && longSource.test(source) ? raw.rawJSON(source) : value;
   };
   return JSON.parse(text, keep);
 }

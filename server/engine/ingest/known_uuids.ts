@@ -2,9 +2,9 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /**
  * Which of the uuids the project has in the store already. Guarantee: right while the caller holds the project's ingestion lock, because nobody else inserts then.
- * Uuids must be lower-case text with dashes; they are put into the statement's text, so they must have been checked.
+ * Throws when `signal` is aborted first. Uuids must be lower-case text with dashes; they are put into the statement's text, so they must have been checked.
  */
-export async function findKnownUuids(clickhouse: ClickHouse, teamId: number, uuids: string[]): Promise<Set<string>> {
+export async function findKnownUuids(clickhouse: ClickHouse, teamId: number, uuids: string[], signal: AbortSignal): Promise<Set<string>> {
   if (uuids.length === 0) return new Set();
   // Leans on the projection `uuids`: (team_id, toUInt128(uuid)). The number, not the uuid, is compared, because a UUID's own order begins
   // with its second half. One text literal, since ten thousand literals take longer to parse than to look up.
@@ -14,6 +14,7 @@ export async function findKnownUuids(clickhouse: ClickHouse, teamId: number, uui
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000' },
     format: 'JSONEachRow',
+    abort_signal: signal,
   });
   return new Set((await result.json<{ uuid: string }>()).map((row) => row.uuid));
 }

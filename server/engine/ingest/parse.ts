@@ -39,7 +39,8 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   const properties = readProperties(value, problems);
   if (problems.length > 0) return { problems };
   const text = JSON.stringify(properties);
-  if (text.length > event_bytes_max)
+  const textBytes = Buffer.byteLength(text);
+  if (textBytes > event_bytes_max)
     return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
   const chain = properties['$elements_chain'];
   const row: IncomingEvent = {
@@ -52,7 +53,7 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
     elements_chain: typeof chain === 'string' ? chain : '',
     set: nonEmpty(properties['$set']),
     set_once: nonEmpty(properties['$set_once']),
-    bytes: row_overhead_bytes + event.length + distinctId.length + text.length,
+    bytes: row_overhead_bytes + Buffer.byteLength(event) + Buffer.byteLength(distinctId) + textBytes,
   };
   return { event: row };
 }

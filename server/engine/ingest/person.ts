@@ -6,33 +6,53 @@ import type { JsonObject } from './exact_json.ts';
 // Fixed for ever: the same project and distinct id give the same person id on every server.
 const person_namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
 
+/** Largest person, in bytes of its properties as JSON text. Every event carries a copy, so that what a person may hold is also what each of its rows may cost. */
+export const person_bytes_max = 512 * 1024;
+
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = { person_id: string; properties: string; person_version: number; person_distinct_id_version: number; created_at: string };
+
+/** A person while the events of a batch are applied to it. */
+export type PersonDraft = {
+  /** JSON text after the last event that was applied, and its bytes of UTF-8. */
+  properties: string;
+  properties_bytes: number;
+  is_changed: boolean;
+  /** The same as an object, once an event had to look into it. */
+  parsed: JsonObject | undefined;
+};
 
 /** The id of the person behind a distinct id: a version 5 UUID, the same whenever and wherever it is asked. */
 export function personId(teamId: number, distinctId: string): string {
   return v5(`${teamId}:${distinctId}`, person_namespace);
 }
 
-/**
- * What one event's `$set` and `$set_once` make of a person: `$set_once` fills keys that are absent, `$set` overwrites, and within one event `$set` wins.
- * Gives the same object back when nothing changes; a person that is undefined comes to be with version 1 and `created_at` = `at`.
- */
-export function applySet(current: Person | undefined, teamId: number, event: IncomingEvent, at: string): Person | undefined {
-  if (event.set === undefined && event.set_once === undefined) return current;
-  const before = current === undefined ? {} : parseExact(current.properties);
-  const after = { ...event.set_once, ...(before as JsonObject), ...event.set };
-  const properties = JSON.stringify(after);
-  if (current === undefined) {
-    return { person_id: personId(teamId, event.distinct_id), properties, person_version: 1, person_distinct_id_version: 1, created_at: at };
-  }
-  // Compared as JSON, not by identity: a value that is sent again with every event must not make a version.
-  return isSameObject(before as JsonObject, after) ? current : { ...current, properties, person_version: current.person_version + 1 };
+/** A draft of a stored person, or of one that does not exist yet. */
+export function draftOf(person: Person | undefined): PersonDraft {
+  const properties = person?.properties ?? '{}';
+  return { properties, properties_bytes: Buffer.byteLength(properties), is_changed: false, parsed: undefined };
 }
 
-function isSameObject(before: JsonObject, after: JsonObject): boolean {
-  const keys = Object.keys(after);
+/**
+ * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent, `$set` overwrites, and within one event `$set` wins. False when the person would
+ * become larger than `person_bytes_max`: then it is left as it was.
+ */
+export function applySet(draft: PersonDraft, event: Pick<IncomingEvent, 'set' | 'set_once'>): boolean {
+  if (event.set === undefined && event.set_once === undefined) return true;
+  const before = (draft.parsed ??= parseExact(draft.properties) as JsonObject);
+  if (!changes(before, event)) return true;
+  const after = { ...event.set_once, ...before, ...event.set };
+  const properties = JSON.stringify(after);
+  const properties_bytes = Buffer.byteLength(properties);
+  if (properties_bytes > person_bytes_max) return false;
+  Object.assign(draft, { properties, properties_bytes, is_changed: true, parsed: after } satisfies PersonDraft);
+  return true;
+}
+
+// Compared as JSON, not by identity: a value that is sent again with every event must not make a version. Only what the event names is looked at.
+function changes(before: JsonObject, { set = {}, set_once = {} }: Pick<IncomingEvent, 'set' | 'set_once'>): boolean {
   return (
-    keys.length === Object.keys(before).length && keys.every((key) => Object.hasOwn(before, key) && JSON.stringify(before[key]) === JSON.stringify(after[key]))
+    Object.keys(set_once).some((key) => !Object.hasOwn(before, key)) ||
+    Object.keys(set).some((key) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(set[key]))
   );
 }

@@ -10,8 +10,8 @@ type TeamCache = { generation: number; persons: Map<string, Person | null> };
 
 /** The latest versions of persons, as one process knows them. Only the holder of a project's ingestion lock may use it for that project. */
 export type PersonStore = {
-  /** The latest version of each distinct id that has one. `generation` is the project's count of batches that wrote persons: another one than last time empties what is remembered. */
-  load(teamId: number, generation: number, distinctIds: Iterable<string>): Promise<Map<string, Person>>;
+  /** The latest version of each distinct id that has one. `generation` is the project's count of batches that wrote persons: another one than last time empties what is remembered. Throws when `signal` is aborted first. */
+  load(teamId: number, generation: number, distinctIds: Iterable<string>, signal: AbortSignal): Promise<Map<string, Person>>;
   /** Remembers versions that were stored by the batch that made `generation`. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
   /** Forgets a project, after a batch whose fate is unknown. */
@@ -38,14 +38,15 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
     return fresh;
   };
   return {
-    load: async (teamId, generation, distinctIds) => {
+    load: async (teamId, generation, distinctIds, signal) => {
       const { persons } = cacheOf(teamId, generation);
       const wanted = [...new Set(distinctIds)];
       const missing = wanted.filter((distinctId) => !persons.has(distinctId));
       for (let from = 0; from < missing.length; from += chunk_size) {
         const chunk = missing.slice(from, from + chunk_size);
+        const found = await selectLatest(clickhouse, teamId, chunk, signal);
         for (const distinctId of chunk) put(persons, distinctId, null);
-        for (const { distinct_id, ...person } of await selectLatest(clickhouse, teamId, chunk)) put(persons, distinct_id, person);
+        for (const { distinct_id, ...person } of found) put(persons, distinct_id, person);
       }
       return new Map(
         wanted.flatMap((distinctId): [string, Person][] => {
@@ -66,7 +67,7 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
 
 // Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids are read. Ids travel as base64, whose
 // alphabet needs no quoting.
-async function selectLatest(clickhouse: ClickHouse, teamId: number, distinctIds: string[]): Promise<(Person & { distinct_id: string })[]> {
+async function selectLatest(clickhouse: ClickHouse, teamId: number, distinctIds: string[], signal: AbortSignal): Promise<(Person & { distinct_id: string })[]> {
   const encoded = distinctIds.map((distinctId) => Buffer.from(distinctId).toString('base64')).join(',');
   const result = await clickhouse.query({
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
@@ -77,6 +78,7 @@ async function selectLatest(clickhouse: ClickHouse, teamId: number, distinctIds:
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },
     format: 'JSONEachRow',
+    abort_signal: signal,
   });
   return result.json<Person & { distinct_id: string }>();
 }

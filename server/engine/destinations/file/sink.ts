@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -46,7 +45,7 @@ async function isCommitted(place: Place): Promise<boolean> {
   const folder = await findInside(place.root, place.folder);
   if (folder === undefined) return false;
   try {
-    return deliveryOfManifest(await readFile(join(folder, place.manifest), 'utf8')) === place.delivery.delivery_id;
+    return (await deliveryOfManifest(await openContent(join(folder, place.manifest)))) === place.delivery.delivery_id;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;

@@ -20,7 +20,7 @@ export async function checkPostgres(config: PostgresConfig, columns: Column[], d
     {
       name: 'Connect',
       run: async () => {
-        connection = await connect(config, deps.outbound);
+        connection = await connect(config, deps);
         await sql("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
         return 'The server let the user in.';
       },

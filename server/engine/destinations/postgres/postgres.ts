@@ -15,9 +15,9 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   validate: violations,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openPostgresSink(config, delivery, deps.outbound),
+  open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
   check: checkPostgres,
-  verify: (config, delivered, source, deps) => verifyPostgres(config, delivered, source, deps.outbound),
+  verify: (config, delivered, source, deps) => verifyPostgres(config, delivered, source, deps),
 };
 
 function violations(config: PostgresConfig): ConfigViolation[] {

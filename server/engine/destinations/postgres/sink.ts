@@ -1,9 +1,8 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Outbound } from '../../../platform/outbound.ts';
 import { RetryableError } from '../../destination.ts';
-import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { quoted, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -20,11 +19,11 @@ const lock_timeout_seconds = 60;
  * Opens the delivery's transaction. The advisory lock keeps a dead worker's attempt and ours apart: only its holder writes, and who gets it later sees the
  * receipt that the earlier one committed.
  */
-export async function openPostgresSink(config: PostgresConfig, delivery: Delivery, outbound: Outbound): Promise<Sink> {
-  const session = await withPostgresErrors(() => openSession(config, delivery, outbound));
+export async function openPostgresSink(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
+  const session = await withPostgresErrors(() => openSession(config, delivery, deps));
   return {
     isCommitted: async () => session.is_delivered,
-    recover: async (outcomes) => (session.is_delivered ? outcomes : []),
+    recover: (outcomes) => withPostgresErrors(() => recover(session, outcomes)),
     write: (slice, bytes) => withPostgresErrors(() => write(session, slice, bytes)),
     commit: (outcomes, manifest) => withPostgresErrors(() => commit(session, outcomes, manifest)),
     abort: () => withPostgresErrors(() => rollBack(session)),
@@ -32,8 +31,8 @@ export async function openPostgresSink(config: PostgresConfig, delivery: Deliver
   };
 }
 
-async function openSession(config: PostgresConfig, delivery: Delivery, outbound: Outbound): Promise<Session> {
-  const connection = await connect(config, outbound);
+async function openSession(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
+  const connection = await connect(config, deps);
   try {
     await connection.rows(
       `BEGIN; SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
@@ -51,6 +50,13 @@ async function hasReceipt(connection: Connection, config: PostgresConfig, delive
   if (!(await tableExists(connection, receipts))) return false;
   const found = await connection.rows(`SELECT 1 FROM ${receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
   return found.length > 0;
+}
+
+/** Nothing of a broken transaction is left. The table is made, checked and locked here, before the engine opens the query that would wait for it. */
+async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  if (session.is_delivered) return outcomes;
+  await prepare(session);
+  return [];
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */

@@ -38,7 +38,8 @@ export function tableStatement(target: string, delivery: Pick<Delivery, 'model' 
 
 /**
  * Makes the table and the table of receipts in the open transaction where they are missing, and refuses a table that cannot take the export before
- * anything is written: missing columns are all named, persons need a unique index on their key.
+ * anything is written: missing columns are all named, persons need a unique index on their key. The table stays locked as for writing, so that its columns
+ * stay and a wait for another session's lock happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
  */
 export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Pick<Delivery, 'model' | 'columns'>): Promise<void> {
   const target = targetOf(config);
@@ -51,6 +52,7 @@ export async function prepareTables(connection: Connection, config: PostgresConf
     target.receipts,
     `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL, delivered_at timestamptz NOT NULL DEFAULT now())`,
   );
+  await lockTable(connection, target.quoted);
   await checkColumns(connection, target.quoted, target.name, delivery.columns);
   if (isMerged(delivery)) await checkUniqueIndex(connection, target.quoted, target.name);
 }
@@ -66,6 +68,12 @@ async function makeTable(connection: Connection, name: string, statement: string
     if (code === '23505' || code === '42P07') throw new RetryableError('conflict', 'Another delivery made the table at the same moment.', { cause: error });
     throw error;
   }
+}
+
+/** ROW EXCLUSIVE is the lock that COPY takes anyway: writers do not exclude each other by it. Only tables can be locked so, not foreign ones; views are left to COPY. */
+async function lockTable(connection: Connection, target: string): Promise<void> {
+  const [table] = await connection.rows("SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'p')", [target]);
+  if (table !== undefined) await connection.rows(`LOCK TABLE ${target} IN ROW EXCLUSIVE MODE`);
 }
 
 /** True when there is a table, view or partitioned table of this quoted name. */

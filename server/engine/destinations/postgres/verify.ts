@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Outbound } from '../../../platform/outbound.ts';
-import type { DeliveredSlices, Difference, SourceKeys } from '../../destination.ts';
+import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
 import { quoted, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -18,9 +17,9 @@ type Found = { key: string; expected: number; found: number };
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the server, so neither side has to fit into
  * our memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind.
  */
-export function verifyPostgres(config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys, outbound: Outbound): Promise<Difference[]> {
+export function verifyPostgres(config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
   return withPostgresErrors(async () => {
-    const connection = await connect(config, outbound);
+    const connection = await connect(config, deps);
     try {
       await connection.rows('BEGIN');
       const differences = await compareReceipts(connection, config, delivered);

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -22,7 +23,7 @@ import { isMissing } from './faults.ts';
 /** A part of an upload that the store has. */
 export type Part = { number: number; etag: string };
 
-/** What a destination does in one bucket. Errors are the SDK's. */
+/** What a destination does in one bucket. Errors are the SDK's; every call, and the stream of `read`, ends when the bucket's signal is aborted. */
 export type Bucket = {
   find(): Promise<void>;
   put(key: string, text: string): Promise<void>;
@@ -37,8 +38,8 @@ export type Bucket = {
   startUpload(key: string, mark: string, contentType: string): Promise<string>;
   uploadPart(key: string, uploadId: string, number: number, bytes: Buffer, signal: AbortSignal): Promise<Part>;
   completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
-  /** Ends an upload; one that is gone already is no error. */
-  abortUpload(key: string, uploadId: string): Promise<void>;
+  /** Ends an upload; one that is gone already is no error. `signal` counts instead of the bucket's, for what has to be tidied up after a stop. */
+  abortUpload(key: string, uploadId: string, signal?: AbortSignal): Promise<void>;
   listUploads(prefix: string): AsyncIterable<{ key: string; upload_id: string }>;
   /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
   listParts(key: string, uploadId: string): Promise<{ number: number; etag: string; bytes: number }[] | undefined>;
@@ -50,11 +51,19 @@ const connect_timeout_milliseconds = 10_000;
 const request_timeout_milliseconds = 120_000;
 const mark_name = 'sluice-upload';
 
+/** How long a part of this size may take: half a minute, and a second for each 100 kB, so that a slow line is no fault. */
+export function partTimeout(bytes: number): number {
+  return 30_000 + Math.ceil(bytes / 100);
+}
+
+/** A client and the options of all its calls. */
+type Access = { client: S3Client; config: S3Config; options: { abortSignal: AbortSignal } };
+
 /** Opens the bucket of a config with its own credentials only, through the outbound guard. Each request is tried three times by the SDK. */
-export function openBucket(config: S3Config, outbound: Outbound): Bucket {
-  const client = openClient(config, outbound);
+export function openBucket(config: S3Config, outbound: Outbound, signal: AbortSignal): Bucket {
+  const access = { client: openClient(config, outbound), config, options: { abortSignal: signal } };
   // The agents belong to the outbound guard and stay open.
-  return { ...objectsOf(client, config), ...uploadsOf(client, config), close: () => undefined };
+  return { ...objectsOf(access), ...uploadsOf(access), close: () => undefined };
 }
 
 function openClient(config: S3Config, outbound: Outbound): S3Client {
@@ -86,37 +95,38 @@ function encryptionOf(config: S3Config): Encryption {
   return { ServerSideEncryption: config.encryption, ...(key === '' ? {} : { SSEKMSKeyId: key }) };
 }
 
-function objectsOf(client: S3Client, config: S3Config): Pick<Bucket, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+function objectsOf(access: Access): Pick<Bucket, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+  const { client, config, options } = access;
   const at = { Bucket: config.bucket_name };
   const encryption = encryptionOf(config);
   return {
-    find: async () => void (await client.send(new HeadBucketCommand(at))),
-    put: async (key, text) => void (await client.send(new PutObjectCommand({ ...at, ...encryption, Key: key, Body: text, ContentType: 'application/json' }))),
+    find: async () => void (await client.send(new HeadBucketCommand(at), options)),
+    put: async (key, text) =>
+      void (await client.send(new PutObjectCommand({ ...at, ...encryption, Key: key, Body: text, ContentType: 'application/json' }), options)),
     read: (key) =>
       orUndefined(async () => {
-        const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }));
-        return Body as Readable;
+        const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }), options);
+        return addAbortSignal(options.abortSignal, Body as Readable);
       }),
     describe: (key) =>
       orUndefined(async () => {
-        const head = await client.send(new HeadObjectCommand({ ...at, Key: key }));
+        const head = await client.send(new HeadObjectCommand({ ...at, Key: key }), options);
         return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
       }),
-    remove: async (key) => void (await client.send(new DeleteObjectCommand({ ...at, Key: key }))),
-    list: (prefix, { direct }) => listKeys(client, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+    remove: async (key) => void (await client.send(new DeleteObjectCommand({ ...at, Key: key }), options)),
+    list: (prefix, { direct }) => listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
   };
 }
 
-function uploadsOf(
-  client: S3Client,
-  config: S3Config,
-): Pick<Bucket, 'startUpload' | 'uploadPart' | 'completeUpload' | 'abortUpload' | 'listUploads' | 'listParts'> {
+function uploadsOf(access: Access): Pick<Bucket, 'startUpload' | 'uploadPart' | 'completeUpload' | 'abortUpload' | 'listUploads' | 'listParts'> {
+  const { client, config, options } = access;
   const at = { Bucket: config.bucket_name };
   const encryption = encryptionOf(config);
   return {
     startUpload: async (key, mark, contentType) => {
       const started = await client.send(
         new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: contentType }),
+        options,
       );
       if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
       return started.UploadId;
@@ -124,7 +134,7 @@ function uploadsOf(
     uploadPart: async (key, uploadId, number, bytes, signal) => {
       const sent = await client.send(
         new UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number, Body: bytes, ContentLength: bytes.length }),
-        { abortSignal: signal },
+        { abortSignal: AbortSignal.any([options.abortSignal, signal]), requestTimeout: partTimeout(bytes.length) },
       );
       return { number, etag: sent.ETag ?? '' };
     },
@@ -136,10 +146,14 @@ function uploadsOf(
           UploadId: uploadId,
           MultipartUpload: { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) },
         }),
+        options,
       )),
-    abortUpload: async (key, uploadId) => void (await orUndefined(() => client.send(new AbortMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId })))),
-    listUploads: (prefix) => listUploads(client, { ...at, Prefix: prefix }),
-    listParts: (key, uploadId) => orUndefined(() => listParts(client, { ...at, Key: key, UploadId: uploadId })),
+    abortUpload: async (key, uploadId, signal) => {
+      const abortSignal = signal ?? options.abortSignal;
+      await orUndefined(() => client.send(new AbortMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId }), { abortSignal }));
+    },
+    listUploads: (prefix) => listUploads(access, { ...at, Prefix: prefix }),
+    listParts: (key, uploadId) => orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
   };
 }
 
@@ -152,19 +166,19 @@ async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
-async function* listKeys(client: S3Client, input: { Bucket: string; Prefix: string; Delimiter?: string }): AsyncIterable<string> {
+async function* listKeys({ client, options }: Access, input: { Bucket: string; Prefix: string; Delimiter?: string }): AsyncIterable<string> {
   let token: string | undefined;
   do {
-    const page = await client.send(new ListObjectsV2Command({ ...input, ...(token === undefined ? {} : { ContinuationToken: token }) }));
+    const page = await client.send(new ListObjectsV2Command({ ...input, ...(token === undefined ? {} : { ContinuationToken: token }) }), options);
     for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
     token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (token !== undefined);
 }
 
-async function* listUploads(client: S3Client, input: { Bucket: string; Prefix: string }): AsyncIterable<{ key: string; upload_id: string }> {
+async function* listUploads(access: Access, input: { Bucket: string; Prefix: string }): AsyncIterable<{ key: string; upload_id: string }> {
   let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
   while (from !== undefined) {
-    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(client, { ...input, ...from });
+    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, { ...input, ...from });
     for (const { Key, UploadId } of page.Uploads ?? []) if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
     from =
       page.IsTruncated === true && page.NextKeyMarker !== undefined
@@ -173,18 +187,18 @@ async function* listUploads(client: S3Client, input: { Bucket: string; Prefix: s
   }
 }
 
-function sendListUploads(client: S3Client, input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string }) {
-  return client.send(new ListMultipartUploadsCommand(input));
+function sendListUploads({ client, options }: Access, input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string }) {
+  return client.send(new ListMultipartUploadsCommand(input), options);
 }
 
 async function listParts(
-  client: S3Client,
+  { client, options }: Access,
   input: { Bucket: string; Key: string; UploadId: string },
 ): Promise<{ number: number; etag: string; bytes: number }[]> {
   const parts: { number: number; etag: string; bytes: number }[] = [];
   let marker: string | undefined;
   do {
-    const page = await client.send(new ListPartsCommand({ ...input, ...(marker === undefined ? {} : { PartNumberMarker: marker }) }));
+    const page = await client.send(new ListPartsCommand({ ...input, ...(marker === undefined ? {} : { PartNumberMarker: marker }) }), options);
     for (const part of page.Parts ?? []) parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
     marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
   } while (marker !== undefined);

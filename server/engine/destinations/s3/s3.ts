@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { runSteps } from '../../../platform/timed_steps.ts';
+import { throwIfStopped } from '../../destination.ts';
 import type { CheckStep, DestinationDefinition, DestinationDeps } from '../../destination.ts';
 import { fileEncoding, fileSliceBytes } from '../../formats/file_config.ts';
 import { constantFolder } from '../../formats/naming.ts';
@@ -20,17 +21,20 @@ export const s3: DestinationDefinition<typeof s3_config> = {
   validate: s3Violations,
   encoding: fileEncoding,
   sliceBytes: fileSliceBytes,
-  open: async (config, delivery, deps) => openS3Sink(openBucket(config, deps.outbound), config, delivery, deps.log),
+  open: async (config, delivery, deps) => {
+    throwIfStopped(deps.signal);
+    return openS3Sink(openBucket(config, deps.outbound, deps.signal), config, delivery, deps.log);
+  },
   check: (config, _columns, deps) => check(config, deps),
   verify: (config, delivered, _source, deps) => {
-    const bucket = openBucket(config, deps.outbound);
+    const bucket = openBucket(config, deps.outbound, deps.signal);
     const list = (folder: string) => bucket.list(folder === '' ? '' : `${folder}/`, { direct: true });
     return withS3Errors(() => verifyFiles({ read: (name) => withS3Errors(() => bucket.read(name)), list }, delivered));
   },
 };
 
 function check(config: S3Config, deps: DestinationDeps): Promise<CheckStep[]> {
-  const bucket = openBucket(config, deps.outbound);
+  const bucket = openBucket(config, deps.outbound, deps.signal);
   const folder = constantFolder(config.prefix);
   const text = randomUUID();
   const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;

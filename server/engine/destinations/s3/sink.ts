@@ -5,16 +5,19 @@ import { RetryableError } from '../../destination.ts';
 import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { fileEncoding } from '../../formats/file_config.ts';
 import { manifestName, sliceName, stemOf } from '../../formats/naming.ts';
-import { deliveryOfManifest, readStoredText } from '../../formats/verify_files.ts';
+import { deliveryOfManifest } from '../../formats/verify_files.ts';
 import type { Bucket, Part } from './bucket.ts';
 import type { S3Config } from './config.ts';
-import { isMissing, isUnavailable, withS3Errors } from './faults.ts';
+import { isMissing, isUnavailable, s3Error, withS3Errors } from './faults.ts';
 import { uploadParts } from './upload.ts';
 
 /** An upload that waits for commit; `mark` is kept with the object and proves that a completed object is this upload's. */
 type UploadState = { upload_id: string; mark: string; parts: Part[] };
 
 type Place = { bucket: Bucket; config: S3Config; delivery: Delivery; stem: string; manifest: string; log: Logger };
+
+/** How long a failed or stopped write waits until its upload is ended; what it leaves is ended by the next attempt or by `abort`. */
+const tidy_timeout_milliseconds = 5_000;
 
 const content_types = {
   JSONLines: 'application/x-ndjson',
@@ -42,8 +45,8 @@ function stateOf(outcome: SliceOutcome): UploadState {
 
 /** Without the right to read, a delivery counts as not committed: writing it again gives the same objects. */
 async function isCommitted(place: Place): Promise<boolean> {
-  const text = await unlessUnavailable(place, () => readStoredText(place.bucket, place.manifest));
-  return text !== undefined && deliveryOfManifest(text) === place.delivery.delivery_id;
+  const content = await unlessUnavailable(place, () => place.bucket.read(place.manifest));
+  return content !== undefined && (await deliveryOfManifest(content)) === place.delivery.delivery_id;
 }
 
 async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
@@ -63,7 +66,7 @@ async function isWhole(place: Place, outcome: SliceOutcome): Promise<boolean> {
 
 async function isCompleted(place: Place, outcome: SliceOutcome): Promise<boolean> {
   const found = await unlessUnavailable(place, () => place.bucket.describe(outcome.name));
-  return found !== undefined && found.bytes === outcome.bytes && found.mark === stateOf(outcome).mark;
+  return isOfUpload(found, outcome);
 }
 
 async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ name: string; state: UploadState }> {
@@ -76,7 +79,8 @@ async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ nam
     try {
       return { name, state: { upload_id: uploadId, mark, parts: await uploadParts(bucket, name, uploadId, bytes) } };
     } catch (error) {
-      await bucket.abortUpload(name, uploadId).catch((left: unknown) => place.log.warn({ err: left }, 'an upload could not be ended'));
+      // The bucket's own signal may be aborted by now.
+      await bucket.abortUpload(name, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds)).catch((left: unknown) => place.log.warn({ err: left }, 'an upload could not be ended'));
       throw error;
     }
   } finally {
@@ -86,9 +90,30 @@ async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ nam
 
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   for (const outcome of outcomes) await complete(place, outcome);
+  // A store may answer a repeated completion with success although the object is gone by now, so what is there is asked for, just before the manifest.
+  for (const outcome of outcomes) await requireObject(place, outcome);
   await place.bucket.put(place.manifest, manifest.text);
-  const named = new Set([place.manifest, ...outcomes.map((outcome) => outcome.name)]);
-  await removeObjects(place, (key) => !named.has(key));
+  await tidyUp(place, new Set([place.manifest, ...outcomes.map((outcome) => outcome.name)]));
+}
+
+/** The delivery is there and whole by now, so a fault in removing what else begins with its name is no fault of the delivery. */
+async function tidyUp(place: Place, named: Set<string>): Promise<void> {
+  try {
+    await removeObjects(place, (key) => !named.has(key));
+    await endUploads(place, new Set());
+  } catch (error) {
+    place.log.warn({ err: s3Error(error), delivery_id: place.delivery.delivery_id }, 'leftovers of a committed delivery could not be removed');
+  }
+}
+
+/** Without the right to ask, the store's answer to the completion has to do. */
+async function requireObject(place: Place, outcome: SliceOutcome): Promise<void> {
+  const isThere = await unlessUnavailable(place, async () => isOfUpload(await place.bucket.describe(outcome.name), outcome));
+  if (isThere === false) throw new RetryableError('slice_lost', `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`);
+}
+
+function isOfUpload(found: { bytes: number; mark: string | undefined } | undefined, outcome: SliceOutcome): boolean {
+  return found !== undefined && found.bytes === outcome.bytes && found.mark === stateOf(outcome).mark;
 }
 
 async function complete(place: Place, outcome: SliceOutcome): Promise<void> {

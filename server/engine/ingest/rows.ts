@@ -1,0 +1,71 @@
+import type { IncomingEvent } from './event.ts';
+import { applySet, draftOf, personId } from './person.ts';
+import type { Person, PersonDraft } from './person.ts';
+
+/** A row of `events` without its batch's instants. */
+export type EventRow = Omit<IncomingEvent, 'is_uuid_given' | 'set' | 'set_once' | 'bytes'> & { team_id: number; person_id: string; person_properties: string };
+
+/** A new version of a person without its batch's instants; `created_at` is missing in the first one. */
+export type PersonRow = Omit<Person, 'created_at'> & { created_at: string | undefined; team_id: number; distinct_id: string; is_deleted: 0 };
+
+/** The rows of a batch. `oversized` counts the events whose `$set` would have made the person too large. */
+export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: number };
+
+/**
+ * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they are written, persons' properties included, and at least one. `before` has the stored
+ * persons. A person that changes gets one new version, however many of the events changed it.
+ */
+export function buildRows(teamId: number, events: IncomingEvent[], before: Map<string, Person>, bytes_max: number): BatchRows {
+  const drafts = new Map<string, PersonDraft & { person_id: string }>();
+  const rows: EventRow[] = [];
+  let oversized = 0;
+  let bytes = 0;
+  for (const event of events) {
+    const { uuid, event: name, distinct_id, properties, elements_chain, timestamp } = event;
+    let draft = drafts.get(distinct_id);
+    if (draft === undefined) {
+      const person = before.get(distinct_id);
+      draft = { ...draftOf(person), person_id: person?.person_id ?? personId(teamId, distinct_id) };
+    }
+    const earlier = { ...draft };
+    const isApplied = applySet(draft, event);
+    bytes += event.bytes + Buffer.byteLength(elements_chain) + draft.properties_bytes;
+    if (rows.length > 0 && bytes > bytes_max) {
+      // The event waits for the next batch, and with it what it does to its person.
+      if (drafts.has(distinct_id)) drafts.set(distinct_id, earlier);
+      break;
+    }
+    drafts.set(distinct_id, draft);
+    if (!isApplied) oversized += 1;
+    rows.push({
+      team_id: teamId,
+      uuid,
+      event: name,
+      distinct_id,
+      person_id: draft.person_id,
+      properties,
+      person_properties: draft.properties,
+      elements_chain,
+      timestamp,
+    });
+  }
+  return { events: rows, persons: versionsOf(teamId, drafts, before), oversized };
+}
+
+function versionsOf(teamId: number, drafts: Map<string, PersonDraft & { person_id: string }>, before: Map<string, Person>): PersonRow[] {
+  return [...drafts]
+    .filter(([, draft]) => draft.is_changed)
+    .map(([distinct_id, { person_id, properties }]) => {
+      const person = before.get(distinct_id);
+      return {
+        person_id,
+        properties,
+        person_version: (person?.person_version ?? 0) + 1,
+        person_distinct_id_version: person?.person_distinct_id_version ?? 1,
+        created_at: person?.created_at,
+        team_id: teamId,
+        distinct_id,
+        is_deleted: 0,
+      };
+    });
+}
