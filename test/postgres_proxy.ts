@@ -9,6 +9,8 @@ export type PostgresProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
+  /** From now on no answer of the server comes through, as when it hangs; what is sent to it still does. */
+  hold(): void;
   close(): Promise<void>;
 };
 
@@ -21,18 +23,19 @@ const key = readFileSync(new URL('./certificates/localhost.key', import.meta.url
 /** Opens the door on 127.0.0.1 in front of the server's Unix socket. */
 export async function openPostgresProxy(socketPath: string, options: { tls: boolean }): Promise<PostgresProxy> {
   const sockets = new Set<net.Socket>();
+  const held = new AbortController();
   const server = net.createServer((client) => {
     sockets.add(client);
     client.on('close', () => sockets.delete(client));
     client.on('error', () => client.destroy());
     client.once('data', (first) => {
       const isSslRequest = first.length === 8 && first.readUInt32BE(4) === ssl_request;
-      if (!isSslRequest) return join(client, socketPath, first);
+      if (!isSslRequest) return join(client, socketPath, held.signal, first);
       client.write(options.tls ? 'S' : 'N');
-      if (!options.tls) return join(client, socketPath);
+      if (!options.tls) return join(client, socketPath, held.signal);
       const secure = new tls.TLSSocket(client, { isServer: true, cert: proxyCertificate, key });
       secure.on('error', () => client.destroy());
-      join(secure, socketPath);
+      join(secure, socketPath, held.signal);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -43,6 +46,7 @@ export async function openPostgresProxy(socketPath: string, options: { tls: bool
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    hold: () => held.abort(),
     close: async () => {
       cut();
       server.close();
@@ -51,10 +55,12 @@ export async function openPostgresProxy(socketPath: string, options: { tls: bool
   };
 }
 
-function join(client: net.Socket, socketPath: string, first?: Buffer): void {
+function join(client: net.Socket, socketPath: string, held: AbortSignal, first?: Buffer): void {
   const upstream = net.connect(socketPath);
   if (first !== undefined) upstream.write(first);
-  client.pipe(upstream).pipe(client);
+  client.pipe(upstream);
+  if (!held.aborted) upstream.pipe(client);
+  held.addEventListener('abort', () => upstream.unpipe(client));
   for (const [one, other] of [
     [client, upstream],
     [upstream, client],

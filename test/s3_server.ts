@@ -16,6 +16,8 @@ export type S3Server = {
   requests: string[];
   /** Answers the next request that matches with this status and S3 error code instead of passing it on. */
   failNext(pattern: RegExp, status: number, code: string): void;
+  /** Never answers the next request that matches. */
+  holdNext(pattern: RegExp): void;
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
   close(): Promise<void>;
@@ -23,6 +25,9 @@ export type S3Server = {
 
 type S3Rver = { run(): Promise<AddressInfo>; close(): Promise<void> };
 type Failure = { pattern: RegExp; status: number; code: string };
+
+/** A status that stands for no answer at all. */
+const held = 0;
 
 const access_key = 'S3RVER';
 const secret_key = 'a-secret-that-only-tests-have';
@@ -44,6 +49,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     const found = failures[failure];
     if (found !== undefined) {
       failures.splice(failure, 1);
+      if (found.status === held) return void request.resume();
       return refuse(request, response, found.status, found.code);
     }
     const problem = signatureProblem(request);
@@ -60,6 +66,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     secret_key,
     requests,
     failNext: (pattern, status, code) => void failures.push({ pattern, status, code }),
+    holdNext: (pattern) => void failures.push({ pattern, status: held, code: '' }),
     openUploads: (bucket) => uploadsOf(directory, bucket).map((upload) => upload.key),
     close: async () => {
       front.closeAllConnections();
@@ -117,6 +124,7 @@ function forward(request: http.IncomingMessage, response: http.ServerResponse, p
     answer.pipe(response);
   });
   onward.on('error', () => response.destroy());
+  response.on('close', () => onward.destroy());
   request.pipe(onward);
 }
 

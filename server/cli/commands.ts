@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, environmentConfig } from '../config.ts';
 import type { Config } from '../config.ts';
-import { FolderInUseError } from '../platform/data_folder.ts';
+import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { openLog } from '../platform/log.ts';
 import type { Logger } from '../platform/log.ts';
 import type { ImportFlags } from './import_command.ts';
@@ -40,7 +40,7 @@ function explain(error: unknown): number {
     process.stderr.write(`Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`);
     return 2;
   }
-  if (error instanceof FolderInUseError || error instanceof NoStoreError || error instanceof UserError) {
+  if (error instanceof FolderInUseError || error instanceof FolderUnusableError || error instanceof NoStoreError || error instanceof UserError) {
     process.stderr.write(`${error.message}\n`);
     return 1;
   }
@@ -50,6 +50,12 @@ function explain(error: unknown): number {
 
 function build(wrap: Wrap): Command {
   const program = new Command('sluice').description('Management plane and export engine of a product-analytics platform.').exitOverride();
+  // With a default command an unknown word would be taken for its argument.
+  program.hook('preSubcommand', (_parent, command) => {
+    const [word] = program.args;
+    if (word !== undefined && !word.startsWith('-') && command.name() === 'start' && word !== 'start')
+      program.error(`error: unknown command '${word}'; see --help`);
+  });
   program
     .command('start', { isDefault: true })
     .description('start API, worker and, where no URL is set, embedded stores')
@@ -111,6 +117,7 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--event-name <name>', 'name of every event')
     .option('--event-field <field>', 'field with the event name; default event')
     .option('--distinct-id-field <field>', 'field with the id of the person or thing, dots reach inside objects; default distinct_id')
+    .option('--distinct-id-default <text>', 'used where that field is missing or empty; default: such lines are refused')
     .option('--timestamp-field <field>', 'field with the time; default timestamp')
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'zone of times without one', 'UTC')

@@ -51,9 +51,9 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say(`  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`);
   const runs = await followBackfill(call, exportPath, backfill.id, say);
   const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
-  say(
-    `  delivered  ${delivered} events in ${runs.filter((run) => run.status === 'Completed').length} completed runs; each left a signed receipt beside its file`,
-  );
+  const completed = runs.filter((run) => run.status === 'Completed').length;
+  if (delivered === 0) say('  delivered  nothing new: an earlier demo has delivered the last day, and nothing is delivered twice');
+  else say(`  delivered  ${delivered} events in ${completed} completed runs; each left a signed receipt beside its file`);
   for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max)) await showRun(call, exportPath, run, say);
   say('');
   say('Look further:');

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { CommandContext } from './commands.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
-import { joinStores } from './stores.ts';
+import { NoStoreError, joinStores } from './stores.ts';
 
 /** One thing that was looked at. `fault` keeps the server from working; `warning` does not. */
 type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
@@ -63,7 +63,7 @@ async function stores(context: CommandContext): Promise<Finding[]> {
   findings.push(ok('server', holder === undefined ? 'none runs on this data folder' : `process ${holder} runs on this data folder`));
   if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`)) findings.push(ok('secret key', 'will be made at the first start'));
   try {
-    const found = await joinStores(config, log, { may_start: true });
+    const found = await joinStores(config, log, { start: 'existing' });
     try {
       const opened = await openProcess(config, found, log, 'command');
       findings.push(...(await contents(opened).finally(() => opened.close())));
@@ -71,7 +71,8 @@ async function stores(context: CommandContext): Promise<Finding[]> {
       await found.close();
     }
   } catch (error) {
-    findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
+    if (error instanceof NoStoreError) findings.push(ok('stores', 'none yet; the first start makes them'));
+    else findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
   }
   return findings;
 }

@@ -14,6 +14,7 @@ import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { importFile } from './import.ts';
 import type { ImportOptions } from './import.ts';
+import { UserError } from './user_error.ts';
 
 const program = fileURLToPath(new URL('../../test/import_process.ts', import.meta.url));
 
@@ -161,6 +162,47 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   await assert.rejects(run(owner, file, { url: 'http://127.0.0.1:9', patience_ms: 100 }), /cannot be reached.* Run the same command again/);
   await assert.rejects(run(owner, join(folder, 'none')), /There is no file/);
   await assert.rejects(run(owner, await put('cut.gz', gzipSync('x'.repeat(9_000)).subarray(0, 30))), /gzip data of .* is broken/);
+});
+
+test('an answer that does not speak of the lines, such as a proxy gives, stops the import and counts nothing as done', async () => {
+  const owner = await harness.newOrganization();
+  const file = await put('proxy.ndjson', '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}');
+  const refusal = (attr: string | null) => ({ attr, code: 'blank', detail: 'No.' });
+  const answers: [number, unknown, RegExp][] = [
+    [400, { detail: 'Bad request.' }, /the server answered 400: Bad request/],
+    [400, { errors: [] }, /the server answered 400: no reason given/],
+    [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
+    [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
+    [200, 'welcome', /does not say what became of all 2 lines/],
+    [200, { taken: 1 }, /does not say what became of all 2 lines/],
+  ];
+  for (const [status, body, message] of answers) {
+    const server = await serve(() => [status, {}, body]);
+    await assert.rejects(run(owner, file, { url: addressOf(server) }), (error: Error) => error instanceof UserError && message.test(error.message));
+    server.close();
+    await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
+  }
+  assert.equal((await run(owner, file)).said.at(-1), '2 events stored, 0 were there already, 0 lines refused.');
+});
+
+test('lines without a distinct id get the default one, in foreign files and in our own', async () => {
+  const distinct_id_default = 'anonymous';
+  const foreign = await harness.newOrganization();
+  const users = '{"n":1,"user":""}\n{"n":2,"user":null}\n{"n":3}\n{"n":4,"user":" "}\n{"n":5,"user":"ann"}\n{"n":6,"user":7}\n{"n":7,"user":{}}\n';
+  const file = await put('anonymous.ndjson', users);
+  const { said, complained } = await run(foreign, file, { event_name: 'edit', distinct_id_field: 'user', distinct_id_default });
+  assert.deepEqual([said.at(-1), complained], ['6 events stored, 0 were there already, 1 lines refused.', ['line 7: The field "user" is missing or empty.']]);
+  const stored = (await rows(foreign)).map((row): [number, string] => [JSON.parse(row.properties).n, row.distinct_id]);
+  assert.deepEqual(
+    stored.toSorted(([one], [other]) => one - other),
+    [...[1, 2, 3, 4].map((n) => [n, distinct_id_default]), [5, 'ann'], [6, '7']],
+  );
+  const own = await harness.newOrganization();
+  await run(own, await put('own.ndjson', '{"event":"e","properties":{"a":1}}\n{"event":"e","distinct_id":"d"}\n'), { distinct_id_default });
+  assert.deepEqual((await rows(own)).map((row) => [row.distinct_id, row.properties]).toSorted(), [
+    ['anonymous', '{"a":1}'],
+    ['d', '{}'],
+  ]);
 });
 
 async function serve(next: () => readonly [number, Record<string, string>, unknown]): Promise<Server> {

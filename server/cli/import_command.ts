@@ -10,6 +10,7 @@ export type ImportFlags = {
   eventName?: string;
   eventField?: string;
   distinctIdField?: string;
+  distinctIdDefault?: string;
   timestampField?: string;
   uuidField?: string;
   timezone: string;
@@ -28,6 +29,7 @@ export async function importCommand({ config, say }: CommandContext, file: strin
       event_name: flags.eventName,
       event_field: flags.eventField,
       distinct_id_field: flags.distinctIdField,
+      distinct_id_default: flags.distinctIdDefault,
       timestamp_field: flags.timestampField,
       uuid_field: flags.uuidField,
       timezone: flags.timezone,

@@ -12,6 +12,8 @@ export type ImportMapping = {
   event_field?: string | undefined;
   /** Default `distinct_id`. */
   distinct_id_field?: string | undefined;
+  /** The distinct id of lines in which that field is missing, null or empty; without it such lines are refused. */
+  distinct_id_default?: string | undefined;
   /** Default `timestamp`, which may be missing in a line; a field named here may not. */
   timestamp_field?: string | undefined;
   /** Default `uuid`, likewise. */
@@ -42,7 +44,7 @@ export function mapLine(text: string, number: number, sha256: Buffer, mapping: I
   }
   if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
   try {
-    const event = isForeign(mapping) ? mapForeign(line, mapping) : line;
+    const event = isForeign(mapping) ? mapForeign(line, mapping) : withDistinctId(line, mapping);
     return { json: JSON.stringify(event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event) };
   } catch (error) {
     if (error instanceof Unmappable) return { problem: error.message };
@@ -99,7 +101,7 @@ function isForeign(mapping: ImportMapping): boolean {
 function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
   const fields = fieldsOf(mapping);
   const event = mapping.event_name ?? nameAt(line, fields.event);
-  const distinct_id = nameAt(line, fields.distinct_id);
+  const distinct_id = defaultDistinctId(line, mapping) ?? nameAt(line, fields.distinct_id);
   const given = valueAt(line, fields.timestamp);
   const timestamp = readForeignInstant(given, mapping.timezone);
   if (timestamp === undefined && (given !== undefined || fields.timestamp !== own_fields.timestamp))
@@ -111,6 +113,17 @@ function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
   const own = line['properties'];
   const properties = { ...Object.fromEntries(rest), ...(isJsonObject(own) ? own : own === undefined ? {} : { properties: own }) };
   return { event, distinct_id, ...(timestamp === undefined ? {} : { timestamp }), ...foreignUuid(line, fields.uuid), properties };
+}
+
+function withDistinctId(line: JsonObject, mapping: ImportMapping): JsonObject {
+  const distinct_id = defaultDistinctId(line, mapping);
+  return distinct_id === undefined ? line : { ...line, distinct_id };
+}
+
+/** The default where the line has no distinct id. A value that is there and is no name stays refused. */
+function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | undefined {
+  const given = valueAt(line, fieldsOf(mapping).distinct_id) ?? '';
+  return typeof given === 'string' && given.trim() === '' ? mapping.distinct_id_default : undefined;
 }
 
 function foreignUuid(line: JsonObject, field: string): { uuid?: string } {

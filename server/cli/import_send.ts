@@ -21,6 +21,8 @@ export type SendTarget = {
 };
 
 const backoff_seconds_max = 30;
+// The server names so many problems at most.
+const named_errors_max = 1_000;
 
 type Answer = {
   taken?: number;
@@ -39,9 +41,8 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
   const started = performance.now();
   for (let attempt = 0; ; attempt += 1) {
     const reply = await ask(target, body);
-    if (reply.status === 200) return sentOf(reply.answer, reply.answer.rejected ?? 0);
-    const refusedAll = reply.status === 400 && (reply.answer.errors ?? []).every(({ attr }) => attr?.startsWith('lines__'));
-    if (refusedAll) return sentOf(reply.answer, lines.length);
+    if (reply.status === 200) return sentOf(accountedFor(reply.answer, lines.length, target), reply.answer.rejected ?? 0);
+    if (reply.status === 400 && refusesAll(reply.answer, lines.length)) return sentOf(reply.answer, lines.length);
     const mayPass = reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
     const reason =
       reply.status === 0 ? `the server at ${target.url} cannot be reached` : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
@@ -52,6 +53,20 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
     target.onPause(reason, seconds);
     await pause(seconds * 1_000);
   }
+}
+
+// Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only when the answer speaks of them.
+function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
+  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines) return answer;
+  throw new UserError(
+    `The import stopped: the answer of ${target.url} does not say what became of all ${lines} lines that were sent. Is it the address of the server? Run the same command again to go on where it stopped.`,
+  );
+}
+
+function refusesAll(answer: Answer, lines: number): boolean {
+  if (!Array.isArray(answer.errors) || answer.errors.length === 0) return false;
+  const named = new Set(answer.errors.map(({ attr }) => /^lines__(\d+)/.exec(attr ?? '')?.[1]));
+  return !named.has(undefined) && (named.size === lines || answer.errors.length >= named_errors_max);
 }
 
 async function ask(target: SendTarget, body: Buffer): Promise<{ status: number; retry_after?: number | undefined; answer: Answer }> {

@@ -28,7 +28,7 @@ export async function createKey(
   if (wrong.length > 0) throw new UserError(`No such scope: ${wrong.join(', ')}. There are *, ${all_scopes.join(', ')}.`);
   const days = options.expiresInDays === undefined ? undefined : Number(options.expiresInDays);
   if (days !== undefined && !(days > 0 && days <= 36_500)) throw new UserError('--expires-in-days must be a number of days above 0.');
-  const stores = await joinStores(config, log, { may_start: true });
+  const stores = await joinStores(config, log, { start: 'existing' });
   try {
     const opened = await openProcess(config, stores, log, 'command');
     try {

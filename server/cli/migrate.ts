@@ -4,7 +4,7 @@ import { joinStores } from './stores.ts';
 
 /** Brings both stores to this version. Harmless when they are there already, also while a server runs. */
 export async function migrate({ config, log, say }: CommandContext): Promise<number> {
-  const stores = await joinStores(config, log, { may_start: true });
+  const stores = await joinStores(config, log, { start: 'always' });
   try {
     const opened = await openProcess(config, stores, log, 'command');
     await opened.close();

@@ -8,6 +8,7 @@ import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { joinStores, openStores } from './stores.ts';
+import { UserError } from './user_error.ts';
 
 /** How many runs one process executes at a time, and how many of them may be of one project over all processes. */
 const worker_limits = { concurrency: 4, project_runs_max: 3 };
@@ -25,7 +26,7 @@ export type Parts = { api: boolean; worker: boolean };
  * before it are stopped again and the error is thrown. `say` gets the lines for the operator.
  */
 export async function serve(config: Config, log: Logger, parts: Parts, say: (line: string) => void): Promise<RunningServer> {
-  const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { may_start: false });
+  const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { start: 'never' });
   const stops: (() => Promise<void>)[] = [() => stores.close()];
   const stop = once(async () => {
     for (const step of stops.toReversed()) await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
@@ -48,10 +49,11 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
 }
 
 async function listen(config: Config, opened: OpenProcess, stops: (() => Promise<void>)[], say: (line: string) => void): Promise<string> {
-  const made = await firstStart(opened.deps);
   const app = buildApp(opened.deps);
   stops.push(() => closeApp(app));
-  const address = await app.listen({ host: config.host, port: config.port });
+  // The address first: an owner who is made before a port turns out to be taken would never be shown.
+  const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => explainListen(error, config));
+  const made = await firstStart(opened.deps);
   say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);
   if (made !== undefined) {
     say('');
@@ -63,6 +65,16 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
     say(`Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`);
   }
   return address;
+}
+
+function explainListen(error: unknown, config: Config): never {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    throw new UserError(`Port ${config.port} on ${config.host} is taken by another program; give the server another one with SLUICE_PORT.`);
+  if (code === 'EACCES') throw new UserError(`This user may not listen on port ${config.port}; choose one above 1023 with SLUICE_PORT.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    throw new UserError(`SLUICE_HOST ${config.host} is not an address of this machine.`);
+  throw error;
 }
 
 /** Lets requests in hand come to an end, and cuts off connections that are still there after ten seconds. */

@@ -11,7 +11,11 @@ export async function start(context: CommandContext, parts: Parts, isDemo: boole
   const { config, log, say } = context;
   const stopped = stopSignal();
   const crashed = crash(context);
-  const server = await serve(config, log, parts, say);
+  const starting = serve(config, log, parts, say);
+  const early = await Promise.race([starting.then(() => undefined), stopped]);
+  // Told to stop before it was up: the embedded stores end with this process, and everything else can be repeated.
+  if (early !== undefined) process.exit(early);
+  const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
   const demo = isDemo
     ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`))

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { findFolderHolder, lockDataFolder } from '../platform/data_folder.ts';
@@ -20,8 +20,10 @@ type Running = { pid: number; database_url: string; clickhouse_url: string };
 
 /** A command needs a store that nobody runs; the message says what to do. */
 export class NoStoreError extends Error {
-  constructor() {
-    super('No server runs on this data folder. Start one with `npm start`, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.');
+  constructor(folder: string) {
+    super(
+      `There is no Sluice data in ${folder}, and no server that runs on it. Start one with \`npm start\`, name its folder with SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.`,
+    );
     this.name = 'NoStoreError';
   }
 }
@@ -64,14 +66,15 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
 }
 
 /**
- * The stores for a worker process or a short command: the configured ones, else those of the server that runs on the data folder, else (only with `may_start`) embedded ones for as long
- * as the command runs.
+ * The stores for a worker process or a short command: the configured ones, else those of the server that runs on the data folder, else embedded ones for as long as the
+ * command runs: always, only on a folder that has them, or never. Throws `NoStoreError` where there are none.
  */
-export async function joinStores(config: Config, log: Logger, options: { may_start: boolean }): Promise<Stores> {
+export async function joinStores(config: Config, log: Logger, options: { start: 'never' | 'existing' | 'always' }): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) return openStores(config, log);
   const running = findRunning(config);
   if (running !== undefined) return joined(config, running);
-  if (!options.may_start) throw new NoStoreError();
+  const mayStart = options.start === 'always' || (options.start === 'existing' && existsSync(join(config.data_dir, 'postgres')));
+  if (!mayStart) throw new NoStoreError(config.data_dir);
   return openStores(config, log);
 }
 

@@ -33,12 +33,13 @@ type Finding = { batch_export_id: string; name: string; destination: string; del
  * difference is named. Deliveries of earlier revisions (another destination or layout) are not looked at.
  */
 export async function verify({ config, log, say }: CommandContext, options: { export?: string; json?: boolean }): Promise<number> {
-  const stores = await joinStores(config, log, { may_start: true });
+  const stores = await joinStores(config, log, { start: 'existing' });
   try {
     const opened = await openProcess(config, stores, log, 'command');
     try {
       const findings = await verifyExports(opened.engine, options.export);
       if (options.json === true) say(JSON.stringify({ exports: findings }));
+      else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
       else for (const finding of findings) tell(finding, say);
       return findings.some((finding) => finding.differences.length > 0) ? 1 : 0;
     } finally {
@@ -88,7 +89,14 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
   const source: SourceKeys = (deliveryId) =>
     streamKeys(engine, { team_id: row.team_id, model: row.model, selection: receipts.get(deliveryId)?.selection ?? [] });
   const config = loadConfig(engine.secrets, row.id, row);
-  differences.push(...(await definition.verify(config, delivered, source, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir })));
+  differences.push(
+    ...(await definition.verify(config, delivered, source, {
+      log: engine.log,
+      outbound: engine.outbound,
+      export_dir: engine.export_dir,
+      signal: AbortSignal.timeout(3_600_000),
+    })),
+  );
   const records = [...receipts.values()].reduce((sum, receipt) => sum + receipt.records, 0);
   return { batch_export_id: row.id, name: row.name, destination: row.destination_type, deliveries: delivered.length, records, differences };
 }

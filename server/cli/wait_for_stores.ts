@@ -16,11 +16,13 @@ const passing_states = /^(57P|08|53)/;
  * says which and why.
  */
 export async function waitForStores(db: Database, clickhouse: ClickHouse, log: Logger): Promise<void> {
-  await waitFor('PostgreSQL', log, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
-  await waitFor('ClickHouse', log, isPassingInClickHouse, async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text());
+  await waitFor('PostgreSQL', 'SLUICE_DATABASE_URL', log, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
+  await waitFor('ClickHouse', 'SLUICE_CLICKHOUSE_URL', log, isPassingInClickHouse, async () =>
+    (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
+  );
 }
 
-async function waitFor(store: string, log: Logger, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
+async function waitFor(store: string, setting: string, log: Logger, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
   const end = performance.now() + patience_ms;
   for (let isFirst = true; ; isFirst = false) {
     try {
@@ -28,7 +30,7 @@ async function waitFor(store: string, log: Logger, isPassing: (error: unknown) =
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (!isPassing(error) || performance.now() > end) throw new UserError(`${store} cannot be used: ${reason}`);
+      if (!isPassing(error) || performance.now() > end) throw new UserError(`${store} (${setting}) cannot be used: ${reason}`);
       if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
       await pause(pause_ms);
     }

@@ -129,7 +129,7 @@ export function stopError(signal: AbortSignal): Error {
   const { reason } = signal as { reason: unknown };
   if (reason instanceof Error && reason.name === 'TimeoutError')
     return new RetryableError('timed_out', 'The other side did not answer in time.', { cause: reason });
-  return reason instanceof RetryableError || reason instanceof NonRetryableError ? reason : new Error('The work was stopped.', { cause: reason });
+  return new Error('The work was stopped.', { cause: reason });
 }
 
 /** Throws `stopError` when the signal is aborted already. */

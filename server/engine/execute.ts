@@ -79,7 +79,12 @@ async function deliver(attempt: Attempt): Promise<void> {
     if (!(await beginCommit(engine, run, receiptText(attempt, slices, [])))) return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
-  const sink = await definition.open(config, attempt.delivery, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir });
+  const sink = await definition.open(config, attempt.delivery, {
+    log: engine.log,
+    outbound: engine.outbound,
+    export_dir: engine.export_dir,
+    signal: attempt.signal,
+  });
   try {
     await deliverTo(attempt, sink, slices);
   } finally {
@@ -195,7 +200,12 @@ async function abandon(attempt: Attempt): Promise<void> {
   const { engine, run, definition, config, delivery } = attempt;
   const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
   try {
-    const sink = await definition.open(config, delivery, { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir });
+    const sink = await definition.open(config, delivery, {
+      log: engine.log,
+      outbound: engine.outbound,
+      export_dir: engine.export_dir,
+      signal: AbortSignal.timeout(60_000),
+    });
     try {
       // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
       if (await isOurs(engine, run)) await sink.abort(outcomes);

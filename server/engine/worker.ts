@@ -3,6 +3,7 @@ import { advanceBackfills } from './backfill.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
 import type { StopReason } from './execute.ts';
+import { resolveBatches } from './ingest/resolve.ts';
 import { planDueExports } from './plan.ts';
 import { run_queue } from './queue.ts';
 import type { Queue, RunJob } from './queue.ts';
@@ -75,6 +76,7 @@ async function work(engine: Engine, job: { data: RunJob; signal: AbortSignal }, 
 async function tick(engine: Engine, active: Set<ActiveRun>): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ['stopping unwanted runs', () => stopUnwanted(engine, active)],
+    ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log)],
     ['planning', () => planAll(engine)],
     ['advancing backfills', () => advanceBackfills(engine)],
     ['sending runs without a job', () => sendOrphans(engine)],

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Thrown when another live server works on the folder; the message says which process and what to do. */
@@ -14,6 +14,14 @@ export class FolderInUseError extends Error {
   }
 }
 
+/** Thrown when the folder cannot be made or written. */
+export class FolderUnusableError extends Error {
+  constructor(folder: string, code: string) {
+    super(`The data folder ${folder} cannot be made or written (${code}). Give this user the right to, or name another one with SLUICE_DATA_DIR.`);
+    this.name = 'FolderUnusableError';
+  }
+}
+
 /** Who holds a lock. A process id alone is not enough: ids are used again, after a restart of a container from 1 on. */
 type Holder = { pid: number; started: string };
 
@@ -22,7 +30,7 @@ type Holder = { pid: number; started: string };
  * one machine only one holds the folder; a lock that a killed process left behind is taken over.
  */
 export function lockDataFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeDataFolder(folder);
   const path = join(folder, 'server.lock');
   const mine = JSON.stringify(holderOf(process.pid));
   const draft = `${path}.${process.pid}`;
@@ -53,7 +61,7 @@ export function findFolderHolder(folder: string): number | undefined {
 
 /** The server's secret key: kept in the folder, made on the first call, readable by the owner only. */
 export function keptSecretKey(folder: string): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeDataFolder(folder);
   const path = join(folder, 'secret_key');
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
@@ -65,6 +73,15 @@ export function keptSecretKey(folder: string): string {
     rmSync(draft, { force: true });
   }
   return readFileSync(path, 'utf8').trim();
+}
+
+function makeDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new FolderUnusableError(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
+  }
 }
 
 function release(path: string, mine: string): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { body, jsonBody } from '../../platform/http/body.ts';
+import { body } from '../../platform/http/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
@@ -11,7 +11,7 @@ import { answerLogs } from './logs.ts';
 import { paused, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
 import type { Mount } from './routes.ts';
-import { BatchExport, Unpause } from './schema.ts';
+import { BatchExport, NoFields, Unpause } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
@@ -27,7 +27,7 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
     write(request, reply, 200, async (tx) => {
       const row = await getLockedExport(request, tx);
-      jsonBody(request);
+      body(request, NoFields);
       await apply(tx, row, paused(row, await databaseInstant(tx)));
       return getExport(request, tx);
     }),

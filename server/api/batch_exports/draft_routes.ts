@@ -34,6 +34,6 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
 async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
   if (isOnlyChecked) return { steps: [] };
   const { definition, config, model } = draft;
-  const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir };
+  const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir, signal: AbortSignal.timeout(60_000) };
   return { steps: await definition.check(config, models[model].columns[definition.column_set], deps) };
 }

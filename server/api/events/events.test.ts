@@ -217,7 +217,8 @@ test('a stream of 200,000 lines takes no memory with its length, and a client th
     const answer = await send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(body(chunks)) });
     return (await answer.body.json()) as { taken: number };
   };
-  await post(10);
+  // Long enough for all that may wait to have waited once.
+  await post(40);
   const before = process.memoryUsage.rss();
   let highest = before;
   const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 20);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Transform, pipeline } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
+import { openYoungGarbage } from '../../platform/young_garbage.ts';
 import { counterOf } from './count.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -22,12 +23,16 @@ const chunk_bytes = 256 * 1024;
 export function encodeStage(encoding: Encoding): EncodeStage {
   const counter = counterOf(encoding);
   const hash = createHash('sha256');
+  const noteGarbage = openYoungGarbage();
   let bytes = 0;
   let ended: EncodedSlice | undefined;
   return {
     pipeline: (source) => {
       const compressor = compressorOf(encoding);
-      const count = (chunk: Buffer) => counter.take(chunk);
+      const count = (chunk: Buffer) => {
+        counter.take(chunk);
+        noteGarbage(chunk.length);
+      };
       const measure = (chunk: Buffer) => {
         hash.update(chunk);
         bytes += chunk.length;

@@ -45,6 +45,15 @@ test('JSON lines hold every value exactly, one object a line', async () => {
   assert.deepEqual(parseJsonLines(Buffer.from(text)), expected);
 });
 
+test('ClickHouse knows the settings that every query gets', async () => {
+  for (const format of fileFormats) {
+    const { settings } = selectFor({ format, ...none }, contractColumns);
+    assert.deepEqual([settings['http_send_timeout'], settings['max_query_size']], [3_600, 16_000_000]);
+    const known = { expressions: "getSetting('http_send_timeout'), getSetting('max_query_size')", format: 'TSV', settings };
+    assert.equal((await clickhouse.bytes(known, 'system.one')).toString(), '3600\t16000000\n');
+  }
+});
+
 test('CSV holds every value exactly', async () => {
   const bytes = await clickhouse.bytes(selectFor({ format: 'CSV', ...none }, contractColumns), from);
   assert.deepEqual(parseCsv(bytes, contractColumns), expected);

@@ -144,11 +144,35 @@ test('a duplicate changes no person, and large numbers of persons are exact', as
   );
 });
 
+test('a batch whose persons make it large is written in several, in order', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  await store(ingestion, teamId, [event({ $set: { large: 'x'.repeat(400_000) } })]);
+  const uuid = randomUUID();
+  const sent = Array.from({ length: 60 }, (_none, index) => event({ event: String(index), $set: { index } }));
+  assert.deepEqual(await store(ingestion, teamId, [event({ uuid }), ...sent, event({ uuid })]), { taken: 61, duplicates: 1 });
+  const rows = await select<{ event: string; index: number | null; at: string }>(
+    "SELECT event, JSONExtract(person_properties, 'index', 'Nullable(Int32)') AS index, inserted_at AS at FROM events WHERE team_id = {team_id:Int64} AND event != 'e' ORDER BY toInt32(event)",
+    teamId,
+  );
+  assert.deepEqual(
+    rows.map((row) => row.index),
+    sent.map((_event, index) => index),
+  );
+  assert.deepEqual(
+    rows.map((row) => row.at),
+    rows.map((row) => row.at).toSorted(),
+  );
+  const batches = new Set(rows.map((row) => row.at)).size;
+  assert.ok(batches >= 4 && batches <= 8, String(batches));
+  assert.equal((await versions(teamId)).length, 1 + batches);
+});
+
 test('a batch that a killed process left is taken up by the next one', async () => {
   const teamId = await newTeam();
   const { db } = harness.deps;
   const inserted_at = isoInstant(systemClock.now() + 60_000);
-  await noteBatch(db, { team_id: teamId, batch_id: randomUUID(), inserted_at, writes_persons: true, seconds_max: 30 });
+  await noteBatch(db, { team_id: teamId, batch_id: randomUUID(), inserted_at, writes_persons: true, seconds_max: 30, last_inserted_at: null });
   assert.equal(Date.parse(await db.transaction((tx) => settled(tx, teamId))), Date.parse(inserted_at));
   await store(open(), teamId, [event({ uuid: randomUUID() })]);
   const [row] = await select<{ at: string }>('SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}', teamId);

@@ -1,7 +1,7 @@
 import { openBudget } from './budget.ts';
 import type { IncomingEvent } from './event.ts';
-import { flushBatch } from './flush.ts';
-import type { FlushDeps, FlushFailure } from './flush.ts';
+import { flushEvents } from './flush.ts';
+import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { openPersonStore } from './person_store.ts';
 
 /** What became of events that were handed in: all of them are stored (or were there before), or it is not known that they are. */
@@ -19,7 +19,7 @@ export type Ingestion = {
 };
 
 /** Bounds of one process's ingestion. */
-export type IngestionLimits = { batch_rows_max: number; batch_bytes_max: number; queue_bytes_max: number; flushes_max: number };
+export type IngestionLimits = { batch_rows_max: number; batch_bytes_max: number; queue_bytes_max: number; flushes_max: number; look_up_seconds_max: number };
 
 const default_limits: IngestionLimits = {
   batch_rows_max: 10_000,
@@ -28,6 +28,8 @@ const default_limits: IngestionLimits = {
   queue_bytes_max: 64 * 1024 * 1024,
   // Each flush holds one connection of the control store while it writes; the API needs the others.
   flushes_max: 4,
+  // The lock is held meanwhile, by a transaction that the control store ends after two minutes without a statement.
+  look_up_seconds_max: 30,
 };
 
 type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) => void };
@@ -44,9 +46,18 @@ function batchSeconds(settleSeconds: number): number {
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the one before is stored, so that a lone event does not wait and many
  * requests share a batch; at most 64 MiB wait, beyond that `add` does.
  */
-export function openIngestion(deps: Omit<FlushDeps, 'persons' | 'seconds_max'> & { settle_seconds: number }, limits: Partial<IngestionLimits> = {}): Ingestion {
+export function openIngestion(
+  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & { settle_seconds: number },
+  limits: Partial<IngestionLimits> = {},
+): Ingestion {
   const bounds = { ...default_limits, ...limits };
-  const flushDeps: FlushDeps = { ...deps, persons: openPersonStore(deps.clickhouse), seconds_max: batchSeconds(deps.settle_seconds) };
+  const flushDeps: FlushDeps = {
+    ...deps,
+    persons: openPersonStore(deps.clickhouse),
+    seconds_max: batchSeconds(deps.settle_seconds),
+    look_up_seconds_max: bounds.look_up_seconds_max,
+    bytes_max: bounds.batch_bytes_max,
+  };
   const room = openBudget(bounds.queue_bytes_max);
   const flushes = openBudget(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
@@ -58,18 +69,14 @@ export function openIngestion(deps: Omit<FlushDeps, 'persons' | 'seconds_max'> &
     while (queue.length > 0) {
       await flushes.take(1);
       const groups = takeGroups(queue, bounds);
-      const outcome = await flushBatch(
+      const outcome = await flushEvents(
         flushDeps,
         teamId,
         groups.flatMap((group) => group.events),
       );
       flushes.give(1);
-      let from = 0;
-      for (const { events, bytes, finish } of groups) {
-        finish(outcome.failure === undefined ? count(outcome.is_duplicate.slice(from, from + events.length)) : { failure: outcome.failure });
-        from += events.length;
-        room.give(bytes);
-      }
+      tell(groups, outcome);
+      for (const { bytes } of groups) room.give(bytes);
     }
     queues.delete(teamId);
   }
@@ -110,6 +117,15 @@ function takeGroups(queue: Group[], bounds: IngestionLimits): Group[] {
     queue.shift();
   }
   return taken;
+}
+
+function tell(groups: Group[], outcome: FlushOutcome): void {
+  let from = 0;
+  for (const { events, finish } of groups) {
+    const isDuplicate = outcome.is_duplicate.slice(from, from + events.length);
+    finish(isDuplicate.length === events.length ? count(isDuplicate) : { failure: outcome.failure ?? 'unavailable' });
+    from += events.length;
+  }
 }
 
 function count(isDuplicate: boolean[]): Stored {

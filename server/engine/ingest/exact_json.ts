@@ -48,7 +48,9 @@ export function isTooDeep(value: unknown): boolean {
 function parseWithNumbers(text: string): unknown {
   const keep = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
-    return typeof value === 'number' && source !== undefined && source.length >= long_source_length_min && longSource.test(source) ? raw.rawJSON(source) : value;
+    return typeof value === 'number' && source !== undefined && source.length >= long_source_length_min && longSource.test(source)
+      ? raw.rawJSON(source)
+      : value;
   };
   return JSON.parse(text, keep);
 }

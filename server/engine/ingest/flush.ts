@@ -1,34 +1,58 @@
-import { randomUUID } from 'node:crypto';
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { IncomingEvent } from './event.ts';
-import { endBatch, insertBatch } from './insert.ts';
-import type { IngestionTable } from './insert.ts';
-import { storeInstant } from './instant.ts';
+import { endBatch } from './insert.ts';
 import { findKnownUuids } from './known_uuids.ts';
-import { clearBatch, lockForWriting, noteBatch, readState } from './lock.ts';
+import { clearBatch, lockForWriting, readState } from './lock.ts';
 import type { IngestionState } from './lock.ts';
-import { applySet, personId } from './person.ts';
 import type { Person } from './person.ts';
 import type { PersonStore } from './person_store.ts';
+import { buildRows } from './rows.ts';
+import { writeRows } from './write.ts';
 
-/** What a flush works with. `seconds_max` bounds the time in which the store may write a batch. */
-export type FlushDeps = { db: Database; clickhouse: ClickHouse; log: Logger; persons: PersonStore; seconds_max: number };
+/**
+ * What a flush works with. `seconds_max` bounds the time in which the store may write a batch, `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the
+ * size of a batch as it is written.
+ */
+export type FlushDeps = {
+  db: Database;
+  clickhouse: ClickHouse;
+  log: Logger;
+  persons: PersonStore;
+  seconds_max: number;
+  look_up_seconds_max: number;
+  bytes_max: number;
+};
 
 /** Why a batch was not stored: another attempt may help, or its project does not exist (any more). */
 export type FlushFailure = 'unavailable' | 'project_gone';
 
-/** `is_duplicate[i]` says that the i-th event was there before, in the store or further ahead in the batch. */
-export type FlushOutcome = { is_duplicate: boolean[]; failure?: undefined } | { failure: FlushFailure };
+/** The first `is_duplicate.length` events are stored; `is_duplicate[i]` says that the i-th was there before, in the store or further ahead. The others are not known to be: `failure` says why. */
+export type FlushOutcome = { is_duplicate: boolean[]; failure?: FlushFailure };
 
 /**
- * Stores one batch of a project's events and the versions of persons that they make. Guarantees, for every number of processes: when it says stored, each event's uuid is
- * in the store exactly once and survives a kill of everything; `inserted_at` is the same for the whole batch, whole milliseconds, and greater than that of every batch before. Never throws.
+ * Stores a project's events and the versions of persons that they make, in one batch, or in several when their rows are larger than one may be. Guarantees, for every number of processes: each
+ * event that it says is stored is in the store exactly once by its uuid and survives a kill of everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than that
+ * of every batch before. Never throws.
  */
-export async function flushBatch(deps: FlushDeps, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
+export async function flushEvents(deps: FlushDeps, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
+  const isDuplicate: boolean[] = [];
+  let wanted = events.length;
+  while (isDuplicate.length < events.length) {
+    const { is_duplicate, failure } = await flushBatch(deps, teamId, events.slice(isDuplicate.length, isDuplicate.length + wanted));
+    isDuplicate.push(...is_duplicate);
+    if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
+    // Where persons are large few events fit, and looking all the others up again each time would take longer than writing.
+    wanted = 2 * is_duplicate.length;
+  }
+  return { is_duplicate: isDuplicate };
+}
+
+/** One batch: as many of the first events as fit, at least one unless it fails. */
+async function flushBatch(deps: FlushDeps, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
   let outcome: FlushOutcome | undefined;
   try {
     await deps.db.transaction(async (tx) => {
@@ -39,9 +63,13 @@ export async function flushBatch(deps: FlushDeps, teamId: number, events: Incomi
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
     // What was stored is stored, even when the lock could not be given back in good order.
-    if (outcome === undefined) return { failure: isDatabaseError(error) && error.code === '23503' ? 'project_gone' : 'unavailable' };
+    if (outcome === undefined) return failed(isDatabaseError(error) && error.code === '23503' ? 'project_gone' : 'unavailable');
   }
-  return outcome ?? { failure: 'unavailable' };
+  return outcome ?? failed('unavailable');
+}
+
+function failed(failure: FlushFailure): FlushOutcome {
+  return { is_duplicate: [], failure };
 }
 
 async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
@@ -49,118 +77,86 @@ async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, even
   if (state.batch_id !== null) {
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of uuids could not be trusted.
     deps.persons.forget(teamId);
-    if (!(await endBatch(deps.clickhouse, state.batch_id))) return { failure: 'unavailable' };
+    if (!(await endBatch(deps.clickhouse, state.batch_id))) return failed('unavailable');
   }
-  const isDuplicate = await findDuplicates(deps.clickhouse, teamId, events);
-  const fresh = events.filter((_event, index) => !isDuplicate[index]);
-  if (fresh.length === 0) return { is_duplicate: isDuplicate };
-  const insertedAt = isoInstant(await nextInsertion(deps.clickhouse, teamId, state));
-  const before = await deps.persons.load(
-    teamId,
-    state.persons_generation,
-    fresh.map((event) => event.distinct_id),
-  );
-  const { rows, changed } = applyEvents(teamId, fresh, before, insertedAt);
-  const isStored = await storeRows(deps, tx, { team_id: teamId, inserted_at: insertedAt, events: rows, persons: changed });
-  if (!isStored) {
+  const found = await within(deps.look_up_seconds_max, (signal) => lookUp(deps, teamId, events, state, signal));
+  if (found.fresh.length === 0) {
+    if (state.batch_id !== null) await clearBatch(tx, teamId, state.batch_id);
+    return { is_duplicate: found.is_duplicate };
+  }
+  const { fresh, last_inserted_at } = found;
+  const rows = buildRows(teamId, fresh, found.persons, deps.bytes_max);
+  if (rows.oversized > 0)
+    deps.log.warn({ team_id: teamId, events: rows.oversized }, 'persons were left as they were, because $set would have made them too large');
+  // The last thing before the batch is noted, and through the transaction: it throws when the session and with it the lock is gone.
+  const latest = await readState(tx, teamId);
+  const isUnchanged = latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
+  const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
+  const written = isUnchanged && (await writeRows(deps, tx, { team_id: teamId, inserted_at, last_inserted_at: state.last_inserted_at, rows }));
+  if (written === false) {
     deps.persons.forget(teamId);
-    return { failure: 'unavailable' };
+    return failed('unavailable');
   }
-  if (changed.length > 0)
+  if (written.length > 0)
     deps.persons.remember(
       teamId,
       state.persons_generation + 1,
-      changed.map((person) => [person.distinct_id, person]),
+      written.map((person) => [person.distinct_id, person]),
     );
-  return { is_duplicate: isDuplicate };
+  const next = fresh[rows.events.length];
+  return { is_duplicate: next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)) };
 }
 
-type BatchRows = { team_id: number; inserted_at: string; events: object[]; persons: object[] };
+type Found = { is_duplicate: boolean[]; fresh: IncomingEvent[]; persons: Map<string, Person>; last_inserted_at: number };
 
-async function storeRows(deps: FlushDeps, tx: Transaction, rows: BatchRows): Promise<boolean> {
-  const { team_id, inserted_at } = rows;
-  const batch_id = randomUUID();
-  await noteBatch(deps.db, { team_id, batch_id, inserted_at, writes_persons: rows.persons.length > 0, seconds_max: deps.seconds_max });
-  const ends_at = performance.now() + deps.seconds_max * 1_000;
-  // Persons first: an event is never there before the version of the person that it speaks of.
-  for (const table of ['persons', 'events'] satisfies IngestionTable[]) {
-    if (rows[table].length === 0) continue;
-    const { outcome, error } = await insertBatch(deps.clickhouse, {
-      table,
-      batch_id,
-      team_id,
-      inserted_at: storeInstant(Date.parse(inserted_at)),
-      rows: rows[table],
-      ends_at,
-    });
-    if (error !== undefined) deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
-    if (outcome === 'stored') continue;
-    if (outcome === 'absent') await clearBatch(tx, team_id, batch_id);
-    return false;
-  }
-  await clearBatch(tx, team_id, batch_id);
-  return true;
-}
-
-async function findDuplicates(clickhouse: ClickHouse, teamId: number, events: IncomingEvent[]): Promise<boolean[]> {
-  const known = await findKnownUuids(
-    clickhouse,
-    teamId,
-    events.filter((event) => event.is_uuid_given).map((event) => event.uuid),
-  );
-  return events.map((event) => {
+/** Everything that the store must say before a batch can be made. */
+async function lookUp(deps: FlushDeps, teamId: number, events: IncomingEvent[], state: IngestionState, signal: AbortSignal): Promise<Found> {
+  const given = events.filter((event) => event.is_uuid_given).map((event) => event.uuid);
+  const known = await findKnownUuids(deps.clickhouse, teamId, given, signal);
+  // An answer that comes after the time must not go on into the cache of persons: the lock may be somebody else's by then.
+  signal.throwIfAborted();
+  const is_duplicate = events.map((event) => {
     if (known.has(event.uuid)) return true;
     known.add(event.uuid);
     return false;
   });
+  const fresh = events.filter((_event, index) => !is_duplicate[index]);
+  if (fresh.length === 0) return { is_duplicate, fresh, persons: new Map(), last_inserted_at: 0 };
+  const distinctIds = fresh.map((event) => event.distinct_id);
+  return {
+    is_duplicate,
+    fresh,
+    persons: await deps.persons.load(teamId, state.persons_generation, distinctIds, signal),
+    last_inserted_at: state.last_inserted_at === null ? await lastInsertionInStore(deps.clickhouse, teamId, signal) : Date.parse(state.last_inserted_at),
+  };
 }
 
-async function nextInsertion(clickhouse: ClickHouse, teamId: number, state: IngestionState): Promise<number> {
-  const last = state.last_inserted_at === null ? await lastInsertionInStore(clickhouse, teamId) : Date.parse(state.last_inserted_at);
-  return Math.max(Date.parse(state.now), last + 1);
+/** Gives up after the seconds, also when an answer has begun and does not end, which the client's own abort does not notice. */
+async function within<Result>(seconds: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const controller = new AbortController();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    controller.abort();
+    reject(new Error('The store did not answer the look-ups of a batch in time.'));
+  }, seconds * 1_000);
+  try {
+    return await Promise.race([work(controller.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function nextInsertion(state: IngestionState, last: number): number {
+  return Math.max(Date.parse(state.now), last + 1, state.settled_until === null ? 0 : Date.parse(state.settled_until));
 }
 
 // Asked once per project: before its first batch, or after the control store was put back to an older state.
-async function lastInsertionInStore(clickhouse: ClickHouse, teamId: number): Promise<number> {
+async function lastInsertionInStore(clickhouse: ClickHouse, teamId: number, signal: AbortSignal): Promise<number> {
   const found = await clickhouse.query({
     query: 'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = {team_id:Int64}',
     query_params: { team_id: teamId },
     format: 'JSONEachRow',
+    abort_signal: signal,
   });
   return (await found.json<{ last: number }>())[0]?.last ?? 0;
-}
-
-function applyEvents(teamId: number, events: IncomingEvent[], before: Map<string, Person>, insertedAt: string) {
-  const inserted_at = storeInstant(Date.parse(insertedAt));
-  const latest = new Map(before);
-  const ids = new Map<string, string>();
-  const rows = events.map((event) => {
-    const current = latest.get(event.distinct_id);
-    const person = applySet(current, teamId, event, inserted_at);
-    if (person !== undefined && person !== current) latest.set(event.distinct_id, person);
-    let person_id = person?.person_id ?? ids.get(event.distinct_id);
-    if (person_id === undefined) ids.set(event.distinct_id, (person_id = personId(teamId, event.distinct_id)));
-    const { uuid, event: name, distinct_id, properties, elements_chain, timestamp } = event;
-    return {
-      team_id: teamId,
-      uuid,
-      event: name,
-      distinct_id,
-      person_id,
-      properties,
-      person_properties: person?.properties ?? '{}',
-      elements_chain,
-      timestamp,
-      created_at: inserted_at,
-      inserted_at,
-    };
-  });
-  const changed = [...latest]
-    .filter(([distinctId, person]) => person !== before.get(distinctId))
-    .map(([distinct_id, person]) => {
-      // One version per batch, however many of its events changed the person.
-      const person_version = (before.get(distinct_id)?.person_version ?? 0) + 1;
-      return { ...person, person_version, team_id: teamId, distinct_id, is_deleted: 0, inserted_at };
-    });
-  return { rows, changed };
 }

@@ -17,8 +17,8 @@ const quiet_answers_min = 3;
 // A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
 const isOfBatch = "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
-/** One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found again. `ends_at` is on the scale of `performance.now()`. */
-export type BatchInsert<Row> = { table: IngestionTable; batch_id: string; team_id: number; inserted_at: string; rows: Row[]; ends_at: number };
+/** One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found again; `stamp` is what each of them has besides. `ends_at` is on the scale of `performance.now()`. */
+export type BatchInsert<Row> = { table: IngestionTable; batch_id: string; team_id: number; inserted_at: string; rows: Row[]; stamp: object; ends_at: number };
 
 /**
  * Inserts the rows as one block, all or nothing, and says what became of it. An insert that is not done by `ends_at` is killed; after any failure the store is
@@ -53,11 +53,12 @@ export async function endBatch(clickhouse: ClickHouse, batchId: string): Promise
 }
 
 async function send<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promise<void> {
-  const milliseconds = Math.max(1, batch.ends_at - performance.now());
+  const milliseconds = batch.ends_at - performance.now();
+  if (milliseconds <= 0) throw new Error('The time of the batch was over before it was sent.');
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${batch.table} FORMAT JSONEachRow`,
     query_id: `${batch.batch_id}-${batch.table}`,
-    values: Readable.from(jsonLines(batch.rows), { objectMode: false }),
+    values: Readable.from(jsonLines(batch), { objectMode: false }),
     abort_signal: AbortSignal.timeout(Math.ceil(milliseconds)),
     clickhouse_settings: {
       async_insert: 0,
@@ -73,10 +74,10 @@ async function send<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promi
   await finished(stream.resume());
 }
 
-function* jsonLines<Row>(rows: Row[]): Generator<Buffer> {
+function* jsonLines<Row>({ rows, stamp }: BatchInsert<Row>): Generator<Buffer> {
   let text = '';
   for (const row of rows) {
-    text += `${JSON.stringify(row)}\n`;
+    text += `${JSON.stringify({ ...row, ...stamp })}\n`;
     if (text.length >= chunk_bytes) {
       yield Buffer.from(text);
       text = '';

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 
 /** First key of the advisory locks of ingestion; the second is the project's `team_id`. Writers take it alone, planners share it. */
 const ingestion_lock_class = 7_301_010;
@@ -8,12 +8,13 @@ const ingestion_lock_class = 7_301_010;
 export type IngestionState = {
   /** The control store's clock, cut to milliseconds. */
   now: string;
+  /** That of the latest batch; null before the first one. */
   last_inserted_at: string | null;
+  /** No later batch may get an earlier `inserted_at`. */
+  settled_until: string | null;
   persons_generation: number;
   /** A batch that was begun and of which nobody said how it ended. */
   batch_id: string | null;
-  /** True while the store may still be working on that batch. */
-  is_batch_running: boolean;
 };
 
 /** Makes this transaction the project's only writer of events until it ends; waits for other writers and for planners. */
@@ -22,40 +23,67 @@ export async function lockForWriting(tx: Transaction, teamId: number): Promise<v
 }
 
 /**
- * Waits for the batches of the project that are being written, and gives the instant (ISO 8601, UTC, milliseconds) below which its events and persons are final:
- * until this transaction ends no batch begins, and each that begins later gets a later `inserted_at`. It is the present instant, or the start of a batch that
- * a killed process left behind while the store may still be writing it. Call it as the first thing before a watermark is fixed.
+ * Waits for the batches of the project that are being written, and gives the instant (ISO 8601, UTC, milliseconds) below which its events and persons are final: until this transaction
+ * ends no batch begins, and each that begins later gets no earlier `inserted_at`, whatever the control store's clock does. It is the present instant, or the start of a batch of which it is
+ * not known how it ended. Call it as the first thing before a watermark is fixed.
  */
 export async function settled(tx: Transaction, teamId: number): Promise<string> {
   // Two statements, because a statement sees the data as of its start, which for the waiting one is before the lock.
   await tx.row(sql`SELECT pg_advisory_xact_lock_shared(${ingestion_lock_class}::integer, ${teamId}::integer)`);
-  const state = await readState(tx, teamId);
-  return state.is_batch_running && state.last_inserted_at !== null ? state.last_inserted_at : state.now;
+  // The promise and what it rests on are one update of one row: a writer that lost its lock notes its batch before it, and is seen here, or after it, and is refused
+  // by `noteBatch`. FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of an error.
+  const row = await tx.row<{ settled_until: string }>(sql`
+    INSERT INTO ingestion_states AS s (team_id, settled_until)
+    SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects WHERE id = ${teamId} FOR KEY SHARE
+    ON CONFLICT (team_id) DO UPDATE SET
+      settled_until = greatest(s.settled_until, CASE WHEN s.batch_id IS NULL THEN excluded.settled_until ELSE s.last_inserted_at END)
+    RETURNING s.settled_until`);
+  return row?.settled_until ?? (await readState(tx, teamId)).now;
 }
 
 /** The project's state as of now; call it under the lock. */
 export async function readState(db: Queryable, teamId: number): Promise<IngestionState> {
   const row = await db.row<IngestionState>(sql`
-    SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at, coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id,
-      s.batch_id IS NOT NULL AND s.batch_ends_at > clock_timestamp() AS is_batch_running
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at, s.settled_until,
+      coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id
     FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT JOIN ingestion_states AS s USING (team_id)`);
   if (row === undefined) throw new Error('The control store gave no state.');
   return row;
 }
 
-/** A batch that is about to be written. */
-export type BatchNote = { team_id: number; batch_id: string; inserted_at: string; writes_persons: boolean; seconds_max: number };
+/** A batch that is about to be written after the one of `last_inserted_at`. */
+export type BatchNote = {
+  team_id: number;
+  batch_id: string;
+  inserted_at: string;
+  last_inserted_at: string | null;
+  writes_persons: boolean;
+  seconds_max: number;
+};
 
 /**
- * Leaves word that a batch is about to be written; must be committed before the store hears of the batch, and so outside the transaction that holds the lock.
+ * Leaves word that a batch is about to be written; is committed when it returns, before the store hears of the batch, and so outside the transaction that holds the lock. False, and nothing is
+ * noted, when another batch came in between or the instant was promised to be final, which can only be when the lock was lost. Waits at most five seconds for locks, then throws: what it waits for may
+ * itself wait for the writer, in a circle that the control store cannot see.
  */
-export async function noteBatch(db: Queryable, note: BatchNote): Promise<void> {
+export async function noteBatch(db: Database, note: BatchNote): Promise<boolean> {
   const generations = note.writes_persons ? 1 : 0;
-  await db.run(sql`
-    INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id, batch_ends_at)
-    VALUES (${note.team_id}, ${note.inserted_at}, ${generations}, ${note.batch_id}, clock_timestamp() + make_interval(secs => ${note.seconds_max}))
-    ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at, persons_generation = s.persons_generation + excluded.persons_generation,
-      batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at`);
+  return db.transaction(async (tx) => {
+    await tx.run(sql`SET LOCAL lock_timeout = '5s'`);
+    // Compares and sets in one statement, on the row's latest version.
+    const noted = await tx.run(sql`
+      INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id, batch_ends_at)
+      VALUES (${note.team_id}, ${note.inserted_at}, ${generations}, ${note.batch_id}, clock_timestamp() + make_interval(secs => ${note.seconds_max}))
+      ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at, persons_generation = s.persons_generation + excluded.persons_generation,
+        batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
+      WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)`);
+    return noted === 1;
+  });
+}
+
+/** True while the batch is the one that is noted; throws when the transaction's session is gone. */
+export async function isNoted(tx: Transaction, teamId: number, batchId: string): Promise<boolean> {
+  return (await tx.row(sql`SELECT 1 FROM ingestion_states WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`)) !== undefined;
 }
 
 /** Says that the batch's fate is known: nothing of it can appear any more. */

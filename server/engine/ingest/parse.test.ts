@@ -151,3 +151,28 @@ test('everything that is wrong with an event is named', () => {
     for (const { detail } of problems ?? []) assert.match(detail, /^[A-Z].*\.$/);
   }
 });
+
+test('what looks like a long number and is none takes no time that grows with its square', () => {
+  const size = 4_000_000;
+  const texts = [
+    `"${'1'.repeat(size)}x"`,
+    `"${'1'.repeat(size)}"`,
+    `"${' '.repeat(size)}1234567890123456"`,
+    `"${'1e'.repeat(size / 2)}"`,
+    `"1e${'1'.repeat(size)}x"`,
+    `"${`:${'1'.repeat(17)}`.repeat(size / 18)}x"`,
+    `"${`1e111${' '.repeat(50)}`.repeat(size / 55)}x"`,
+    `"${'1'.repeat(20)}${' '.repeat(size)}x"`,
+  ];
+  for (const text of texts) {
+    const started = performance.now();
+    assert.ok(row(`"properties":{"n":${text}}`));
+    assert.ok(performance.now() - started < 1_000, text.slice(0, 40));
+  }
+});
+
+test('a long number is exact wherever it stands', () => {
+  const long = '12345678901234567890';
+  for (const value of [`[${long}]`, `[1, ${long} ,2]`, `[[${long}],\n-${long}]`, `{"a":"x","b":\t${long}\n}`, `[1e400 ]`, `["${long}",${long}]`])
+    assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value.replace(/\s/g, '')}}`);
+});

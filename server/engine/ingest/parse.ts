@@ -40,8 +40,7 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   if (problems.length > 0) return { problems };
   const text = JSON.stringify(properties);
   const textBytes = Buffer.byteLength(text);
-  if (textBytes > event_bytes_max)
-    return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
+  if (textBytes > event_bytes_max) return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
   const chain = properties['$elements_chain'];
   const row: IncomingEvent = {
     uuid: givenUuid ?? makeUuid(),

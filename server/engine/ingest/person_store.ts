@@ -45,6 +45,7 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
       for (let from = 0; from < missing.length; from += chunk_size) {
         const chunk = missing.slice(from, from + chunk_size);
         const found = await selectLatest(clickhouse, teamId, chunk, signal);
+        signal.throwIfAborted();
         for (const distinctId of chunk) put(persons, distinctId, null);
         for (const { distinct_id, ...person } of found) put(persons, distinct_id, person);
       }

@@ -94,6 +94,8 @@ function writeCursor(keyset: Keyset, row: { id: string }, backwards: boolean): s
 function readCursor(text: string, ordering: string): { value: string; id: string; backwards: boolean } {
   const broken = invalid('cursor', 'invalid_input', 'This cursor is broken or belongs to another order: start again without it.');
   let parts: unknown;
+  // What decodes but was not written like this has been tampered with or cut.
+  if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch {

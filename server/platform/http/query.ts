@@ -33,7 +33,8 @@ export function isValidateOnly(request: FastifyRequest): boolean {
 
 /** Text that is not of the wanted kind stays text, so that the schema names the fault. */
 function read(type: string | undefined, text: string): unknown {
-  if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  // However many digits: what is too large for the schema is a number out of range and not a wrong word.
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text))) : text;
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }

@@ -43,7 +43,10 @@ const compiled = new WeakMap<TSchema, ValidateFunction>();
 export function isInstant(text: string): boolean {
   if (!instant.test(text) || text.startsWith('0000')) return false;
   const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
-  return Number(text.slice(8, 10)) <= days && !Number.isNaN(Date.parse(text));
+  // The stores know zones up to sixteen hours away, and the years 1 to 9999 in UTC.
+  const [, zoneHours] = /[+-](\d{2}):?\d{2}$/.exec(text) ?? [];
+  const year = new Date(text).getUTCFullYear();
+  return Number(text.slice(8, 10)) <= days && Number(zoneHours ?? 0) < 16 && year >= 1 && year <= 9999;
 }
 
 /**

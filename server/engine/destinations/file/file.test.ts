@@ -18,7 +18,7 @@ import { file } from './file.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'sluice-file-'));
 const outside = await mkdtemp(join(tmpdir(), 'sluice-outside-'));
-const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: root };
+const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: root, signal: new AbortController().signal };
 let places = 0;
 
 after(() => Promise.all([root, outside].map((folder) => rm(folder, { recursive: true, force: true }))));

@@ -7,7 +7,7 @@ import { openOutbound } from '../../../platform/outbound.ts';
 import { findDestination, destinations } from '../index.ts';
 import { noop } from './noop.ts';
 
-const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: '/nowhere' };
+const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: '/nowhere', signal: new AbortController().signal };
 const delivery = {
   delivery_id: 'a',
   run_id: 'a',

@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Outbound } from '../../../platform/outbound.ts';
+import { stopError, throwIfStopped } from '../../destination.ts';
+import type { DestinationDeps } from '../../destination.ts';
 import type { PostgresConfig } from './config.ts';
 
-/** One session on the user's server. Every call rejects at once when the connection is lost. */
+/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
 export type Connection = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took. */
@@ -18,24 +19,30 @@ export type Connection = {
 };
 
 const connect_timeout_milliseconds = 30_000;
+/** For everything up to the answer to the first statement; `pg` itself stops counting when the server lets the user in. */
+const start_timeout_milliseconds = 60_000;
 const close_timeout_milliseconds = 5_000;
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
- * that is used; the session speaks UTC and UTF-8.
+ * that is used; the session speaks UTC and UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(config: PostgresConfig, outbound: Outbound): Promise<Connection> {
-  const { address } = await outbound.resolveHost(config.host);
+export async function connect(config: PostgresConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+  throwIfStopped(signal);
+  const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
+  const { address } = await unlessStopped(outbound.resolveHost(config.host), starting);
   try {
-    return await open(config, address, true);
+    return await open(config, address, true, { signal, starting });
   } catch (error) {
     const isPlainAllowed = config.require_tls === false && error instanceof Error && /does not support SSL/.test(error.message);
     if (!isPlainAllowed) throw error;
-    return open(config, address, false);
+    return open(config, address, false, { signal, starting });
   }
 }
 
-async function open(config: PostgresConfig, address: string, isEncrypted: boolean): Promise<Connection> {
+type Signals = { signal: AbortSignal; starting: AbortSignal };
+
+async function open(config: PostgresConfig, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
   const socket = new Socket();
   const tls = { rejectUnauthorized: config.has_self_signed_cert !== true, host: config.host, ...(isIP(config.host) === 0 ? { servername: config.host } : {}) };
   const client = new pg.Client({
@@ -51,10 +58,11 @@ async function open(config: PostgresConfig, address: string, isEncrypted: boolea
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  const lost = lossOf(client);
+  const lost = Promise.race([lossOf(client), stopOf(signal, socket)]);
+  lost.catch(() => undefined);
   try {
-    await client.connect();
-    await client.query("SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'");
+    await unlessStopped(Promise.race([client.connect(), lost]), starting);
+    await unlessStopped(Promise.race([client.query("SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'"), lost]), starting);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -64,12 +72,38 @@ async function open(config: PostgresConfig, address: string, isEncrypted: boolea
 
 /** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
 function lossOf(client: pg.Client): Promise<never> {
-  const lost = new Promise<never>((_resolve, reject) => {
+  return new Promise<never>((_resolve, reject) => {
     client.on('error', reject);
     client.on('end', () => reject(new Error('Connection terminated')));
   });
-  lost.catch(() => undefined);
-  return lost;
+}
+
+/** Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when the connection has ended. */
+function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    const stop = () => {
+      reject(stopError(signal));
+      socket.destroy();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+  });
+}
+
+/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
+async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let stop = () => {};
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(stopError(signal));
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): Connection {

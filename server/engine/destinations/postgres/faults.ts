@@ -75,8 +75,9 @@ export function postgresError(error: unknown): unknown {
   return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
 }
 
-function findFault(code: string | undefined): Fault | undefined {
-  if (code === undefined) return undefined;
+/** A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE. */
+function findFault(code: unknown): Fault | undefined {
+  if (typeof code !== 'string') return undefined;
   return faults[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? faults[code.slice(0, 2)] : undefined);
 }
 

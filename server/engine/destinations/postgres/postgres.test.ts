@@ -22,7 +22,7 @@ import { postgresError } from './faults.ts';
 import { postgres } from './postgres.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere' };
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
 let stores: TestStores;
 let pool: pg.Pool;
 let secure: PostgresProxy;
@@ -35,9 +35,9 @@ before(async () => {
   pool = new pg.Pool({ connectionString: stores.database_url, max: 2, options: '-c timezone=UTC' });
   pool.on('error', () => undefined);
   const url = new URL(stores.database_url.replace('@/', '@host/'));
-  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
-  secure = await openPostgresProxy(socket, { tls: true });
-  plain = await openPostgresProxy(socket, { tls: false });
+  const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+  secure = await openPostgresProxy(socketPath, { tls: true });
+  plain = await openPostgresProxy(socketPath, { tls: false });
   base = { user: url.username, password: url.password, host: '127.0.0.1', port: secure.port, database: url.pathname.slice(1), has_self_signed_cert: true };
 });
 
@@ -288,4 +288,6 @@ test('faults are told apart by SQLSTATE', () => {
   }
   const source = new Error('the query failed');
   assert.equal(postgresError(source), source);
+  const late = new DOMException('took too long', 'TimeoutError');
+  assert.equal(postgresError(late), late);
 });

@@ -22,7 +22,7 @@ import { partBytes, uploadParts } from './upload.ts';
 
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere' };
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
 let server: S3Server;
 let base: S3Config;
 let places = 0;
@@ -44,7 +44,7 @@ after(async () => {
   await server.close();
 });
 
-const bucketOf = (config: Config) => openBucket(config as S3Config, outbound);
+const bucketOf = (config: Config) => openBucket(config as S3Config, outbound, deps.signal);
 const topOf = (config: Config) => String(config['prefix']).split('/')[0] ?? '';
 
 async function keys(config: Config): Promise<string[]> {
@@ -199,6 +199,7 @@ test('an access key that may only write can deliver', async () => {
   assert.deepEqual(await sink.recover([]), []);
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
   server.failNext(/^GET .*list-type/, 403, 'AccessDenied');
+  server.failNext(/^HEAD /, 403, 'AccessDenied');
   await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
   assert.equal((await keys(config)).length, 2);
 });
@@ -240,12 +241,12 @@ test('encryption and addressing are passed on', async () => {
   await once(store, 'listening');
   const endpoint_url = `http://localhost:${(store.address() as AddressInfo).port}`;
   const config = { ...base, endpoint_url, encryption: 'aws:kms', kms_key_id: 'my-key', compression: 'gzip' } as const;
-  await openBucket(config, outbound).startUpload('a/key', 'mark', 'text/csv');
+  await openBucket(config, outbound, deps.signal).startUpload('a/key', 'mark', 'text/csv');
   assert.equal(seen[0]?.path, `/${bucket_name}/a/key?uploads=`);
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption'], 'aws:kms');
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption-aws-kms-key-id'], 'my-key');
   assert.equal(seen[0]?.headers['x-amz-meta-sluice-upload'], 'mark');
-  await openBucket({ ...config, endpoint_url: endpoint_url.replace('localhost', 'store.localhost'), use_virtual_style_addressing: true }, outbound)
+  await openBucket({ ...config, endpoint_url: endpoint_url.replace('localhost', 'store.localhost'), use_virtual_style_addressing: true }, outbound, deps.signal)
     .startUpload('a/key', 'mark', 'text/csv')
     .catch((error: Error) => seen.push({ path: '', headers: { host: error.message } }));
   assert.match(String(seen[1]?.headers['host']), new RegExp(`${bucket_name}.store.localhost`));

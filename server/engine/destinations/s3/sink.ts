@@ -80,7 +80,9 @@ async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ nam
       return { name, state: { upload_id: uploadId, mark, parts: await uploadParts(bucket, name, uploadId, bytes) } };
     } catch (error) {
       // The bucket's own signal may be aborted by now.
-      await bucket.abortUpload(name, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds)).catch((left: unknown) => place.log.warn({ err: left }, 'an upload could not be ended'));
+      await bucket
+        .abortUpload(name, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
+        .catch((left: unknown) => place.log.warn({ err: left }, 'an upload could not be ended'));
       throw error;
     }
   } finally {
@@ -109,7 +111,8 @@ async function tidyUp(place: Place, named: Set<string>): Promise<void> {
 /** Without the right to ask, the store's answer to the completion has to do. */
 async function requireObject(place: Place, outcome: SliceOutcome): Promise<void> {
   const isThere = await unlessUnavailable(place, async () => isOfUpload(await place.bucket.describe(outcome.name), outcome));
-  if (isThere === false) throw new RetryableError('slice_lost', `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`);
+  if (isThere === false)
+    throw new RetryableError('slice_lost', `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`);
 }
 
 function isOfUpload(found: { bytes: number; mark: string | undefined } | undefined, outcome: SliceOutcome): boolean {

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { openS3Server } from '../../../../test/s3_server.ts';
+import type { S3Server } from '../../../../test/s3_server.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import { RetryableError } from '../../destination.ts';
+import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
+import { manifestName, sliceName } from '../../formats/naming.ts';
+import { openBucket, partTimeout } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
+import type { S3Config } from './config.ts';
+import { s3 } from './s3.ts';
+import { openS3Sink } from './sink.ts';
+
+const bucket_name = 'test-bucket';
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+let server: S3Server;
+let base: S3Config;
+
+before(async () => {
+  server = await openS3Server([bucket_name]);
+  base = {
+    bucket_name,
+    region: 'us-east-1',
+    prefix: '',
+    aws_access_key_id: server.access_key,
+    aws_secret_access_key: server.secret_key,
+    endpoint_url: server.endpoint,
+  };
+});
+
+after(async () => {
+  await outbound.close();
+  await server.close();
+});
+
+const bucketOf = (config: S3Config) => openBucket(config, outbound, deps.signal);
+
+async function keys(config: S3Config): Promise<string[]> {
+  const found: string[] = [];
+  for await (const key of bucketOf(config).list(`${config.prefix}/`, { direct: false })) found.push(key);
+  return found.sort();
+}
+
+const delivery: Delivery = {
+  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
+  run_id: '018f0000-0000-7000-8000-0123456789ab',
+  attempt: 1,
+  batch_export_id: '018f0000-0000-7000-8000-000000000001',
+  team_id: 1,
+  model: 'events',
+  data_interval_start: '2015-09-11T00:00:00Z',
+  data_interval_end: '2015-09-12T00:00:00Z',
+  columns: [],
+};
+
+/** Waits for a condition, ten seconds at most. */
+async function until(isMet: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!isMet()) {
+    assert.ok(performance.now() < end, 'it did not come to that');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+test('a store that does not answer is left at once when the run is stopped, and nothing stays open', async () => {
+  const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
+    [/^POST .*uploads/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
+    [/partNumber=1/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
+    [/^GET .*_manifest/, (sink) => sink.isCommitted()],
+    [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
+    [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], { name: 'manifest', text: '{}' })],
+    [/^GET .*uploads/, (sink) => sink.abort([])],
+  ];
+  for (const [number, [pattern, wait]] of waits.entries()) {
+    const config = { ...base, prefix: `held-${number}` };
+    const stop = new AbortController();
+    const sink = await s3.open(config, delivery, { ...deps, signal: stop.signal });
+    const outcome = { number: 0, ...(await sink.write({ number: 0, records: 1 }, text('{}\n'))), records: 1, bytes: 3, sha256: '' };
+    server.holdNext(pattern);
+    const seen = server.requests.length;
+    const waiting = assert.rejects(wait(sink, outcome));
+    await until(() => server.requests.slice(seen).some((request) => pattern.test(request)));
+    stop.abort('cancelled');
+    await waiting;
+    await assert.rejects(s3.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
+    const after = server.openUploads(bucket_name).filter((key) => key.startsWith(`${config.prefix}/`));
+    assert.deepEqual(after, [outcome.name], String(pattern));
+    await (await s3.open(config, delivery, deps)).abort([]);
+  }
+});
+
+test('commit ends the uploads that nobody knows of, and needs no listing to have succeeded', async () => {
+  const config = { ...base, prefix: 'unknown-uploads' };
+  const sink = await s3.open(config, delivery, deps);
+  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  // As a lost answer to CreateMultipartUpload or a fenced worker leaves it.
+  await bucketOf(config).startUpload(written.name, 'other', 'text/plain');
+  const outcome = { number: 0, ...written, records: 1, bytes: 3, sha256: '' };
+  await sink.commit([outcome], { name: 'manifest', text: '{}' });
+  assert.deepEqual(
+    server.openUploads(bucket_name).filter((key) => key.startsWith('unknown-uploads')),
+    [],
+  );
+  for (let times = 0; times < 3; times += 1) server.failNext(/^GET .*list-type/, 503, 'SlowDown');
+  await sink.commit([outcome], { name: 'manifest', text: '{}' });
+});
+
+test('commit puts no manifest when an object is gone again', async () => {
+  const config = { ...base, prefix: 'gone' };
+  const bucket = bucketOf(config);
+  const first = sliceName(config.prefix, delivery, 0, { format: 'JSONLines', compression: null });
+  // Another worker that aborts removes what is completed already.
+  const disturbed: Bucket = {
+    ...bucket,
+    completeUpload: async (key, id, parts) => {
+      await bucket.completeUpload(key, id, parts);
+      if (key !== first) await bucket.remove(first);
+    },
+  };
+  const sink = openS3Sink(disturbed, config, delivery, deps.log);
+  const outcomes: SliceOutcome[] = [];
+  for (const number of [0, 1]) outcomes.push({ number, ...(await sink.write({ number, records: 1 }, text('{}\n'))), records: 1, bytes: 3, sha256: '' });
+  await assert.rejects(sink.commit(outcomes, { name: 'manifest', text: '{}' }), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+  assert.deepEqual(await keys(config), [outcomes[1]?.name]);
+});
+
+test('a manifest of any size says that its delivery is there', async () => {
+  const config = { ...base, prefix: 'long' };
+  const sink = await s3.open(config, delivery, deps);
+  const filler = 'x'.repeat(66 * 1024 * 1024);
+  await bucketOf(config).put(manifestName(config.prefix, delivery), `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`);
+  assert.equal(await sink.isCommitted(), true);
+});
+
+test('a part has time in proportion to its size', () => {
+  assert.equal(partTimeout(0), 30_000);
+  assert.equal(partTimeout(50 * 1024 * 1024), 554_288);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseEvent } from './parse.ts';
+import { person_bytes_max } from './person.ts';
+import type { Person } from './person.ts';
+import { buildRows } from './rows.ts';
+
+function event(fields: Record<string, unknown>) {
+  const read = parseEvent(JSON.stringify({ event: 'e', distinct_id: 'd', ...fields }), 0);
+  assert.ok(read.event);
+  return read.event;
+}
+
+const person = (properties: string): Person => ({
+  person_id: 'p',
+  properties,
+  person_version: 3,
+  person_distinct_id_version: 1,
+  created_at: '2024-01-01 00:00:00.000000',
+});
+const build = (events: Record<string, unknown>[], before: [string, Person][] = [], bytes_max = 1e9) =>
+  buildRows(1, events.map(event), new Map(before), bytes_max);
+
+test('a $set that would make a person too large leaves it as it was, and the event keeps its properties', () => {
+  const half = 'ä'.repeat(person_bytes_max / 4);
+  const { events, persons, oversized } = build([{ $set: { a: half } }, { $set: { b: half } }, { $set: { c: 1 } }, { $set_once: { b: half } }]);
+  assert.equal(oversized, 2);
+  assert.deepEqual(
+    persons.map((row) => [row.properties, row.person_version, row.created_at]),
+    [[`{"a":"${half}","c":1}`, 1, undefined]],
+  );
+  assert.deepEqual(
+    events.map((row) => Object.keys(JSON.parse(row.person_properties))),
+    [['a'], ['a'], ['a', 'c'], ['a', 'c']],
+  );
+  assert.equal(JSON.parse(events[1]!.properties).$set.b, half);
+});
+
+test('values that are there already, in any spelling of $set, make no version', () => {
+  const before: [string, Person][] = [['d', person('{"a":{"x":[1]},"n":12345678901234567890}')]];
+  const same = parseEvent('{"event":"e","distinct_id":"d","$set":{"a":{"x":[1]},"n":12345678901234567890},"$set_once":{"a":2}}', 0);
+  assert.deepEqual(buildRows(1, [same.event!], new Map(before), 1e9).persons, []);
+  assert.deepEqual(
+    build([{ $set: { a: 1 } }, { $set: { a: 2 } }], before).persons.map((row) => [row.properties, row.person_version]),
+    [['{"a":2,"n":12345678901234567890}', 4]],
+  );
+});
+
+test('rows are bounded by what is written of them, and what the first one left out does to its person is left out too', () => {
+  const before: [string, Person][] = [['d', person(`{"a":"${'ä'.repeat(40_000)}"}`)]];
+  const sent = Array.from({ length: 10 }, (_none, index) => ({ $set: { index } }));
+  const { events, persons } = build(sent, before, 250_000);
+  assert.deepEqual([events.length, JSON.parse(persons[0]!.properties).index], [3, 2]);
+  assert.equal(build(sent, before, 1).events.length, 1);
+  const other = build([{}, { distinct_id: 'other', $set: { a: 'x'.repeat(1_000) } }], [], 1_000);
+  assert.deepEqual([other.events.length, other.persons], [1, []]);
+});
+
+test('many events of one large person take time that grows with their rows only', () => {
+  const before: [string, Person][] = [
+    ['d', person(JSON.stringify(Object.fromEntries(Array.from({ length: 30_000 }, (_none, index) => [`key${index}`, index]))))],
+  ];
+  const sent = Array.from({ length: 2_000 }, () => ({ $set: { key1: 1 } }));
+  const events = sent.map(event);
+  const started = performance.now();
+  assert.equal(buildRows(1, events, new Map(before), 1e12).events.length, 2_000);
+  assert.ok(performance.now() - started < 1_000);
+});
