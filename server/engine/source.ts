@@ -14,6 +14,9 @@ export type Source = { team_id: number; model: 'events' | 'persons'; selection: 
 /** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
 const slice_records_default = 1_000_000;
 
+/** The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file and a line of the receipt. */
+const slices_max = 10_000;
+
 /** How many rows are read to estimate a row's size when a destination bounds its files by bytes. */
 const sample_records = 10_000;
 
@@ -28,10 +31,11 @@ export async function cutSlices(engine: Engine, source: Source, bytesMax: number
     query: `
       SELECT toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to, toUInt64(sum(records)) AS records
       FROM (
-        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - records, {slice_records:UInt64}) AS slice
+        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - records,
+          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () / {slices_max:UInt64})))) AS slice
         FROM (SELECT inserted_at, count() AS records FROM ${relation.text} GROUP BY inserted_at)
       ) GROUP BY slice ORDER BY slice`,
-    query_params: { ...relation.parameters, slice_records: records },
+    query_params: { ...relation.parameters, slice_records: records, slices_max },
     format: 'JSONEachRow',
   });
   const rows = await result.json<{ inserted_from: string; inserted_to: string; records: string | number }>();
