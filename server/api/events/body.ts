@@ -31,7 +31,9 @@ export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
   return eventsOf(parse(isPacked ? await unpackWhole(bytes) : bytes));
 }
 
-function isGzip(encoding: string | undefined): boolean {
+function isGzip(header: string | undefined): boolean {
+  // Content codings are written in any case (RFC 9110, section 8.4.1).
+  const encoding = header?.toLowerCase();
   if (encoding === undefined || encoding === 'identity') return false;
   if (encoding === 'gzip' || encoding === 'x-gzip') return true;
   throw unsupportedMediaType('Send the body plain or with "Content-Encoding: gzip".');
