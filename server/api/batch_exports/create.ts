@@ -7,7 +7,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { checkedInput } from './input.ts';
+import { checkedInput, isRecord } from './input.ts';
 import { milliseconds } from './instants.ts';
 import type { Place } from './place.ts';
 import { NewBatchExport } from './schema.ts';
@@ -15,9 +15,12 @@ import { findTargetProject, insertBatchExport } from './store.ts';
 
 /** Makes an export from a body and gives its id. It begins with the interval in which now, or its `start_at` when that is later, lies. Throws 400 for a wrong body. */
 export async function createBatchExport(engine: Engine, tx: Transaction, place: Place, raw: unknown, created_by: number): Promise<string> {
-  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace');
-  const project = await findTargetProject(tx, place, fields.team_id);
-  if (project === undefined) throw noProject(place, fields.team_id);
+  const wanted = isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
+  const project = await findTargetProject(tx, place, wanted);
+  const missing = project === undefined ? noProject(place, wanted) : undefined;
+  if (missing?.status === 404) throw missing;
+  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', missing?.violations);
+  if (project === undefined) throw noProject(place, wanted);
   const { name, interval, model = 'events', paused = false, last_paused_at = null, start_at = null, end_at = null } = fields;
   const { definition, destination } = sink!;
   const id = uuidv7();

@@ -40,8 +40,29 @@ export function completedConfig(definition: DestinationDefinition, given: FullCo
     if (!Object.hasOwn(config, key) && schema.default !== undefined) config[key] = structuredClone(schema.default);
   }
   const collected = collectViolations();
-  const isWhole = collected.from(() => checked(definition.config, config, '/destination/config')) !== undefined;
-  // The rules between keys are written for a config that the schema takes.
-  if (isWhole) collected.add(definition.validate(config).map((one) => ({ ...one, attr: `destination__config__${one.attr}` })));
+  collected.from(() => checked(definition.config, config, '/destination/config'));
+  collected.add(ruleViolations(definition, config, new Set(collected.violations().map((one) => one.attr))));
   return { config, violations: collected.violations() };
+}
+
+type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
+
+/**
+ * What the destination's own rules say, named like the schema's violations. The rules are written for a config that the schema takes, so keys that are at fault already are given a value that it takes, and
+ * what the rules say of those is left out. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked.
+ */
+function ruleViolations(definition: DestinationDefinition, config: FullConfig, faulty: ReadonlySet<string | null>): Violation[] {
+  const attrOf = (key: string) => `destination__config__${key}`;
+  const schemas = definition.config.properties as Record<string, KeySchema>;
+  const whole: FullConfig = {};
+  for (const [key, schema] of Object.entries(schemas)) {
+    if (!faulty.has(attrOf(key))) whole[key] = config[key];
+    else if (schema.default === null || (schema.default !== undefined && schema.enum === undefined)) whole[key] = schema.default;
+    else if (schema.type === 'string' && schema.enum === undefined) whole[key] = 'x';
+    else return [];
+  }
+  return definition
+    .validate(whole)
+    .map((one) => ({ ...one, attr: attrOf(one.attr) }))
+    .filter((one) => !faulty.has(one.attr));
 }

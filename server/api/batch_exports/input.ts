@@ -1,6 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { DestinationDefinition } from '../../engine/destination.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { checked, isInstant } from '../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';
@@ -16,10 +17,17 @@ export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: { de
 
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
- * violation. `how` says what happens to config keys that are not sent.
+ * violation, those that the caller found (`known`) included. `how` says what happens to config keys that are not sent.
  */
-export function checkedInput<Schema extends TObject>(schema: Schema, raw: unknown, current: Current | undefined, how: 'merge' | 'replace'): Input<Schema> {
+export function checkedInput<Schema extends TObject>(
+  schema: Schema,
+  raw: unknown,
+  current: Current | undefined,
+  how: 'merge' | 'replace',
+  known: Violation[] = [],
+): Input<Schema> {
   const collected = collectViolations();
+  collected.add(known);
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isRecord(raw) ? raw : {};
   if (typeof body['custom_query'] === 'string') {
@@ -68,6 +76,7 @@ function isDestinationSent(sent: unknown): sent is DestinationSent {
   return (type === undefined || typeof type === 'string') && (config === undefined || config === null || isRecord(config));
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** True for a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

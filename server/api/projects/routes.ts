@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import type { Caller } from '../../platform/http/access.ts';
-import { body } from '../../platform/http/body.ts';
-import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
+import { body, jsonBody } from '../../platform/http/body.ts';
+import { ApiError, forbidden, invalid, invalidMany, notFound } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { write } from '../../platform/http/write.ts';
@@ -45,8 +47,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx) => {
-        const { organization, name, timezone = 'UTC' } = body(request, ProjectCreate);
-        refuseTimezone(timezone);
+        const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
         return insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
       }),
   );
@@ -62,8 +63,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     write(request, reply, 200, async (tx) => {
       const id = request.access.team_id!;
       ifMatch(request, (await findProject(tx, id, 'lock')) ?? notFoundNow());
-      const changes = body(request, schema);
-      refuseTimezone(changes.timezone);
+      const changes = wholeBody(request, schema);
       await updateProject(tx, id, changes);
       return findProject(tx, id);
     });
@@ -102,9 +102,20 @@ async function homeOf(tx: Transaction, caller: Caller, organization: string | un
   return home.organization_id;
 }
 
-function refuseTimezone(timezone: string | undefined): void {
-  if (timezone !== undefined && !isTimezone(timezone))
-    throw invalid('timezone', 'invalid_choice', 'Must be a name of the IANA time zone database, such as Europe/Berlin.');
+/** The checked body, its time zone included. Throws a 400 that lists every violation of both. */
+function wholeBody<Schema extends TSchema>(request: FastifyRequest, schema: Schema): Static<Schema> {
+  const { timezone } = (jsonBody(request) ?? {}) as { timezone?: unknown };
+  const detail = 'Must be a name of the IANA time zone database, such as Europe/Berlin.';
+  const wrong: Violation[] = typeof timezone !== 'string' || isTimezone(timezone) ? [] : [{ attr: 'timezone', code: 'invalid_choice', detail }];
+  let fields: Static<Schema>;
+  try {
+    fields = body(request, schema);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.type !== 'validation_error' || wrong.length === 0) throw error;
+    throw error.violations.some((one) => one.attr === 'timezone') ? error : invalidMany([...error.violations, ...wrong]);
+  }
+  if (wrong.length > 0) throw invalidMany(wrong);
+  return fields;
 }
 
 function notFoundNow(): never {
