@@ -283,19 +283,3 @@ test('latest_runs are the ten newest of each export of a page, in one statement'
   const [latest] = list.body.results[1].latest_runs;
   assert.deepEqual((await house.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, { key: home.key })).body, latest);
 });
-
-test('one answer names the faults of every check: schema, destination, rules between keys, project', async () => {
-  const home = await house.newOrganization();
-  const config = { prefix: '/a', max_file_size_mb: 0, compression: 'lz4' };
-  const body = { name: '', interval: 'hour', team_id: 999_999, destination: { type: 'File', config } };
-  const answer = await house.request('POST', organizationBase(home), { key: home.key, body });
-  assert.equal(answer.status, 400);
-  const faults = [
-    'destination__config__compression invalid_choice',
-    'destination__config__max_file_size_mb min_value',
-    'destination__config__prefix invalid_input',
-    'name blank',
-    'team_id invalid_input',
-  ];
-  assert.deepEqual(attrsOf(answer), faults);
-});

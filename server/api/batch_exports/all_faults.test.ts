@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { attrsOf, organizationBase } from '../../../test/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+let house: Harness;
+
+before(async () => {
+  house = await openHarness();
+});
+after(() => house.close());
+
+test('one answer names the faults of every check: schema, destination, rules between keys, project', async () => {
+  const home = await house.newOrganization();
+  const config = { prefix: '/a', max_file_size_mb: 0, compression: 'lz4' };
+  const body = { name: '', interval: 'hour', team_id: 999_999, destination: { type: 'File', config } };
+  const answer = await house.request('POST', organizationBase(home), { key: home.key, body });
+  assert.equal(answer.status, 400);
+  const faults = [
+    'destination__config__compression invalid_choice',
+    'destination__config__max_file_size_mb min_value',
+    'destination__config__prefix invalid_input',
+    'name blank',
+    'team_id invalid_input',
+  ];
+  assert.deepEqual(attrsOf(answer), faults);
+});
