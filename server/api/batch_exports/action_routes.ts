@@ -5,6 +5,7 @@ import { body } from '../../platform/http/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { exportEntry } from './activity.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './log_schema.ts';
 import { answerLogs } from './logs.ts';
@@ -25,11 +26,14 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
     response: { 200: BatchExport },
   };
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
-    write(request, reply, 200, async (tx) => {
+    write(request, reply, 200, async (tx, record) => {
       const row = await getLockedExport(request, tx);
       body(request, NoFields);
+      const before = await getExport(request, tx);
       await apply(tx, row, paused(row, await databaseInstant(tx)));
-      return getExport(request, tx);
+      const after = await getExport(request, tx);
+      record(exportEntry('paused', before, after));
+      return after;
     }),
   );
 
@@ -39,11 +43,14 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
     `${base}:id/unpause/`,
     { config: writing, schema: { summary: 'Unpause a batch export', description, body: Unpause, response: { 200: BatchExport } } },
     (request, reply) =>
-      write(request, reply, 200, async (tx) => {
+      write(request, reply, 200, async (tx, record) => {
         const row = await getLockedExport(request, tx);
         const { backfill = false } = body(request, Unpause);
+        const before = await getExport(request, tx);
         await apply(tx, row, unpaused(row, await databaseInstant(tx), backfill));
-        return getExport(request, tx);
+        const after = await getExport(request, tx);
+        record(exportEntry('unpaused', before, after));
+        return after;
       }),
   );
 

@@ -5,6 +5,7 @@ import { jsonBody } from '../../platform/http/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { write } from '../../platform/http/write.ts';
+import { exportActionEntry } from './activity.ts';
 import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './backfills_store.ts';
 import { getExport, getLockedExport, missing } from './found.ts';
@@ -24,9 +25,11 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
     `${base}:id/backfill/`,
     { config: writing, schema: { summary: 'Deliver a range of the past', description, body: NewBackfill, response: { 200: BatchExportWithBackfill } } },
     (request, reply) =>
-      write(request, reply, 200, async (tx) => {
+      write(request, reply, 200, async (tx, record) => {
         const row = await getLockedExport(request, tx);
         const started = await backfill(engine, tx, request.access, row, jsonBody(request));
+        const { id, mode, start_at, end_at, runs } = started;
+        record(id === null ? 'nothing' : exportActionEntry('backfilled', row, { backfill: { id, mode, start_at, end_at, runs } }));
         return { ...(await getExport(request, tx)), backfill: started };
       }),
   );
@@ -43,12 +46,13 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
     `${list}:id/cancel/`,
     { config: writing, schema: { summary: 'Cancel a backfill and its runs under way; what has been delivered stays', response: { 200: Backfill } } },
     (request, reply) =>
-      write(request, reply, 200, async (tx) => {
+      write(request, reply, 200, async (tx, record) => {
         const id = uuidParameter(request, 'id');
         const row = await getLockedExport(request, tx, 'batch_export_id');
         const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
         jsonBody(request);
         if (!(await cancelBackfill(tx, id))) throw conflict(`The backfill is over: its status is ${before.status}.`);
+        record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));
         return findBackfill(tx, request.access, row.id, id);
       }),
   );

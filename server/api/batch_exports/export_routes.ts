@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/body.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { write } from '../../platform/http/write.ts';
+import { exportEntry, secretChanges } from './activity.ts';
 import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './documented_destination.ts';
@@ -12,7 +13,7 @@ import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './patch.ts';
 import type { Mount } from './routes.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
-import { countBatchExports, findBatchExport, listBatchExports } from './store.ts';
+import { countBatchExports, findBatchExport, listBatchExports, lockBatchExport } from './store.ts';
 
 const new_revision =
   "A change of the model, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
@@ -53,16 +54,22 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     base,
     { config: writing, schema: { summary: 'Make a batch export', description, body: withDestinations(NewBatchExport), response: { 201: BatchExport } } },
     (request, reply) =>
-      write(request, reply, 201, async (tx) => {
+      write(request, reply, 201, async (tx, record) => {
         const id = await createBatchExport(engine, tx, request.access, jsonBody(request), request.caller.user_id);
-        return findBatchExport(tx, request.access, id);
+        const made = await findBatchExport(tx, request.access, id);
+        record(exportEntry('created', undefined, made, secretChanges(engine, undefined, (await lockBatchExport(tx, request.access, id))!)));
+        return made;
       }),
   );
 
   const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx) => {
-      await changeBatchExport(engine, tx, await getLockedExport(request, tx), jsonBody(request), how);
-      return getExport(request, tx);
+    write(request, reply, 200, async (tx, record) => {
+      const row = await getLockedExport(request, tx);
+      const before = await getExport(request, tx);
+      await changeBatchExport(engine, tx, row, jsonBody(request), how);
+      const after = await getExport(request, tx);
+      record(exportEntry('updated', before, after, secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!)));
+      return after;
     });
   const changing = (summary: string, body: TObject, more: string) => ({
     config: writing,
@@ -90,6 +97,11 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   app.delete(
     `${base}:id/`,
     { config: writing, schema: { summary: 'Delete a batch export; its runs under way are cancelled', response: { 204: { type: 'null' } } } },
-    (request, reply) => write(request, reply, 204, async (tx) => deleteBatchExport(tx, (await getLockedExport(request, tx)).id)),
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const { id } = await getLockedExport(request, tx);
+        record(exportEntry('deleted', await getExport(request, tx), undefined));
+        await deleteBatchExport(tx, id);
+      }),
   );
 }

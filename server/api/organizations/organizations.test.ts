@@ -15,7 +15,8 @@ const list = '/api/organizations/';
 const create = (key: string, body: unknown) => harness.request('POST', list, { key, body });
 
 test('create makes the organization, its first project and the caller its owner', async () => {
-  const { key } = await harness.newOrganization();
+  const { key, user } = await harness.newOrganization();
+  await harness.giveSecondFactor(user);
   const { status, body } = await create(key, { name: ' Ünïcode & Söhne ', enforce_2fa: true });
   assert.equal(status, 201);
   assert.match(body.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
@@ -133,7 +134,8 @@ test('member_count counts active users only', async () => {
 });
 
 test('PATCH changes only what is sent, PUT needs the name and keeps what may be left out', async () => {
-  const { key, organization } = await harness.newOrganization();
+  const { key, organization, user } = await harness.newOrganization();
+  await harness.giveSecondFactor(user);
   const path = `${list}${organization.id}/`;
   const patch = (body: unknown) => harness.request('PATCH', path, { key, body });
   const unchanged = await patch({});

@@ -1,16 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/body.ts';
 import { forbidden, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
 import { countOrganizations, deleteOrganization, findOrganization, insertOrganization, listOrganizations, updateOrganization } from './store.ts';
 
 const url = '/api/organizations/:id/';
 const one = { within: 'organization' } as const;
+/** What the log leaves out: what belongs to the asker, the server or other records. */
+const not_its_own = ['updated_at', 'membership_level', 'teams', 'available_product_features', 'member_count'];
 
 /** `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
@@ -41,11 +45,13 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: { summary: 'Make an organization with a first project; the caller becomes its owner', body: OrganizationCreate, response: { 201: Organization } },
     },
     (request, reply) =>
-      write(request, reply, 201, async (tx) => {
+      write(request, reply, 201, async (tx, record) => {
         const { user_id, scoped_organizations, scoped_teams } = request.caller;
         if (scoped_organizations !== null || scoped_teams !== null)
           throw forbidden('A key that is limited to organizations or projects cannot make an organization.');
-        return insertOrganization(tx, body(request, OrganizationCreate), user_id);
+        const made = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
+        record({ ...entryOf('created', undefined, made), chain: { organization_id: made.id } });
+        return made;
       }),
   );
 }
@@ -61,13 +67,16 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 
   const change = (schema: typeof OrganizationCreate | typeof OrganizationPatch) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx) => {
+    write(request, reply, 200, async (tx, record) => {
       const { organization_id, level } = request.access;
-      ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
+      const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+      ifMatch(request, before);
       await updateOrganization(tx, organization_id, body(request, schema));
-      return findOrganization(tx, organization_id, level);
+      const after = await findOrganization(tx, organization_id, level);
+      record(entryOf('updated', before, after));
+      return after;
     });
-  const changing = { ...one, scope: 'organization:write', level: 8 } as const;
+  const changing = { ...one, scope: 'organization:write', level: 8, locks_organization: true } as const;
   app.patch(
     url,
     { config: changing, schema: { summary: 'Change what is sent of an organization', body: OrganizationPatch, response: { 200: Organization } } },
@@ -85,16 +94,23 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   app.delete(
     url,
     {
-      config: { ...one, scope: 'organization:write', level: 15 },
+      config: { ...one, scope: 'organization:write', level: 15, locks_organization: true },
       schema: { summary: 'Delete an organization with everything in it', response: { 204: { type: 'null' } } },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx) => {
+      write(request, reply, 204, async (tx, record) => {
         const { organization_id, level } = request.access;
-        ifMatch(request, (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow());
+        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+        ifMatch(request, before);
+        record(entryOf('deleted', before, undefined));
         await deleteOrganization(tx, organization_id);
       }),
   );
+}
+
+function entryOf(activity: string, before: OrganizationRow | undefined, after: OrganizationRow | undefined): Entry {
+  const { id, name } = (after ?? before)!;
+  return { activity, scope: 'organization', item_id: id, item_name: name, changes: changesOf(before, after, not_its_own) };
 }
 
 /** Deleted between the look at the membership and now. */

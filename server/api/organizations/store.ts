@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/http/access.ts';
 import type { Page } from '../../platform/http/pagination.ts';
+import { isOpenTo } from '../../platform/http/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { insertProject } from '../projects/store.ts';
@@ -26,7 +27,8 @@ const columns = (level: Sql) => sql`
 /** What the caller's key lets him see of his memberships `m`: a key that is limited to projects sees no organization. */
 const visible = (caller: Caller) => sql`
   m.user_id = ${caller.user_id} AND ${caller.scoped_teams}::integer[] IS NULL
-  AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))`;
+  AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
+  AND ${isOpenTo(caller)}`;
 
 /** One page of the caller's organizations, oldest first (ties by id). */
 export function listOrganizations(caller: Caller, page: Page): Sql {

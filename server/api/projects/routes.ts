@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
 import type { Caller } from '../../platform/http/access.ts';
 import { body, jsonBody } from '../../platform/http/body.ts';
 import { ApiError, forbidden, invalid, invalidMany, notFound } from '../../platform/http/errors.ts';
@@ -8,6 +9,7 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
@@ -46,9 +48,11 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: { summary: 'Make a project', description: 'Level in the organization: 8 or higher.', body: ProjectCreate, response: { 201: Project } },
     },
     (request, reply) =>
-      write(request, reply, 201, async (tx) => {
+      write(request, reply, 201, async (tx, record) => {
         const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
-        return insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
+        const made = await insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
+        record(entryOf('created', undefined, made));
+        return made;
       }),
   );
 }
@@ -60,12 +64,15 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   });
 
   const change = (schema: typeof ProjectPut | typeof ProjectPatch) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx) => {
+    write(request, reply, 200, async (tx, record) => {
       const id = request.access.team_id!;
-      ifMatch(request, (await findProject(tx, id, 'lock')) ?? notFoundNow());
+      const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+      ifMatch(request, before);
       const changes = wholeBody(request, schema);
       await updateProject(tx, id, changes);
-      return findProject(tx, id);
+      const after = await findProject(tx, id);
+      record(entryOf('updated', before, after));
+      return after;
     });
   const changing = { ...one, scope: 'project:write', level: 8 } as const;
   app.patch(
@@ -80,12 +87,20 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 
   app.delete(url, { config: changing, schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx) => {
+    write(request, reply, 204, async (tx, record) => {
       const id = request.access.team_id!;
-      ifMatch(request, (await findProject(tx, id, 'lock')) ?? notFoundNow());
+      const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+      ifMatch(request, before);
+      record(entryOf('deleted', before, undefined));
       await deleteProject(tx, id);
     }),
   );
+}
+
+function entryOf(activity: string, before: ProjectRow | undefined, after: ProjectRow | undefined): Entry {
+  const { id, name, organization } = (after ?? before)!;
+  const changes = changesOf(before, after, ['updated_at']);
+  return { activity, scope: 'project', item_id: String(id), item_name: name, changes, chain: { organization_id: organization } };
 }
 
 /** The organization that the caller may make a project in. One that he does not belong to is told apart from an unknown one by nothing. */

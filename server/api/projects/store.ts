@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/http/access.ts';
 import { randomBase62 } from '../../platform/http/api_key.ts';
 import type { Page } from '../../platform/http/pagination.ts';
+import { isOpenTo } from '../../platform/http/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
@@ -12,7 +13,8 @@ const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.a
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`
-  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))`;
+  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
+  AND ${isOpenTo(caller)}`;
 const visible = (caller: Caller) => sql`
   ${organizations(caller)} AND (${caller.scoped_teams}::integer[] IS NULL OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
@@ -40,7 +42,7 @@ export function findHome(tx: Transaction, caller: Caller, organization: string |
   return tx.row(sql`
     SELECT m.organization_id, m.level FROM members m JOIN organizations o ON o.id = m.organization_id
     WHERE ${organizations(caller)} ${organization === undefined ? empty : sql`AND m.organization_id = ${organization}::uuid`}
-    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o`);
+    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o, m`);
 }
 
 /** Makes a project with a fresh public token. */

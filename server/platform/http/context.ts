@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     context: HttpContext;
     limiter: Limiter;
+    /** Who asks on a public route: undefined without key and session; throws 401 for wrong ones. */
+    findCaller(request: FastifyRequest): Promise<Caller | undefined>;
   }
   interface FastifyRequest {
     /** Who asks; there on every route that is not public. */
@@ -40,6 +42,10 @@ declare module 'fastify' {
     within?: Within;
     /** The least level of the member: 1 (default), 8 or 15. */
     level?: 1 | 8 | 15;
+    /** The caller must have signed in: a key is 403 here. */
+    session?: boolean;
+    /** The write holds the organization's lock from its beginning, so that rules over several members cannot race. */
+    locks_organization?: boolean;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
   }

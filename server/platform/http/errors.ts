@@ -31,6 +31,7 @@ export const error_codes = [
   'precondition_required',
   'request_too_large',
   'required',
+  'second_factor_required',
   'sso_enforced',
   'throttled',
   'unavailable',
@@ -109,6 +110,17 @@ export function unparsable(detail: string): ApiError {
 /** 401; tells the client which kind of credentials is wanted. */
 export function unauthenticated(code: 'not_authenticated' | 'authentication_failed', detail: string): ApiError {
   return new ApiError(401, 'authentication_error', [{ attr: null, code, detail }], { 'www-authenticate': 'Bearer' });
+}
+
+/** 400: a request shows a key and a session's cookie; who asks must be said once. */
+export function twoCredentials(): ApiError {
+  return request(400, 'invalid_input', 'Send a personal API key or a session cookie, not both.');
+}
+
+/** 403: the organization lets in only members with a second factor. */
+export function secondFactorRequired(): ApiError {
+  const detail = 'This organization asks its members for a second factor: set one up for your account (POST /api/users/@me/totp/), then try again.';
+  return new ApiError(403, 'authentication_error', [{ attr: null, code: 'second_factor_required', detail }]);
 }
 
 /** 403: the caller may know that the thing exists, but not do this with it. */

@@ -1,10 +1,11 @@
 import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { targetOf } from './access.ts';
-import type { AccessFinder, Found, Within } from './access.ts';
+import type { AccessFinder, Caller, Found, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from './context.ts';
-import { ApiError, forbidden, notAcceptable, notFound, throttled } from './errors.ts';
+import { ApiError, forbidden, notAcceptable, notFound, secondFactorRequired, throttled } from './errors.ts';
 import type { Limiter } from './rate_limit.ts';
+import { rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';
 
@@ -27,34 +28,47 @@ export function guard(
   url: string,
   config: FastifyContextConfig & { scope: Scope },
 ): onRequestAsyncHookHandler {
-  const { scope, within, level = 1 } = config;
+  const { scope, within, level = 1, session = false } = config;
   const accepted = satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
     const target = within === undefined ? undefined : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
-    const budget = limiter.take(found.key_id);
+    const budget = limiter.take(limitedSubject(found));
     if (budget !== undefined) {
       reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
       if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
     }
     if (!found.scopes.some((one) => accepted.has(one))) throw forbidden(`The API key lacks the scope ${scope}.`);
+    if (session && found.session_id === null) throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
     if (within !== undefined) request.access = accessOf(found, level);
     if (!takesJson(request.headers.accept)) throw notAcceptable();
+    await rotateToken(context, reply, found);
   };
+}
+
+/** Throws 403 when the member's level is below the wanted one. */
+export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
+  if (own >= wanted) return;
+  throw forbidden(`This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ${own} (${level_names[own]}).`);
+}
+
+/** Under what a caller's requests are counted: his key, or his session. */
+export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): string {
+  return caller.key_id ?? `session:${caller.session_id}`;
 }
 
 function accessOf(found: Found, level: 1 | 8 | 15) {
   const { organization_id } = found;
   if (organization_id === undefined || organization_id === null || found.level === null) throw notFound();
-  if (found.level < level)
-    throw forbidden(`This needs the level ${level} (${level_names[level]}) in the organization; yours is ${found.level} (${level_names[found.level]}).`);
+  if (found.enforce_2fa === true && !found.has_second_factor) throw secondFactorRequired();
+  requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
   return { organization_id, level: found.level, team_id: found.team_id, timezone: found.timezone ?? 'UTC' };
 }
 
-/** Refused keys count against the address that they come from, so that nobody tries keys without end. */
+/** Refused keys and sessions count against the address that they come from, so that nobody tries keys without end. */
 async function authenticateCounted(
   context: HttpContext,
   findAccess: AccessFinder,

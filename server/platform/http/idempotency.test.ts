@@ -24,7 +24,8 @@ before(async () => {
           '/api/slow/',
           { config: { scope: 'organization:write' }, schema: { response: { 200: { type: 'object', properties: { id: { type: 'string' } } } } } },
           (request, reply) =>
-            write(request, reply, 200, async (tx) => {
+            write(request, reply, 200, async (tx, record) => {
+              record('nothing');
               const row = await tx.row<{ id: string }>(sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`);
               await new Promise<void>((resolve) => (release = resolve));
               if (fail) throw new Error('crash');

@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { openAccessFinder } from './access.ts';
@@ -7,7 +8,8 @@ import type { HttpContext } from './context.ts';
 import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
 import { errorBody, unparsable } from './errors.ts';
-import { guard } from './guard.ts';
+import { authenticate, showsCredential } from './auth.ts';
+import { guard, limitedSubject } from './guard.ts';
 import { serveHealth } from './health.ts';
 import { keepHouse } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
@@ -43,6 +45,8 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
     'limiter',
     openLimiter(context.db, context.clock, { per_minute: context.config.rate_limit_per_minute, per_hour: context.config.rate_limit_per_hour }),
   );
+  const findAccess = openAccessFinder(context.db);
+  app.decorate('findCaller', async (request: FastifyRequest) => (showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined));
   app.decorateRequest('caller');
   app.decorateRequest('access');
   app.decorateRequest('idempotency', undefined);
@@ -53,10 +57,10 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   handleErrors(app, context);
   observe(app, context);
+  app.register(cookie);
   keepHouse(app, context);
   describeApi(app);
   app.register(async (api) => {
-    const findAccess = openAccessFinder(context.db);
     api.addHook('onRoute', (route) => conduct(api, context, findAccess, route));
     const methods = collectMethods(api);
     serveHealth(api, context);
@@ -92,7 +96,7 @@ function observe(app: FastifyInstance, context: HttpContext): void {
   });
   app.addHook('onResponse', (request, reply, done) => {
     // Only a request that was counted can be given back.
-    if (reply.statusCode === 304 && request.caller !== undefined) app.limiter.refund(request.caller.key_id);
+    if (reply.statusCode === 304 && request.caller !== undefined) app.limiter.refund(limitedSubject(request.caller));
     const route = request.routeOptions.url ?? 'unknown';
     context.metrics.request_seconds.observe({ method: request.method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     context.log.debug({ request_id: request.id, method: request.method, route, status: reply.statusCode, duration_ms: reply.elapsedTime }, 'request');

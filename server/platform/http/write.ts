@@ -1,7 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { appendActivity, server_actor } from '../activity/chain.ts';
+import type { Activity, Actor, Chain } from '../activity/chain.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
+import type { Access, Caller } from './access.ts';
+import { notFound } from './errors.ts';
 import { etagOf } from './etag.ts';
+import { requireLevel } from './guard.ts';
 import { storeAnswer } from './idempotency.ts';
 import { isValidateOnly } from './query.ts';
 
@@ -10,6 +16,12 @@ export type Effect = () => Promise<unknown>;
 
 /** Puts off an effect until the transaction is committed; nothing is done when it is rolled back or was `validate_only`. */
 export type Afterwards = (effect: Effect) => void;
+
+/** What the activity log keeps of a write. By default it goes to the organization of the path and was done by the caller. */
+export type Entry = Activity & { chain?: Chain; actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'> };
+
+/** Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry run). */
+export type RecordActivity = (entry: Entry | 'nothing') => void;
 
 const attempts_max = 3;
 
@@ -24,15 +36,17 @@ class ValidatedOnly extends Error {
 
 /**
  * Every change of the API goes through here. `work` finds, refuses and changes in one transaction and gives the answer's body, undefined for 204. Guarantees:
+ * - the caller is a member with the route's level until the transaction ends: a removal or demotion that races waits for it, or stops it;
+ * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or two is a fault of ours and changes nothing;
  * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would have come, or 204;
  * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between them cannot make a repeat do it twice;
- * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no effect but on `tx` and through `afterwards`.
+ * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no effect but on `tx` and through `afterwards` and `record`.
  */
 export async function write<Answer>(
   request: FastifyRequest,
   reply: FastifyReply,
   status: 200 | 201 | 202 | 204,
-  work: (tx: Transaction, afterwards: Afterwards) => Promise<Answer>,
+  work: (tx: Transaction, record: RecordActivity, afterwards: Afterwards) => Promise<Answer>,
 ): Promise<Answer | FastifyReply> {
   const { db, log } = request.server.context;
   const validateOnly = isValidateOnly(request);
@@ -40,7 +54,14 @@ export async function write<Answer>(
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
-      const answer = await work(tx, (effect) => effects.push(effect));
+      const entries: (Entry | 'nothing')[] = [];
+      await confirmAccess(tx, request);
+      const answer = await work(
+        tx,
+        (entry) => entries.push(entry),
+        (effect) => effects.push(effect),
+      );
+      await keepEntry(request, tx, entries);
       if (validateOnly) throw new ValidatedOnly(answer);
       await keepAnswer(request, tx, status, answer);
       return answer;
@@ -57,6 +78,40 @@ export async function write<Answer>(
     await effect().catch((error: unknown) => log.error({ err: error, request_id: request.id }, 'an effect after a committed change failed'));
   }
   return respond(reply, status, answer);
+}
+
+/**
+ * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in. Locks go from the
+ * organization to the member, everywhere.
+ */
+async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
+  const { access, caller } = request;
+  if (access === undefined) return;
+  const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
+  if (locks_organization) await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`);
+  const member = await tx.row<Pick<Access, 'level'>>(
+    sql`SELECT level FROM members WHERE user_id = ${caller.user_id} AND organization_id = ${access.organization_id}::uuid FOR SHARE`,
+  );
+  if (member === undefined) throw notFound();
+  requireLevel(member.level, wanted);
+  request.access = { ...access, level: member.level };
+}
+
+async function keepEntry(request: FastifyRequest, tx: Transaction, entries: (Entry | 'nothing')[]): Promise<void> {
+  const [entry] = entries;
+  if (entry === undefined || entries.length > 1)
+    throw new Error(`${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`);
+  if (entry === 'nothing') return;
+  const { chain = { organization_id: request.access.organization_id }, actor, ...activity } = entry;
+  await appendActivity(tx, request.server.context.secrets, chain, actorOf(request, actor), activity);
+}
+
+/** Who the log names: the caller, or on a public route whom the work found out. */
+function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
+  const caller = request.caller as Caller | undefined;
+  const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};
+  const { key_id = null, key_mask = null, session_id = null } = caller ?? {};
+  return { ...server_actor, user_id, user_uuid, user_email: email, key_id, key_mask, session_id, ip: request.ip, request_id: request.id };
 }
 
 function respond<Answer>(reply: FastifyReply, status: number, answer: Answer): Answer | FastifyReply {

@@ -1,0 +1,61 @@
+import type { CheckOutcome } from './challenge.ts';
+
+/**
+ * Where the proof of a domain stands. `since_at`: when the state began, for `pending` the creation. `missing_since_at`: for a verified domain, the first look-up
+ * in a row that was answered without the challenge; null in every other case. Instants in ms. A domain is verified in the state `verified` only.
+ */
+export type DomainProof = { state: 'pending' | 'verified' | 'failed' | 'lapsed'; since_at: number; missing_since_at: number | null };
+
+const minute_ms = 60_000;
+const hour_ms = 60 * minute_ms;
+const day_ms = 24 * hour_ms;
+
+/** How long a domain that is not verified is looked up by the server. */
+const watched_ms = 30 * day_ms;
+/** How long a verified domain may be without its record. */
+const lapse_ms = 72 * hour_ms;
+const first_pauses_ms = [1 * minute_ms, 2 * minute_ms, 5 * minute_ms, 10 * minute_ms, 30 * minute_ms, hour_ms, 2 * hour_ms, 4 * hour_ms, 8 * hour_ms];
+const longest_pause_ms = 12 * hour_ms;
+
+/** The proof of a domain that was created at the instant. */
+export function newProof(created_at: number): DomainProof {
+  return { state: 'pending', since_at: created_at, missing_since_at: null };
+}
+
+/**
+ * Where the proof stands after a look-up at `now`, by the server or by hand. Guarantees: the challenge verifies from every state; only an answer without the
+ * challenge can make a verified domain lapse, and only 72 h after the first such answer in a row; a look-up without an answer changes nothing, except that
+ * a domain that was never verified fails 30 days after its creation either way.
+ */
+export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: number): DomainProof {
+  if (outcome === 'met') return { state: 'verified', since_at: proof.state === 'verified' ? proof.since_at : now, missing_since_at: null };
+  if (proof.state === 'pending' && now - proof.since_at >= watched_ms) return { state: 'failed', since_at: now, missing_since_at: null };
+  if (proof.state !== 'verified' || outcome === 'unanswered') return proof;
+  const missing_since_at = proof.missing_since_at ?? now;
+  return now - missing_since_at >= lapse_ms ? { state: 'lapsed', since_at: now, missing_since_at: null } : { ...proof, missing_since_at };
+}
+
+/**
+ * When the server looks a domain up next, given that the proof stands like this at `now`; null for never again by itself. An instant that has passed is
+ * one that was missed: look up at once. Pending: at fixed distances from the creation, so a look-up by hand moves nothing, the last 30 days after it.
+ * Verified: daily, and hourly while the challenge is missing. Lapsed: daily for 30 days.
+ */
+export function nextCheck(proof: DomainProof, now: number): number | null {
+  switch (proof.state) {
+    case 'pending':
+      return nextOfPending(proof.since_at, now);
+    case 'verified':
+      return now + (proof.missing_since_at === null ? day_ms : hour_ms);
+    case 'lapsed':
+      return now + day_ms <= proof.since_at + watched_ms ? now + day_ms : null;
+    case 'failed':
+      return null;
+  }
+}
+
+function nextOfPending(created_at: number, now: number): number {
+  const end_at = created_at + watched_ms;
+  let next = created_at;
+  for (let index = 0; next <= now && next < end_at; index += 1) next += first_pauses_ms[index] ?? longest_pause_ms;
+  return Math.min(next, end_at);
+}

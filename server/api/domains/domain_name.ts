@@ -1,0 +1,90 @@
+import { isIP } from 'node:net';
+import { domainToASCII, domainToUnicode } from 'node:url';
+import type { ErrorCode } from '../../platform/http/errors.ts';
+import { challengeName } from './challenge.ts';
+import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
+
+type Refusal = { code: ErrorCode; detail: string };
+
+/** Longest text that is looked at: some characters vanish on the way to ASCII, so it may be longer than the name. */
+const text_length_max = 1_000;
+/** A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text), and the longer one that proves it must fit as well. */
+const domain_length_max = 253 - challengeName('').length;
+
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+// As the URL standard sees it: such a name is an IPv4 address or nothing.
+const number_at_end = /(^|\.)(\d+|0x[\da-f]*)\.?$/i;
+const address_detail = 'An IP address cannot be proved: give a domain, for instance example.com.';
+
+/** Names that DNS does not serve (RFC 6761, 7686, 9476) or that belong to its own workings. The others of special use can be served inside a company. */
+const special_suffixes = ['alt', 'arpa', 'invalid', 'localhost', 'onion'];
+
+/**
+ * Reads a domain as somebody types it. `domain` is the name in lower case and ASCII (IDNA by the URL standard, and xn-- must be valid), without a dot at
+ * the end, with at least two labels of letters, digits and hyphens, and short enough for `challengeName`. Refused with a sentence that says what to give
+ * instead: addresses, URLs, e-mail addresses, public suffixes, names that DNS does not serve, and public mail providers with all names below them.
+ */
+export function checkDomainName(text: string): { domain: string } | Refusal {
+  const trimmed = text.trim();
+  if (trimmed === '') return { code: 'blank', detail: 'Give a domain, for instance example.com.' };
+  if (trimmed.length > text_length_max) return tooLong();
+  const misreading = refuseOtherThings(trimmed);
+  if (misreading !== undefined) return misreading;
+  const domain = domainToASCII(trimmed).replace(/\.$/, '');
+  return refuseSyntax(domain) ?? refuseOwner(domain) ?? { domain };
+}
+
+function invalid(detail: string): Refusal {
+  return { code: 'invalid_input', detail };
+}
+
+function tooLong(): Refusal {
+  return { code: 'max_length', detail: `The domain may have ${domain_length_max} characters at most, so that ${challengeName('…')} is a name as well.` };
+}
+
+/** What is plainly something else. `domainToASCII` must not see it: it cuts paths off and decodes percent signs, as a browser does. */
+function refuseOtherThings(text: string): Refusal | undefined {
+  if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return invalid(address_detail);
+  if (number_at_end.test(text)) return invalid('The last part of a domain is not a number: give a domain, for instance example.com.');
+  if (/[/\\?#]/.test(text)) return invalid('Give the domain alone: leave out https:// and everything after the name.');
+  if (text.includes('@')) return invalid('Give the domain alone: leave out the @ and the part before it.');
+  if (text.includes(':')) return invalid('Give the domain alone: leave out the colon and the port.');
+  if (text.includes('*')) return invalid('Give the domain itself instead of a pattern: leave out the * and the dot after it.');
+  if (text.includes('_')) return invalid('A domain has no underscore. Give the domain itself, not the name of one of its records.');
+  if (/[\s\p{Cc}]/u.test(text)) return invalid('A domain has no spaces or control characters: leave them out.');
+  // The rest of ASCII; what lies beyond is for IDNA to judge.
+  if (/[!-,;-@[-`{-~]/.test(text)) return invalid('A domain has letters, digits, hyphens and dots only: leave the other characters out.');
+  return undefined;
+}
+
+function refuseSyntax(domain: string): Refusal | undefined {
+  // IDNA gives nothing at all for what no browser would open.
+  if (domain === '') return invalid('This is not a domain that a browser would open: check its spelling.');
+  if (isIP(domain) !== 0) return invalid(address_detail);
+  const labels = domain.split('.');
+  if (labels.includes('')) return invalid('Two dots follow each other, or one comes first: leave the extra dot out.');
+  if (labels.length < 2) return invalid('The domain must have a dot, as in example.com.');
+  if (labels.some((part) => part.length > 63)) return invalid('A part between two dots may have 63 characters at most.');
+  if (!labels.every((part) => label.test(part)))
+    return invalid('Each part of a domain has letters, digits and hyphens and neither begins nor ends with a hyphen.');
+  if (domain.length > domain_length_max) return tooLong();
+  if (!labels.every(isReadable)) return invalid('A part that begins with xn-- stands for no name in another script: type the name itself.');
+  return undefined;
+}
+
+/** The URL standard lets plain ASCII pass unread, so a label that begins with xn-- may stand for nothing, or for a name that is spelled differently. */
+function isReadable(part: string): boolean {
+  if (!part.startsWith('xn--')) return true;
+  const meant = domainToUnicode(part);
+  return meant !== part && domainToASCII(meant) === part;
+}
+
+/** Names that cannot belong to one organization alone. */
+function refuseOwner(domain: string): Refusal | undefined {
+  const last = domain.slice(domain.lastIndexOf('.') + 1);
+  if (special_suffixes.includes(last)) return invalid(`Names that end in .${last} are not served by DNS for an organization: give one that is.`);
+  if (isPublicSuffix(domain)) return invalid(`Under ${domain} everybody can have names, so it belongs to no organization: give your own name below it.`);
+  const provider = findMailProvider(domain);
+  if (provider !== undefined) return invalid(`${provider} gives mailboxes to everybody: give a domain that belongs to your organization alone.`);
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import providers from 'email-providers/all.json' with { type: 'json' };
+import { getPublicSuffix } from 'tldts';
+
+/** Names of organizations that the list has although nobody else gets an address there. */
+const not_providers = [
+  'alibaba.com',
+  'ancestry.com',
+  'aver.com',
+  'bt.com',
+  'clerk.com',
+  'discovery.com',
+  'example.com',
+  'facebook.com',
+  'medscape.com',
+  'name.com',
+  'nus.edu.sg',
+  'oath.com',
+  'parrot.com',
+  'saudia.com',
+  'singpost.com',
+  'telstra.com',
+  'test.com',
+  'test.de',
+  'unican.es',
+];
+
+/** Providers that the list lacks. */
+const more_providers = [
+  '139.com',
+  '189.cn',
+  'aleeas.com',
+  'disroot.org',
+  'duck.com',
+  'fastmail.com',
+  'gmx.ch',
+  'internet.ru',
+  'keemail.me',
+  'kolabnow.com',
+  'mail.de',
+  'mailfence.com',
+  'mailo.com',
+  'mozmail.com',
+  'onmicrosoft.com',
+  'passmail.net',
+  'posteo.de',
+  'posteo.net',
+  'riseup.net',
+  'simplelogin.com',
+  'sohu.com',
+  'startmail.com',
+  'tuta.com',
+  'tuta.io',
+  'tutamail.com',
+  'tutanota.com',
+  'tutanota.de',
+  'yandex.by',
+  'yandex.kz',
+  'zohomail.com',
+  'zohomail.eu',
+];
+
+const known = new Set([...providers, ...more_providers]);
+for (const name of not_providers) known.delete(name);
+
+/**
+ * True when nobody under the name may add a name beside it: it is a suffix of the Public Suffix List, of registries (`co.uk`) or of hosts (`github.io`).
+ * `domain` is in lower case and ASCII.
+ */
+export function isPublicSuffix(domain: string): boolean {
+  return getPublicSuffix(domain, { allowPrivateDomains: true, extractHostname: false }) === domain;
+}
+
+/**
+ * The public mail provider that the name belongs to, itself or as a parent, or undefined. Source: the package `email-providers`, corrected above. A parent that is
+ * a public suffix says nothing about the names below it.
+ */
+export function findMailProvider(domain: string): string | undefined {
+  for (let name = domain; name.includes('.') && !isPublicSuffix(name); name = name.slice(name.indexOf('.') + 1)) if (known.has(name)) return name;
+  return undefined;
+}

@@ -1,0 +1,35 @@
+const candidate_characters_max = 64;
+
+/**
+ * The candidate that was probably meant by `name`: equal but for case, or at most a third of the letters away (insertions, deletions, replacements, and two neighbours
+ * swapped count one each). Undefined when none is that near.
+ */
+export function suggest(name: string, candidates: Iterable<string>): string | undefined {
+  if (name.length > candidate_characters_max) return undefined;
+  const wanted = name.toLowerCase();
+  let best: { candidate: string; distance: number } | undefined;
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance <= Math.max(1, Math.floor(wanted.length / 3)) && distance < wanted.length && (best === undefined || distance < best.distance))
+      best = { candidate, distance };
+  }
+  return best?.candidate;
+}
+
+function editDistance(one: string, other: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: other.length + 1 }, (_unused, index) => index);
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const isEqual = one[row - 1] === other[column - 1];
+      let cost = Math.min(current[column - 1]! + 1, previous[column]! + 1, previous[column - 1]! + (isEqual ? 0 : 1));
+      const isSwap = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      if (isSwap) cost = Math.min(cost, beforePrevious[column - 2]! + 1);
+      current.push(cost);
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return previous[other.length]!;
+}

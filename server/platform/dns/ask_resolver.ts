@@ -1,0 +1,74 @@
+import { Resolver } from 'node:dns/promises';
+import type { TxtAnswer, UnansweredReason } from './txt_answer.ts';
+
+const aliases_max = 8;
+const tries = 4;
+
+// What is not here is a fault of the connection.
+const reason_by_code: Record<string, UnansweredReason> = {
+  ESERVFAIL: 'servfail',
+  EREFUSED: 'refused',
+  ENOTIMP: 'refused',
+  EFORMERR: 'malformed',
+  EBADRESP: 'malformed',
+  EBADNAME: 'malformed',
+  ETIMEOUT: 'timeout',
+  ECANCELLED: 'timeout',
+};
+
+/**
+ * Asks one resolver for the TXT records of a name and settles when `signal` aborts at the latest, which counts as no answer in time. Guarantee: never throws.
+ * An answer that was cut off is fetched again over TCP, so it has 64 KiB at most; aliases are followed, 8 at most, also when the resolver gives an alias alone.
+ * Messages with another transaction id or question are passed over; for the rest the resolver is trusted.
+ */
+export async function askResolver(server: string, name: string, time_limit_ms: number, signal: AbortSignal): Promise<TxtAnswer> {
+  // A channel of its own: `cancel` ends every question of a resolver, and the cache of c-ares lives in it.
+  const resolver = new Resolver({ timeout: Math.ceil(time_limit_ms / tries), tries });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener('abort', cancel);
+  try {
+    resolver.setServers([server]);
+    return await followAliases(resolver, name, signal);
+  } catch (error) {
+    return answerOf((error as NodeJS.ErrnoException).code ?? '');
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+async function followAliases(resolver: Resolver, name: string, signal: AbortSignal): Promise<TxtAnswer> {
+  const asked = new Set<string>();
+  for (let current = name; asked.size <= aliases_max;) {
+    asked.add(current.toLowerCase());
+    const records = await unlessNone(resolver.resolveTxt(current));
+    if (records.length > 0) return { outcome: 'found', records: records.map(decode) };
+    // `cancel` does not reach a question that is asked after it.
+    if (signal.aborted) break;
+    // c-ares leaves it to us to go on from an answer that has the alias only.
+    const [target] = await unlessNone(resolver.resolveCname(current));
+    // Where the answer has records of other types only, c-ares gives the name itself.
+    if (target === undefined || target.toLowerCase() === current.toLowerCase()) return { outcome: 'no_records' };
+    if (asked.has(target.toLowerCase())) break;
+    current = target;
+    if (signal.aborted) break;
+  }
+  return { outcome: 'unanswered', reason: signal.aborted ? 'timeout' : 'alias_loop' };
+}
+
+async function unlessNone<Item>(answer: Promise<Item[]>): Promise<Item[]> {
+  try {
+    return await answer;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENODATA') return [];
+    throw error;
+  }
+}
+
+function answerOf(code: string): TxtAnswer {
+  return code === 'ENOTFOUND' ? { outcome: 'no_such_name' } : { outcome: 'unanswered', reason: reason_by_code[code] ?? 'unreachable' };
+}
+
+/** Node gives each byte of a TXT record as one character. */
+function decode(strings: string[]): string {
+  return Buffer.from(strings.join(''), 'latin1').toString('utf8');
+}

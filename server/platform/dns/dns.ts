@@ -1,0 +1,74 @@
+import { Resolver } from 'node:dns/promises';
+import type { Logger } from '../log.ts';
+import { askResolver } from './ask_resolver.ts';
+import { combineAnswers } from './txt_answer.ts';
+import type { TxtAnswer } from './txt_answer.ts';
+
+/** Looks names up with several resolvers. Nothing is cached here, and no search domain and no hosts file of the machine is consulted. */
+export type Dns = {
+  /**
+   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers. Guarantee: settles within the time limit, and throws
+   * for no fault of DNS, only the signal's reason when the caller gives up.
+   */
+  lookupTxt(name: string, signal?: AbortSignal): Promise<TxtAnswer>;
+};
+
+/** What the other resolvers still have of the time limit when one of them has found records. */
+const rest_of_time_limit = 1 / 5;
+
+/**
+ * Opens the look-up. `servers` are addresses, each with an optional port (`192.0.2.1`, `192.0.2.1:53`, `[2001:db8::1]:53`); without any, those of the machine
+ * at the time of each look-up. Throws for one that is not an address. All are asked at once.
+ */
+export function openDns(options: { servers: string[]; time_limit_ms?: number; log: Logger }): Dns {
+  const { servers, time_limit_ms = 5_000, log } = options;
+  for (const server of servers) checkServer(server);
+  return {
+    lookupTxt: async (name, signal) => {
+      signal?.throwIfAborted();
+      const asked = servers.length > 0 ? servers : new Resolver().getServers();
+      const answers = await askAll(asked, name, time_limit_ms, signal);
+      signal?.throwIfAborted();
+      const answer = combineAnswers(answers);
+      log.debug({ name, outcomes: asked.map((server, index) => ({ server, ...briefly(answers[index]!) })) }, 'TXT records looked up');
+      if (answer.outcome === 'unanswered' && answer.reason === 'unreachable')
+        log.warn({ servers: asked }, 'No DNS server can be reached: check the network, or name others in SLUICE_DNS_SERVERS.');
+      return answer;
+    },
+  };
+}
+
+function checkServer(server: string): void {
+  try {
+    new Resolver().setServers([server]);
+  } catch (error) {
+    throw new Error(`"${server}" is not the address of a DNS server: give an IP address, with a port if it is not 53, as 192.0.2.1:53 or [2001:db8::1]:53.`, {
+      cause: error,
+    });
+  }
+}
+
+async function askAll(servers: string[], name: string, time_limit_ms: number, signal: AbortSignal | undefined): Promise<TxtAnswer[]> {
+  const stop = new AbortController();
+  const giveUp = () => stop.abort();
+  const timers = [setTimeout(giveUp, time_limit_ms)];
+  signal?.addEventListener('abort', giveUp);
+  try {
+    return await Promise.all(
+      servers.map(async (server) => {
+        const answer = await askResolver(server, name, time_limit_ms, stop.signal);
+        // What is not there is believed only when nobody says otherwise in the whole time; records are not held up by a dead resolver.
+        if (answer.outcome === 'found') timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
+        return answer;
+      }),
+    );
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+/** The answer without what a stranger wrote. */
+function briefly(answer: TxtAnswer) {
+  return answer.outcome === 'found' ? { outcome: answer.outcome, records: answer.records.length } : answer;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { compose } from './compose.ts';
+
+const url = 'https://sluice.example.com/invite/018f?next=/a&b=c';
+
+const invite = () =>
+  compose({
+    heading: 'Join Analytical Engines',
+    paragraphs: ['Ada (ada@example.com) invites you.', 'She wrote:'],
+    quote: 'Come along!\nIt is <b>fun</b>.',
+    action: { label: 'Accept', url },
+    footer: 'It ends on 2 May.',
+  });
+
+test('the text form reads well and has the address in full on a line of its own', () => {
+  assert.equal(
+    invite().text,
+    `Join Analytical Engines
+
+Ada (ada@example.com) invites you.
+
+She wrote:
+
+> Come along!
+> It is <b>fun</b>.
+
+Accept:
+${url}
+
+It ends on 2 May.
+`,
+  );
+});
+
+test('the HTML form has the parts in order, the address twice, and nothing from elsewhere', () => {
+  const { html } = invite();
+  const escaped = url.replaceAll('&', '&amp;');
+  const shown = html
+    .slice(html.indexOf('<body'))
+    .replace(/<br>/g, '\n')
+    .replace(/<[^>]+>/g, '')
+    .replace(/\n{2,}/g, '\n')
+    .trim();
+  assert.equal(
+    shown,
+    `Join Analytical Engines
+Ada (ada@example.com) invites you.
+She wrote:
+Come along!
+It is &lt;b&gt;fun&lt;/b&gt;.
+Accept
+If the button does not work, open this address:
+${escaped}
+It ends on 2 May.`,
+  );
+  assert.equal(html.split(`href="${escaped}"`).length, 3);
+  assert.match(html, /<html lang="en">/);
+  assert.match(html, /<meta name="color-scheme" content="light dark">/);
+  assert.match(html, /<title>Join Analytical Engines<\/title>/);
+  assert.doesNotMatch(html, /<(img|script|link|style|iframe|form)|src=|url\(|@import|http-equiv/i);
+});
+
+test('parts that are not given leave nothing behind', () => {
+  const { text, html } = compose({ heading: 'Done', paragraphs: [] });
+  assert.equal(text, 'Done\n');
+  assert.doesNotMatch(html, /<(a|blockquote|p) |undefined/);
+});
+
+const tagsOf = (html: string) => (html.match(/<[^>]*>|>/g) ?? []).filter((tag) => tag !== '<br>');
+
+test('no text of anyone adds to the HTML or takes from it', () => {
+  const content = (text: string) => ({ heading: text, paragraphs: [text, text], quote: text, action: { label: text, url }, footer: text });
+  const hostile = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc
+      .array(
+        fc.constantFrom('<script>alert(1)</script>', '"', "'", '<', '>', '&', '&lt;', ' onmouseover="x"', '</title>', '-->', '\r\n', '\0', '\u202e', '\ud800'),
+      )
+      .map((parts) => parts.join('')),
+  );
+  const expected = tagsOf(compose(content('x')).html);
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const { html, text: plain } = compose(content(text));
+      assert.deepEqual(tagsOf(html), expected);
+      assert.doesNotMatch(html + plain, /(?!\n|\t)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+      assert.ok((html + plain).isWellFormed());
+      assert.ok(plain.split('\n').includes(url));
+    }),
+  );
+});
+
+test('characters of every script stay as they are', () => {
+  const text = 'Zoë — 招待 🎉 שלום 👩‍👩‍👧';
+  const { html, text: plain } = compose({ heading: text, paragraphs: [text] });
+  assert.equal(html.split(text).length, 4);
+  assert.equal(plain.split(text).length, 3);
+});
+
+test('an action goes to http and https only, and its address cannot break out', () => {
+  for (const address of ['javascript:alert(1)', 'data:text/html,x', 'ftp://example.com/secret', '/invite/secret', 'mailto:a@example.com', '', 'https://']) {
+    assert.throws(
+      () => compose({ heading: 'x', paragraphs: [], action: { label: 'x', url: address } }),
+      (error) => error instanceof TypeError && !error.message.includes('secret'),
+      address,
+    );
+  }
+  const { text, html } = compose({ heading: 'x', paragraphs: [], action: { label: 'x', url: 'HTTPS://Example.com/a b"><script>\nBcc: x' } });
+  assert.ok(text.includes('\nhttps://example.com/a%20b%22%3E%3Cscript%3EBcc:%20x\n'));
+  assert.doesNotMatch(html, /<script/);
+});

@@ -1,0 +1,15 @@
+// Controls other than line ends and tabs, and the marks that turn the direction of what follows them: a name could make a sentence read backwards.
+const unprintable = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Text of anyone as it may stand in a mail: line ends are `\n`, other control characters and direction overrides are gone, half surrogate pairs are U+FFFD. */
+export function cleanText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
+    .replace(unprintable, '');
+}
+
+/** Text of anyone as it may stand in a header: what `cleanText` gives, on one line, with single spaces. No header can begin inside it. */
+export function oneLine(text: string): string {
+  return cleanText(text).replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,72 @@
+import type { Element } from '@xmldom/xmldom';
+import { refuse } from './refusal.ts';
+import type { RefusalCode } from './refusal.ts';
+
+const namespaces = {
+  samlp: 'urn:oasis:names:tc:SAML:2.0:protocol',
+  saml: 'urn:oasis:names:tc:SAML:2.0:assertion',
+  ds: 'http://www.w3.org/2000/09/xmldsig#',
+  ec: 'http://www.w3.org/2001/10/xml-exc-c14n#',
+};
+
+/** An element's name as the SAML specifications write it, whatever prefix the document uses. */
+export type ElementName = `${keyof typeof namespaces}:${string}`;
+
+const identifier = /^[A-Za-z_][\w.-]{0,255}$/;
+
+/** Whether the element has this name in this namespace. */
+export function isNamed(element: Element, name: ElementName): boolean {
+  const [prefix, local] = name.split(':') as [keyof typeof namespaces, string];
+  return element.localName === local && element.namespaceURI === namespaces[prefix];
+}
+
+/** The child elements, in document order. */
+export function listChildren(element: Element): Element[] {
+  return [...element.childNodes].filter((node): node is Element => node.nodeType === node.ELEMENT_NODE);
+}
+
+/** The element and everything below it, in document order. */
+export function listElements(root: Element): Element[] {
+  return [root, ...listChildren(root).flatMap(listElements)];
+}
+
+/**
+ * The children by name. Guarantee: each of `once` is there at most once, in this order, and then come only those of `repeated`, as many as there are; any other child
+ * is refused with the code. A name that is absent has an empty list.
+ */
+export function readChildren<Name extends ElementName>(
+  element: Element,
+  code: RefusalCode,
+  once: readonly Name[],
+  repeated: readonly Name[] = [],
+): Record<Name, Element[]> {
+  const found = Object.fromEntries([...once, ...repeated].map((name) => [name, [] as Element[]])) as Record<Name, Element[]>;
+  let rank = -1;
+  for (const child of listChildren(element)) {
+    const name = [...once, ...repeated].find((one) => isNamed(child, one));
+    const at = name === undefined ? -1 : once.indexOf(name) === -1 ? once.length : once.indexOf(name);
+    if (name === undefined || at < rank || (at === rank && at < once.length))
+      return refuse(code, `The element ${element.localName} has a child that does not belong there, stands twice or is out of order.`);
+    found[name].push(child);
+    rank = at;
+  }
+  return found;
+}
+
+/** The text of an element without child elements, without the white space around it; undefined for one that has child elements. */
+export function readText(element: Element): string | undefined {
+  if (listChildren(element).length > 0) return undefined;
+  return (element.textContent ?? '').replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
+}
+
+/** The value of an attribute without namespace; undefined when it is absent. */
+export function findAttribute(element: Element, name: string): string | undefined {
+  return element.getAttributeNS(null, name) ?? undefined;
+}
+
+/** The attribute's value as an XML identifier of at most 256 ASCII characters. Refused with the code when it is absent or something else. */
+export function getIdentifier(element: Element, name: string, code: RefusalCode): string {
+  const value = findAttribute(element, name);
+  if (value === undefined || !identifier.test(value)) return refuse(code, `The attribute ${name} of ${element.localName} is missing or is not an identifier.`);
+  return value;
+}

@@ -1,0 +1,64 @@
+/**
+ * Why a response was refused, one word for each rule; docs/single_sign_on.md says what each means. Never shown to the person who signs in: they get one
+ * neutral sentence, so that a forger learns nothing.
+ */
+export type RefusalCode =
+  | 'algorithm'
+  | 'assertion_count'
+  | 'audience'
+  | 'authentication_statement'
+  | 'conditions'
+  | 'destination'
+  | 'duplicate_id'
+  | 'email_ambiguous'
+  | 'email_domain'
+  | 'email_invalid'
+  | 'email_missing'
+  | 'encrypted'
+  | 'expired'
+  | 'in_response_to'
+  | 'issuer'
+  | 'library'
+  | 'markup'
+  | 'not_a_response'
+  | 'not_base64'
+  | 'not_xml'
+  | 'not_yet_valid'
+  | 'recipient'
+  | 'session_expired'
+  | 'signature'
+  | 'signature_form'
+  | 'status'
+  | 'subject'
+  | 'time_format'
+  | 'too_large'
+  | 'unsigned';
+
+/** A response that is not accepted: the code of the rule, and a sentence for the log of an administrator. Holds at most short printable pieces of the response. */
+export type Refusal = { refused: RefusalCode; detail: string };
+
+/** Carries a refusal up to `readResponse`, which makes a value of it. Leaves this folder never. */
+export class ResponseRefused extends Error {
+  readonly code: RefusalCode;
+  constructor(code: RefusalCode, detail: string) {
+    super(detail);
+    this.name = 'ResponseRefused';
+    this.code = code;
+  }
+}
+
+const piece_characters_max = 120;
+
+/** Throws the refusal. */
+export function refuse(code: RefusalCode, detail: string): never {
+  throw new ResponseRefused(code, detail);
+}
+
+/** A piece of foreign text in quotes, fit for a log line: printable ASCII only, everything else as `?`, at most 120 characters. */
+export function quoted(text: string): string {
+  const clean = text
+    .slice(0, piece_characters_max)
+    .replaceAll(/[^\u0020-\u007e]/g, '?')
+    .replaceAll('"', "'");
+  return `"${clean}${text.length > piece_characters_max ? '...' : ''}"`;
+}

@@ -1,0 +1,80 @@
+import { readAssertion } from './assertion.ts';
+import type { Expectations } from './assertion.ts';
+import { parseStrictly, readDocument } from './document.ts';
+import { getIdentifier, isNamed } from './elements.ts';
+import { readEnvelope } from './envelope.ts';
+import { readVerifiedAssertion } from './library.ts';
+import type { Provider, Service } from './parties.ts';
+import { readAttributes, readEmail, readNames } from './person.ts';
+import { ResponseRefused, refuse } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
+import { checkSignatureForm } from './signature.ts';
+
+/**
+ * Who signed in, as the provider says. `email` is lower-case ASCII in the provider's domain; `name_id` and `attributes` are the provider's text, unchanged. Instants in
+ * milliseconds.
+ */
+export type SignIn = {
+  assertion_id: string;
+  name_id: string;
+  email: string;
+  first_name?: string;
+  last_name?: string;
+  attributes: Record<string, string[]>;
+  not_on_or_after_ms: number;
+  session_not_on_or_after_ms: number | undefined;
+};
+
+/** The form that a browser posts. */
+export type ResponseForm = { SAMLResponse: string };
+
+/**
+ * Reads a response to one request of ours. Guarantee of a sign-in: everything in it comes from bytes that the provider signed, and all the rules of
+ * docs/single_sign_on.md hold. **Not** seen to here is that a request and an assertion are used once: the caller, in one transaction and before it lets anybody in,
+ * uses up the request, and stores (provider, `assertion_id`) uniquely until `not_on_or_after_ms` plus the skew. A refusal is a value; this throws only for faults of ours.
+ */
+export async function readResponse(
+  form: ResponseForm,
+  provider: Provider,
+  service: Service,
+  expectations: Expectations,
+): Promise<{ sign_in: SignIn } | Refusal> {
+  try {
+    const { text, root } = readDocument(form.SAMLResponse);
+    const { response, assertion, response_signature, assertion_signature } = readEnvelope(root, provider, service, expectations.request_id);
+    checkSignatureForm(assertion, assertion_signature);
+    if (response_signature !== undefined) checkSignatureForm(response, response_signature);
+    const verified = parseStrictly(await readVerifiedAssertion(text, response_signature !== undefined, provider, service));
+    const { id, name_id, attribute_statements, ...facts } = readAssertion(verified, provider, service, expectations);
+    const attributes = readAttributes(attribute_statements);
+    return {
+      sign_in: {
+        assertion_id: id,
+        name_id,
+        email: readEmail(attributes, { name_id, name_id_format: facts.name_id_format }, provider.email_domain),
+        ...readNames(attributes),
+        attributes: Object.fromEntries(attributes),
+        not_on_or_after_ms: facts.not_on_or_after_ms,
+        session_not_on_or_after_ms: facts.session_not_on_or_after_ms,
+      },
+    };
+  } catch (error) {
+    if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
+    throw error;
+  }
+}
+
+/**
+ * The id of the request that the response says it answers, or why it cannot be read. **Nothing is verified yet**: use it only to find the request that was stored, and
+ * with it the provider for `readResponse`.
+ */
+export function peekRequestId(form: ResponseForm): { request_id: string } | Refusal {
+  try {
+    const { root } = readDocument(form.SAMLResponse);
+    if (!isNamed(root, 'samlp:Response')) refuse('not_a_response', 'The document is not a SAML 2.0 Response.');
+    return { request_id: getIdentifier(root, 'InResponseTo', 'in_response_to') };
+  } catch (error) {
+    if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
+    throw error;
+  }
+}

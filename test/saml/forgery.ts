@@ -1,0 +1,69 @@
+import type { Expectations } from '../../server/platform/saml/assertion.ts';
+import type { Provider, Service } from '../../server/platform/saml/parties.ts';
+import type { RefusalCode } from '../../server/platform/saml/refusal.ts';
+import { assertionXml, responseFacts, responseXml, signXml, signedResponse, testIdentityProvider } from './identity_provider.ts';
+import type { IdentityProvider, ResponseFacts } from './identity_provider.ts';
+
+/** What a forger can start from: a sign-in under way, and genuine answers to it. */
+export type SignInUnderWay = {
+  acme: IdentityProvider;
+  other: IdentityProvider;
+  provider: Provider;
+  service: Service;
+  expectations: Expectations;
+  /** What the genuine response says, and what the forger wants it to say. */
+  facts: ResponseFacts;
+  evil: ResponseFacts;
+  /** The genuine signed assertion alone, in its response, and in a response that is signed too. */
+  assertion: string;
+  response: string;
+  signed_response: string;
+};
+
+/** A response that must be refused with this code, as XML. */
+export type Forgery = { name: string; refused: RefusalCode; make: (world: SignInUnderWay) => string };
+
+/** A sign-in of ada@acme.example under way, with ids of its own. The forger wants to be root@acme.example. */
+export function beginSignIn(now_ms: number): SignInUnderWay {
+  const [acme, other] = [testIdentityProvider('acme'), testIdentityProvider('other')];
+  const service = { entity_id: 'https://sluice.example/saml/metadata/', acs_url: 'https://sluice.example/complete/saml/' };
+  const request = { id: `_${crypto.randomUUID()}`, acs_url: service.acs_url, issuer: service.entity_id };
+  const facts = responseFacts(acme, request, { email: 'ada@acme.example' }, now_ms);
+  const assertion = signXml(assertionXml(facts), facts.assertion_id, acme);
+  return {
+    acme,
+    other,
+    provider: { entity_id: acme.entity_id, sso_url: acme.sso_url, certificates: [acme.certificate], email_domain: 'acme.example' },
+    service,
+    expectations: { request_id: request.id, now_ms, skew_ms: 180_000 },
+    facts,
+    evil: { ...responseFacts(acme, request, { email: 'root@acme.example' }, now_ms), assertion_id: '_evil', response_id: '_evil_response' },
+    assertion,
+    response: responseXml(facts, assertion),
+    signed_response: signedResponse(acme, facts, { is_response_signed: true }),
+  };
+}
+
+/** The text with the first occurrence of what is looked for replaced. Throws when there is none, so that a forgery never is the genuine response by mistake. */
+export function change(text: string, wanted: string | RegExp, replacement: string): string {
+  const changed = text.replace(wanted, () => replacement);
+  if (changed === text) throw new Error(`There is no ${String(wanted)} to change.`);
+  return changed;
+}
+
+const signature = /<ds:Signature [\s\S]*?<\/ds:Signature>/;
+
+/** The first Signature element of the text. */
+export function signatureOf(text: string): string {
+  return signature.exec(text)![0];
+}
+
+/** The text without its first Signature element. */
+export function withoutSignature(text: string): string {
+  return change(text, signature, '');
+}
+
+/** The assertion with the XML put in behind its Issuer, where its signature belongs. */
+export function behindIssuer(assertion: string, xml: string): string {
+  return change(assertion, '</saml:Issuer>', `</saml:Issuer>${xml}`);
+}
