@@ -122,3 +122,7 @@ CREATE TABLE activity_heads (
   number bigint NOT NULL,
   hash bytea NOT NULL
 );
+
+-- Answers that are replayed can hold what is shown only once, such as a new key: they are sealed under the server's key.
+ALTER TABLE idempotency_keys DROP COLUMN response_body;
+ALTER TABLE idempotency_keys ADD COLUMN response_sealed bytea;

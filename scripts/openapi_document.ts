@@ -3,7 +3,9 @@ import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
+import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
+import { openMail } from '../server/platform/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
@@ -22,6 +24,8 @@ export async function openApiText(): Promise<string> {
     clickhouse: openClickHouse(nowhere.clickhouse_url, { application: 'sluice-openapi' }),
     secrets: openSecrets('the document holds no secret, so any will do'),
     outbound: openOutbound({ allow: [] }),
+    dns: openDns({ servers: ['127.0.0.1:1'], log: silentLog() }),
+    mail: openMail({ url: undefined, from: 'sluice@example.com', log: silentLog(), clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
     jobs: { send: async () => {} },
   };

@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import ipaddr from 'ipaddr.js';
+import { readMailbox } from './platform/mail/mailbox.ts';
+import { MailSettingError, readRelay } from './platform/mail/relay.ts';
 
 /** Everything that an operator can set, checked. The only place that reads the environment. */
 export type Config = {
@@ -102,6 +104,20 @@ const addresses: Read<string[]> = (value) =>
     return item;
   });
 
+const relay: Read<string> = (value) => {
+  try {
+    readRelay(value);
+  } catch (error) {
+    if (error instanceof MailSettingError) wrong(error.message);
+    throw error;
+  }
+  return value;
+};
+const mailbox: Read<string> = (value) => {
+  if (readMailbox(value) === undefined) wrong('must be one address, as "sluice@example.com" or "Sluice <sluice@example.com>".');
+  return value;
+};
+
 function listOf(value: string): string[] {
   return value
     .split(',')
@@ -174,10 +190,10 @@ export const settings = {
   smtp_url: setting(
     'SLUICE_SMTP_URL',
     '',
-    url('smtp:', 'smtps:'),
+    relay,
     'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
   ),
-  mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', text, 'Sender of mails.'),
+  mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', mailbox, 'Sender of mails.'),
   dns_servers: setting(
     'SLUICE_DNS_SERVERS',
     '',

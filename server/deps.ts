@@ -3,6 +3,8 @@ import type { Jobs } from './engine/jobs.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { Logger } from './platform/log.ts';
+import type { Dns } from './platform/dns/dns.ts';
+import type { Mail } from './platform/mail.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { Database } from './platform/postgres/database.ts';
@@ -17,6 +19,10 @@ export type Deps = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   outbound: Outbound;
+  /** Looks up what proves a domain. */
+  dns: Dns;
+  /** The way out for mails; answers false to each when no relay is set. */
+  mail: Mail;
   metrics: Metrics;
   /** Sends export runs to the workers. */
   jobs: Jobs;

@@ -13,13 +13,17 @@ import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
+import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
+import { openMail } from '../server/platform/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets.ts';
 import { v7 as uuidv7 } from 'uuid';
 import { watchAnswers } from './answers.ts';
+import { watchSecrets } from './planted.ts';
+import type { PlantedSecrets } from './planted.ts';
 import { openTestStores } from './harness_stores.ts';
 
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
@@ -58,14 +62,17 @@ export type HarnessOptions = { clickhouse?: boolean; config?: Partial<Deps['conf
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  const planted = watchSecrets();
   const deps: Deps = {
     config: { ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }), ...options.config },
     clock: systemClock,
-    log: silentLog(),
+    log: planted.log,
     db: openDatabase(stores.database_url, { connections_max: 8, application_name: 'sluice-test' }),
     clickhouse: openClickHouse(stores.clickhouse_url, { application: 'sluice-test' }),
     secrets: openSecrets('a secret that only tests have, 32 or more'),
     outbound,
+    dns: openDns({ servers: ['127.0.0.1:9'], time_limit_ms: 1_000, log: silentLog() }),
+    mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
     jobs: { send: async () => {} },
     ...options.deps,
@@ -76,7 +83,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   return {
     deps,
     app,
-    request: (method, path, sent) => send(app, faultsOf, method, path, sent),
+    request: (method, path, sent) => send({ app, faultsOf, planted }, method, path, sent),
     newOrganization: (wanted) => newOrganization(deps, wanted),
     newMember: (organization_id, level, scopes) => newMember(deps, organization_id, level, scopes),
     newKey: (user, fields) => newKey(deps, user, fields),
@@ -85,13 +92,17 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     },
     close: async () => {
       await app.close();
+      await deps.mail.close();
+      await planted.search(deps.db);
       await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
       await stores.close();
     },
   };
 }
 
-async function send(app: FastifyInstance, faultsOf: () => string[], method: string, path: string, sent: Sent = {}): Promise<Answer> {
+type Watched = { app: FastifyInstance; faultsOf: () => string[]; planted: PlantedSecrets };
+
+async function send({ app, faultsOf, planted }: Watched, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const headers: Record<string, string> = { ...(sent.key === undefined ? {} : { authorization: `Bearer ${sent.key}` }), ...sent.headers };
   const asIs = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
   if (sent.body !== undefined) headers['content-type'] ??= 'application/json';
@@ -104,10 +115,12 @@ async function send(app: FastifyInstance, faultsOf: () => string[], method: stri
   assert.notEqual(answer.statusCode, 500, `${method} ${path} answered 500`);
   assert.deepEqual(faultsOf(), []);
   const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== '';
+  const body: unknown = isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body;
+  planted.see(asIs ? undefined : sent.body, body, [answer.headers['set-cookie'] ?? []].flat());
   return {
     status: answer.statusCode,
     headers: answer.headers as Answer['headers'],
-    body: isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body,
+    body,
     text: answer.body,
   };
 }

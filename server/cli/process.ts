@@ -10,7 +10,9 @@ import { openClickHouse } from '../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
 import { systemClock } from '../platform/clock.ts';
 import { keptSecretKey } from '../platform/data_folder.ts';
+import { openDns } from '../platform/dns/dns.ts';
 import type { Logger } from '../platform/log.ts';
+import { openMail } from '../platform/mail.ts';
 import { openMetrics } from '../platform/metrics.ts';
 import { openOutbound } from '../platform/outbound.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
@@ -34,6 +36,7 @@ export type OpenProcess = { deps: Deps; engine: Engine; queue: Queue; close(): P
  */
 export async function openProcess(config: Config, stores: Stores, log: Logger, role: 'server' | 'api' | 'worker' | 'command'): Promise<OpenProcess> {
   const secrets = openSecrets(config.secret_key ?? keptSecretKey(config.data_dir));
+  const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
   const db = openDatabase(stores.database_url, {
     connections_max: role === 'command' ? 4 : 16,
     application_name: `sluice-${role}`,
@@ -57,13 +60,14 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
   const queue = await openQueue(stores.database_url, { supervise: role === 'server' || role === 'worker', log });
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
-  const deps: Deps = { config, clock: systemClock, log, db, clickhouse, secrets, outbound, metrics, jobs: queue.jobs };
+  const deps: Deps = { config, clock: systemClock, log, db, clickhouse, secrets, outbound, dns: openDns({ servers: config.dns_servers, log }), mail, metrics, jobs: queue.jobs };
   return {
     deps,
     engine: engineOf(deps),
     queue,
     close: async () => {
       await queue.close(5_000);
+      await mail.close();
       await clickhouse.close();
       await db.close();
     },

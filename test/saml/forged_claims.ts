@@ -45,7 +45,7 @@ const parties: Forgery[] = [
     ),
   },
   { name: 'no Conditions', refused: 'audience', make: claiming({ conditions: '' }) },
-  { name: 'Conditions twice', refused: 'not_a_response', make: writing('<saml:AuthnStatement', '<saml:Conditions/><saml:AuthnStatement') },
+  { name: 'Conditions twice', refused: 'library', make: writing('<saml:AuthnStatement', '<saml:Conditions/><saml:AuthnStatement') },
   { name: 'a Condition that nobody knows', refused: 'conditions', make: writing('</saml:Conditions>', '<saml:Condition/></saml:Conditions>') },
   { name: 'the Destination of another service', refused: 'destination', make: claiming({ destination: 'https://other.example/complete/saml/' }) },
   { name: 'an empty Destination', refused: 'destination', make: claiming({ destination: '' }) },
@@ -104,7 +104,7 @@ const subjects: Forgery[] = [
   { name: 'no confirmation', refused: 'subject', make: writing(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, '') },
   { name: 'a holder-of-key confirmation', refused: 'subject', make: writing('cm:bearer', 'cm:holder-of-key') },
   { name: 'a sender-vouches confirmation', refused: 'subject', make: writing('cm:bearer', 'cm:sender-vouches') },
-  { name: 'no confirmation data', refused: 'library', make: writing(/<saml:SubjectConfirmationData.*?\/>/, '') },
+  { name: 'no confirmation data', refused: 'subject', make: writing(/<saml:SubjectConfirmationData.*?\/>/, '') },
   {
     name: 'a NotBefore in the confirmation',
     refused: 'subject',

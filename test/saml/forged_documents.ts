@@ -50,7 +50,7 @@ export const forged_documents: Forgery[] = [
   { name: 'a byte order mark', refused: 'not_xml', make: before('\ufeff') },
   { name: 'text before the document', refused: 'not_xml', make: before('x') },
   { name: 'a tag that does not end', refused: 'not_xml', make: changed('</samlp:Response>', '</samlp:Response') },
-  { name: 'tags that cross', refused: 'not_xml', make: changed('</saml:NameID></saml:SubjectConfirmation>', '</saml:SubjectConfirmation></saml:NameID>') },
+  { name: 'tags that cross', refused: 'not_xml', make: changed('</saml:SubjectConfirmation></saml:Subject>', '</saml:Subject></saml:SubjectConfirmation>') },
   { name: 'a prefix without a namespace', refused: 'not_xml', make: changed('<samlp:Status>', '<samlp:Status x:y="1">') },
   { name: 'an attribute twice', refused: 'not_xml', make: changed(' Version="2.0"', ' Version="2.0" Version="2.0"') },
   { name: 'an ID attribute twice', refused: 'not_xml', make: changed(' Version="2.0"', ' Version="2.0" ID="_other"') },
@@ -63,16 +63,21 @@ export const forged_documents: Forgery[] = [
     make: changed('</saml:Issuer>', `</saml:Issuer>${'<a b="/>">'.repeat(1_000)}${'</a>'.repeat(1_000)}`),
   },
   {
-    name: 'more than 10,000 tags',
+    name: 'more than 2,000 elements',
     refused: 'too_large',
-    make: changed('</saml:Issuer>', `</saml:Issuer><samlp:Extensions>${'<a/>'.repeat(10_001)}</samlp:Extensions>`),
+    make: changed('</saml:Issuer>', `</saml:Issuer><samlp:Extensions>${'<a/>'.repeat(2_000)}</samlp:Extensions>`),
   },
   {
-    name: 'more than 2,000 namespaces',
+    name: 'more than 5,000 attributes',
+    refused: 'too_large',
+    make: changed('</saml:Issuer>', `</saml:Issuer><samlp:Extensions ${Array.from({ length: 5_001 }, (_, index) => `a${index}=""`).join(' ')}/>`),
+  },
+  {
+    name: 'more than 1,000 namespaces',
     refused: 'too_large',
     make: changed(
       '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions>${Array.from({ length: 2_001 }, (_, index) => `<a xmlns:p${index}="u"/>`).join('')}</samlp:Extensions>`,
+      `</saml:Issuer><samlp:Extensions>${Array.from({ length: 1_000 }, (_, index) => `<a xmlns:p${index}="u"/>`).join('')}</samlp:Extensions>`,
     ),
   },
   {

@@ -110,7 +110,7 @@ function finishQuoted(token: Token): Token {
 function readEscape(text: string, position: number): string {
   const escaped = escapes[text[position + 1] ?? ''];
   if (escaped !== undefined) return escaped;
-  throw new Fault("There is no such escape: write \\\\ for a backslash, or one of \\' \\\" \\` \\n \\t \\r \\b \\f.", {
+  throw new Fault('There is no such escape: write \\\\ for a backslash, or one of \\\' \\" \\` \\n \\t \\r \\b \\f.', {
     start: position,
     end: Math.min(position + 2, text.length),
   });
@@ -123,6 +123,7 @@ function unknownSign(text: string, start: number): Fault {
   if (character === '{') return new Fault('Placeholders in braces are not part of the language: write the value itself.', span);
   if (character === '#') return new Fault('A comment begins with --.', span);
   if (/[\p{L}\p{N}]/u.test(character)) return new Fault('Names with letters beyond ASCII stand in backticks, text in single quotes.', span);
-  if (/[\s\p{Z}\p{C}]/u.test(character)) return new Fault('There is an invisible character here: only spaces, tabs and line breaks part words. Remove it.', span);
+  if (/[\s\p{Z}\p{C}]/u.test(character))
+    return new Fault('There is an invisible character here: only spaces, tabs and line breaks part words. Remove it.', span);
   return new Fault('This sign is not part of the language: remove it, or put text in single quotes.', span);
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import type { Queryable } from '../postgres/database.ts';
+import type { Secrets } from '../secrets.ts';
 import { rawBody } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid } from './errors.ts';
@@ -16,7 +17,7 @@ const lock_ms = 120_000;
 /** A key that this request holds. `stored` is true once the answer is kept, in the transaction of the change itself where there is one. */
 export type Claim = { id: string; user_id: number; key: string; method: string; path: string; stored: boolean };
 
-type Earlier = { body_hash: Buffer; status: number | null; response_headers: Record<string, string> | null; response_body: string | null };
+type Earlier = { body_hash: Buffer; status: number | null; response_headers: Record<string, string> | null; response_sealed: Buffer | null; claim_id: string };
 
 /**
  * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has no effect to repeat) it does nothing; else it claims the key, or answers what the
@@ -39,23 +40,31 @@ export async function claimIdempotencyKey(context: HttpContext, request: Fastify
     return undefined;
   }
   const earlier = await context.db.row<Earlier>(sql`
-    SELECT body_hash, status, response_headers, response_body FROM idempotency_keys
+    SELECT body_hash, status, response_headers, response_sealed, claim_id FROM idempotency_keys
     WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
   return reply
     .code(earlier.status)
     .headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' })
-    .send(earlier.response_body ?? undefined);
+    .send(earlier.response_sealed === null ? undefined : context.secrets.open(earlier.response_sealed, sealContext(earlier.claim_id)));
 }
 
 /**
  * Keeps the answer under the claim. Called in the transaction of the change, so that the change and the memory of it stand or fall together; throws 409 when
  * the claim ran out and another request took the key over.
  */
-export async function storeAnswer(db: Queryable, claim: Claim, status: number, headers: Record<string, string>, text: string | null): Promise<void> {
+export async function storeAnswer(
+  db: Queryable,
+  secrets: Secrets,
+  claim: Claim,
+  status: number,
+  headers: Record<string, string>,
+  text: string | null,
+): Promise<void> {
+  const sealed = text === null ? null : secrets.seal(text, sealContext(claim.id));
   const stored = await db.run(sql`
-    UPDATE idempotency_keys SET status = ${status}, response_headers = ${JSON.stringify(headers)}::jsonb, response_body = ${text}
+    UPDATE idempotency_keys SET status = ${status}, response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
     WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method} AND path = ${claim.path} AND claim_id = ${claim.id}`);
   if (stored === 0) throw stillRunning();
 }
@@ -69,6 +78,7 @@ export async function settleIdempotencyKey(context: HttpContext, request: Fastif
     if (reply.statusCode < 500)
       await storeAnswer(
         context.db,
+        context.secrets,
         claim,
         reply.statusCode,
         { 'content-type': String(reply.getHeader('content-type')) },
@@ -85,6 +95,11 @@ export async function settleIdempotencyKey(context: HttpContext, request: Fastif
   return payload;
 }
 
+/** The answer may hold what is shown only once, so it opens for this claim's row alone. */
+function sealContext(claim_id: string): string {
+  return `idempotency_keys:${claim_id}:response`;
+}
+
 function stillRunning() {
   return conflict('A request with this Idempotency-Key is still running: try again in a moment.', { 'retry-after': '1' });
 }
@@ -96,7 +111,7 @@ async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Prom
     INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id, created_at, locked_until)
     VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
     ON CONFLICT (user_id, key, method, path) DO UPDATE SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id, created_at = EXCLUDED.created_at,
-      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL, response_body = NULL
+      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL, response_sealed = NULL
     WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
       OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz AND known.body_hash = EXCLUDED.body_hash)`);
   return taken > 0;

@@ -121,9 +121,10 @@ function respond<Answer>(reply: FastifyReply, status: number, answer: Answer): A
 
 async function keepAnswer(request: FastifyRequest, tx: Transaction, status: number, answer: unknown): Promise<void> {
   if (request.idempotency === undefined) return;
-  if (status === 204) return storeAnswer(tx, request.idempotency, status, {}, null);
+  const { secrets } = request.server.context;
+  if (status === 204) return storeAnswer(tx, secrets, request.idempotency, status, {}, null);
   const text = JSON.stringify(answer);
-  await storeAnswer(tx, request.idempotency, status, { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) }, text);
+  await storeAnswer(tx, secrets, request.idempotency, status, { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) }, text);
 }
 
 async function repeated<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {

@@ -9,6 +9,8 @@ import { encodeResponse } from '../../../test/saml/identity_provider.ts';
 import { readResponse } from './response.ts';
 
 const now_ms = Date.parse('2026-11-21T10:00:00Z');
+const world = beginSignIn(now_ms);
+const read = (xml: string) => readResponse({ SAMLResponse: encodeResponse(xml) }, world.provider, world.service, world.expectations);
 const forgeries = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
 
 test('there are at least 100 forged responses, each with a name of its own', () => {
@@ -18,9 +20,6 @@ test('there are at least 100 forged responses, each with a name of its own', () 
 
 for (const { name, refused, make } of forgeries) {
   test(`refused as ${refused}: ${name}`, async () => {
-    const world = beginSignIn(now_ms);
-    const read = (xml: string) => readResponse({ SAMLResponse: encodeResponse(xml) }, world.provider, world.service, world.expectations);
-
     const answer = await read(make(world));
     assert.ok('refused' in answer, 'it was accepted');
     assert.equal(answer.refused, refused, answer.detail);

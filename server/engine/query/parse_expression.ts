@@ -1,0 +1,104 @@
+import { parseList, parseTypeName } from './grammar.ts';
+import type { Grammar } from './grammar.ts';
+import { parsePrimary } from './parse_primary.ts';
+import type { BinaryOperator, Expression } from './tree.ts';
+
+const comparison_power = 4;
+const cast_power = 9;
+const not_power = 3;
+const minus_power = 8;
+
+// How strongly an operator binds its operands; equal ones group to the left.
+const powers: Record<string, number> = {
+  OR: 1,
+  AND: 2,
+  '=': comparison_power,
+  '==': comparison_power,
+  '!=': comparison_power,
+  '<>': comparison_power,
+  '<': comparison_power,
+  '<=': comparison_power,
+  '>': comparison_power,
+  '>=': comparison_power,
+  '||': 5,
+  '+': 6,
+  '-': 6,
+  '*': 7,
+  '/': 7,
+  '%': 7,
+};
+const spellings: Record<string, BinaryOperator> = { '==': '=', '<>': '!=' };
+const predicates = ['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT'];
+
+/** Reads an expression whose operators all bind more strongly than `power` (Pratt). Throws a `Fault` where there is none. */
+export function parseExpression(grammar: Grammar, power = 0): Expression {
+  return grammar.cursor.deeper(() => parseOperators(grammar, parsePrefix(grammar), power));
+}
+
+function parsePrefix(grammar: Grammar): Expression {
+  const { cursor } = grammar;
+  const { start } = cursor.peek();
+  if (cursor.acceptWords('NOT')) {
+    const operand = parseExpression(grammar, not_power - 1);
+    return { kind: 'not', operand, ...cursor.since(start) };
+  }
+  if (!cursor.acceptSign('-')) return parsePrimary(grammar);
+  const operand = parseExpression(grammar, minus_power);
+  return { kind: 'minus', operand, ...cursor.since(start) };
+}
+
+function parseOperators(grammar: Grammar, first: Expression, power: number): Expression {
+  const { cursor } = grammar;
+  let left = first;
+  for (;;) {
+    const token = cursor.peek();
+    const spelling = token.kind === 'word' ? token.value.toUpperCase() : token.value;
+    const isOperator = token.kind === 'sign' || token.kind === 'word';
+    if (isOperator && spelling === '::' && power < cast_power) {
+      cursor.next();
+      const type = parseTypeName(grammar);
+      left = { kind: 'cast', operand: left, type, ...cursor.since(left.start) };
+    } else if (isOperator && powers[spelling] !== undefined && powers[spelling] > power) {
+      cursor.next();
+      const right = parseExpression(grammar, powers[spelling]);
+      left = { kind: 'binary', operator: spellings[spelling] ?? (spelling as BinaryOperator), left, right, ...cursor.since(left.start) };
+    } else if (token.kind === 'word' && predicates.includes(spelling) && comparison_power > power) left = parsePredicate(grammar, left);
+    else return left;
+  }
+}
+
+function parsePredicate(grammar: Grammar, operand: Expression): Expression {
+  const { cursor } = grammar;
+  if (cursor.acceptWords('IS')) {
+    const negated = cursor.acceptWords('NOT');
+    cursor.expectWord('NULL');
+    return { kind: 'is_null', negated, operand, ...cursor.since(operand.start) };
+  }
+  const negated = cursor.acceptWords('NOT');
+  if (cursor.acceptWords('BETWEEN')) {
+    const low = parseExpression(grammar, comparison_power);
+    cursor.expectWord('AND');
+    const high = parseExpression(grammar, comparison_power);
+    return { kind: 'between', negated, operand, low, high, ...cursor.since(operand.start) };
+  }
+  if (cursor.acceptWords('IN')) return parseIn(grammar, operand, negated);
+  const insensitive = cursor.acceptWords('ILIKE');
+  if (!insensitive && !cursor.acceptWords('LIKE')) cursor.fail('Behind NOT stands IN, LIKE, ILIKE or BETWEEN here.');
+  const pattern = parseExpression(grammar, comparison_power);
+  return { kind: 'like', negated, insensitive, operand, pattern, ...cursor.since(operand.start) };
+}
+
+function parseIn(grammar: Grammar, operand: Expression, negated: boolean): Expression {
+  const { cursor } = grammar;
+  if (cursor.isName()) cursor.fail('Behind IN stands a list or a SELECT in brackets: write IN (SELECT ... FROM ...).');
+  const isArray = cursor.acceptSign('[');
+  if (!isArray) cursor.expectSign('(');
+  if (!isArray && (cursor.isWord('SELECT') || cursor.isWord('WITH'))) {
+    const select = grammar.select();
+    cursor.expectSign(')');
+    return { kind: 'in_select', negated, operand, select, ...cursor.since(operand.start) };
+  }
+  const items = parseList(grammar, isArray ? ']' : ')');
+  if (items.length === 0) cursor.fail('A list behind IN needs at least one value.');
+  return { kind: 'in_list', negated, operand, items, ...cursor.since(operand.start) };
+}
