@@ -46,27 +46,28 @@ CREATE INDEX sessions_by_user ON sessions (user_id, created_at DESC);
 CREATE UNIQUE INDEX sessions_by_previous_token ON sessions (previous_token_hash);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
--- Links in mails to a user: each works once. `email` is the address that the link proves.
+-- Links to a user: each works once, and a new one takes the place of the one before it. `email` is the address that it was mailed to and so proves; null when the operator
+-- hands it over.
 CREATE TABLE user_links (
-  id uuid PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users ON DELETE CASCADE,
   purpose text NOT NULL CHECK (purpose IN ('verify_email', 'reset_password')),
   token_hash bytea NOT NULL CONSTRAINT user_links_token_unique UNIQUE,
-  email text NOT NULL,
+  email text,
   created_at timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (user_id, purpose)
 );
-CREATE INDEX user_links_by_user ON user_links (user_id, purpose);
 CREATE INDEX user_links_by_expiry ON user_links (expires_at);
 
--- Failed sign-ins per account and per address; the longer the series, the longer the pause before the next try.
-CREATE TABLE sign_in_failures (
+-- What is slowed: tries of passwords and codes per account and per address, and mails that anybody can have sent. The longer the series, the longer the pause before the
+-- next attempt. A subject that is an e-mail address is its HMAC, so that the addresses of strangers are not collected.
+CREATE TABLE attempts (
   subject text PRIMARY KEY,
-  failures integer NOT NULL,
-  last_failed_at timestamptz NOT NULL,
+  attempts integer NOT NULL,
+  last_attempt_at timestamptz NOT NULL,
   blocked_until timestamptz NOT NULL
 );
-CREATE INDEX sign_in_failures_by_age ON sign_in_failures (last_failed_at);
+CREATE INDEX attempts_by_age ON attempts (last_attempt_at);
 
 -- An open invitation. Whether it is expired is computed from `sent_at`. The link's token is an HMAC over the id and `token_nonce`, so it can be shown
 -- again to nobody but who may send it again.
@@ -116,11 +117,20 @@ CREATE TABLE activity (
   CONSTRAINT activity_number_unique UNIQUE (chain_id, number)
 );
 
--- The end of each chain; its row is the lock under which a chain grows.
+-- What the log is asked for: who did it, to what, with which key, when. The newest first is the order of activity_number_unique, which is also read backwards.
+CREATE INDEX activity_by_user ON activity (chain_id, user_uuid, number);
+CREATE INDEX activity_by_item ON activity (chain_id, item_id, number);
+CREATE INDEX activity_by_scope ON activity (chain_id, scope, number);
+CREATE INDEX activity_by_key ON activity (chain_id, key_id, number) WHERE key_id IS NOT NULL;
+CREATE INDEX activity_by_instant ON activity (chain_id, created_at);
+
+-- The end of each chain; its row is the lock under which a chain grows. `seal` is an HMAC over the rest. It stands nowhere else and the next one replaces it, so who cuts entries
+-- off the end cannot put back what stood here before them.
 CREATE TABLE activity_heads (
   chain_id uuid PRIMARY KEY,
   number bigint NOT NULL,
-  hash bytea NOT NULL
+  hash bytea NOT NULL,
+  seal bytea NOT NULL
 );
 
 -- Answers that are replayed can hold what is shown only once, such as a new key: they are sealed under the server's key.

@@ -1,9 +1,5 @@
-import { resolve } from 'node:path';
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
-import ipaddr from 'ipaddr.js';
-import { readMailbox } from './platform/mail/mailbox.ts';
-import { MailSettingError, readRelay } from './platform/mail/relay.ts';
+import { WrongValue, addresses, apiKey, choice, email, folder, longEnough, mailbox, ranges, relay, setting, text, url, whole } from './config_values.ts';
+import type { Read, Setting } from './config_values.ts';
 
 /** Everything that an operator can set, checked. The only place that reads the environment. */
 export type Config = {
@@ -31,6 +27,14 @@ export type Config = {
   mail_from: string;
   dns_servers: string[];
   plugin_dir: string;
+  /** The OpenID providers that people may sign in with: each is offered when its id and secret are set, which go together. */
+  google_client_id: string | undefined;
+  google_client_secret: string | undefined;
+  github_client_id: string | undefined;
+  github_client_secret: string | undefined;
+  gitlab_client_id: string | undefined;
+  gitlab_client_secret: string | undefined;
+  gitlab_url: string;
 };
 
 /** One wrong setting: the variable's name and a sentence that says what it must be. */
@@ -44,89 +48,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
-}
-
-type Read<Result> = (text: string) => Result;
-type Setting = { variable: string; documentation: string; default_text: string; read: Read<unknown> };
-
-class WrongValue extends Error {}
-
-function wrong(detail: string): never {
-  throw new WrongValue(detail);
-}
-
-const text: Read<string> = (value) => value;
-const folder: Read<string> = (value) => resolve(value);
-const whole =
-  (minimum: number, maximum: number): Read<number> =>
-  (value) => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < minimum || number > maximum) wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
-    return number;
-  };
-const url =
-  (...protocols: string[]): Read<string> =>
-  (value) => {
-    const protocol = URL.canParse(value) ? new URL(value).protocol : /^([a-z]+:)\/\//.exec(value)?.[1];
-    if (protocol === undefined || !protocols.includes(protocol)) wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
-    return value.replace(/\/$/, '');
-  };
-const email: Read<string> = (value) => {
-  if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
-  return value;
-};
-const choice =
-  (...allowed: string[]): Read<string> =>
-  (value) => {
-    if (!allowed.includes(value)) wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
-    return value;
-  };
-const longEnough =
-  (minimum: number): Read<string> =>
-  (value) => {
-    if (value.length < minimum) wrong(`must have at least ${minimum} characters.`);
-    return value;
-  };
-const apiKey: Read<string> = (value) => {
-  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
-    wrong('must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).');
-  return value;
-};
-const ranges: Read<string[]> = (value) =>
-  listOf(value).map((item) => {
-    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item)) wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
-    return item;
-  });
-const addresses: Read<string[]> = (value) =>
-  listOf(value).map((item) => {
-    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
-      wrong(`must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`);
-    return item;
-  });
-
-const relay: Read<string> = (value) => {
-  try {
-    readRelay(value);
-  } catch (error) {
-    if (error instanceof MailSettingError) wrong(error.message);
-    throw error;
-  }
-  return value;
-};
-const mailbox: Read<string> = (value) => {
-  if (readMailbox(value) === undefined) wrong('must be one address, as "sluice@example.com" or "Sluice <sluice@example.com>".');
-  return value;
-};
-
-function listOf(value: string): string[] {
-  return value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-}
-
-function setting<Result>(variable: string, default_text: string, read: Read<Result>, documentation: string) {
-  return { variable, default_text, read, documentation };
 }
 
 /** Every setting by the name under which the code knows it: variable, default, check and documentation; `docs/configuration.md` is printed from it. */
@@ -187,12 +108,7 @@ export const settings = {
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'Least important level that is logged to standard error.',
   ),
-  smtp_url: setting(
-    'SLUICE_SMTP_URL',
-    '',
-    relay,
-    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
-  ),
+  smtp_url: setting('SLUICE_SMTP_URL', '', relay, 'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.'),
   mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', mailbox, 'Sender of mails.'),
   dns_servers: setting(
     'SLUICE_DNS_SERVERS',
@@ -201,7 +117,36 @@ export const settings = {
     'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.',
   ),
   plugin_dir: setting('SLUICE_PLUGIN_DIR', './plugins', folder, 'Folder whose subfolders are `local` plugins.'),
+  google_client_id: setting(
+    'SLUICE_GOOGLE_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth client of Google; with the secret, people can sign in with Google.',
+  ),
+  google_client_secret: setting('SLUICE_GOOGLE_CLIENT_SECRET', '', text, 'Secret of this server as an OAuth client of Google.'),
+  github_client_id: setting(
+    'SLUICE_GITHUB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth app of GitHub; with the secret, people can sign in with GitHub.',
+  ),
+  github_client_secret: setting('SLUICE_GITHUB_CLIENT_SECRET', '', text, 'Secret of this server as an OAuth app of GitHub.'),
+  gitlab_client_id: setting(
+    'SLUICE_GITLAB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an application of GitLab; with the secret, people can sign in with GitLab.',
+  ),
+  gitlab_client_secret: setting('SLUICE_GITLAB_CLIENT_SECRET', '', text, 'Secret of this server as an application of GitLab.'),
+  gitlab_url: setting('SLUICE_GITLAB_URL', 'https://gitlab.com', url('https:', 'http:'), 'Address of the GitLab that people sign in with.'),
 } satisfies Record<keyof Config, Setting>;
+
+/** Settings that are set together or not at all. */
+const pairs: [keyof typeof settings, keyof typeof settings][] = [
+  ['google_client_id', 'google_client_secret'],
+  ['github_client_id', 'github_client_secret'],
+  ['gitlab_client_id', 'gitlab_client_secret'],
+];
 
 /**
  * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling, and all
@@ -224,6 +169,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push({ variable: entry.variable, detail: error.message });
     }
   }
+  problems.push(...pairs.flatMap((pair) => halfOf(pair, values)));
   if (problems.length > 0) throw new ConfigError(problems);
   values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
   return values as Config;
@@ -232,6 +178,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 /** The settings of this process's environment. */
 export function environmentConfig(): Config {
   return readConfig(process.env);
+}
+
+function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>): ConfigProblem[] {
+  const [given] = pair.filter((name) => values[name] !== undefined);
+  const [missing] = pair.filter((name) => values[name] === undefined);
+  if (given === undefined || missing === undefined) return [];
+  return [{ variable: settings[missing].variable, detail: `must be set when ${settings[given].variable} is.` }];
 }
 
 function isList(read: Read<unknown>): boolean {

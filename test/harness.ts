@@ -12,7 +12,8 @@ import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { systemClock } from '../server/platform/clock.ts';
+import { isoInstant, systemClock } from '../server/platform/clock.ts';
+import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/session.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail.ts';
@@ -24,6 +25,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { watchAnswers } from './answers.ts';
 import { watchSecrets } from './planted.ts';
 import type { PlantedSecrets } from './planted.ts';
+import { watchChanges } from './recorded.ts';
+import type { RecordedChanges } from './recorded.ts';
 import { openTestStores } from './harness_stores.ts';
 
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
@@ -47,6 +50,8 @@ export type Harness = {
   newMember(organization_id: string, level: 1 | 8 | 15, scopes?: string[]): Promise<Member>;
   /** Another key of the person. */
   newKey(user: { id: number }, fields?: Partial<ApiKeyFields>): Promise<string>;
+  /** The `cookie` header of a browser in which the person is signed in. */
+  newSession(user: { id: number }): Promise<string>;
   /** Sets the person's second factor up, without a code that anybody knows. */
   giveSecondFactor(user: { id: number }): Promise<void>;
   close(): Promise<void>;
@@ -63,6 +68,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const planted = watchSecrets();
+  const recorded = watchChanges();
   const deps: Deps = {
     config: { ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }), ...options.config },
     clock: systemClock,
@@ -83,10 +89,11 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   return {
     deps,
     app,
-    request: (method, path, sent) => send({ app, faultsOf, planted }, method, path, sent),
+    request: (method, path, sent) => send({ app, faultsOf, planted, recorded }, method, path, sent),
     newOrganization: (wanted) => newOrganization(deps, wanted),
     newMember: (organization_id, level, scopes) => newMember(deps, organization_id, level, scopes),
     newKey: (user, fields) => newKey(deps, user, fields),
+    newSession: (user) => newSession(deps, user),
     giveSecondFactor: async (user) => {
       await deps.db.run(sql`UPDATE users SET totp_confirmed_at = now() WHERE id = ${user.id}`);
     },
@@ -94,15 +101,17 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       await app.close();
       await deps.mail.close();
       await planted.search(deps.db);
+      // Routes that a test brings itself need not change anything.
+      if (options.build === undefined) await recorded.check(deps.db);
       await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
       await stores.close();
     },
   };
 }
 
-type Watched = { app: FastifyInstance; faultsOf: () => string[]; planted: PlantedSecrets };
+type Watched = { app: FastifyInstance; faultsOf: () => string[]; planted: PlantedSecrets; recorded: RecordedChanges };
 
-async function send({ app, faultsOf, planted }: Watched, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+async function send({ app, faultsOf, planted, recorded }: Watched, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const headers: Record<string, string> = { ...(sent.key === undefined ? {} : { authorization: `Bearer ${sent.key}` }), ...sent.headers };
   const asIs = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
   if (sent.body !== undefined) headers['content-type'] ??= 'application/json';
@@ -114,9 +123,10 @@ async function send({ app, faultsOf, planted }: Watched, method: string, path: s
   });
   assert.notEqual(answer.statusCode, 500, `${method} ${path} answered 500`);
   assert.deepEqual(faultsOf(), []);
-  const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== '';
+  const isJson = /[/+]json\b/.test(String(answer.headers['content-type'])) && answer.body !== '';
   const body: unknown = isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body;
   planted.see(asIs ? undefined : sent.body, body, [answer.headers['set-cookie'] ?? []].flat());
+  recorded.see(method, path, { status: answer.statusCode, headers: answer.headers }, headers);
   return {
     status: answer.statusCode,
     headers: answer.headers as Answer['headers'],
@@ -131,6 +141,15 @@ async function newUser(deps: Deps): Promise<UserRow> {
 
 async function newKey(deps: Deps, user: { id: number }, fields: Partial<ApiKeyFields> = {}): Promise<string> {
   return (await insertApiKey(deps.db, deps.secrets, { label: 'test', scopes: ['*'], ...fields, user_id: user.id })).value;
+}
+
+async function newSession(deps: Deps, user: { id: number }): Promise<string> {
+  const token = makeSessionToken();
+  const [now, end] = [isoInstant(deps.clock.now()), isoInstant(deps.clock.now() + session_lifetime_ms)];
+  await deps.db.run(sql`
+    INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
+    VALUES (${uuidv7()}, ${user.id}, ${deps.secrets.hash(token)}, ${now}, 'password', '127.0.0.1', 'test', ${now}, ${now}, ${end})`);
+  return `sluice_session=${token}`;
 }
 
 async function newMember(deps: Deps, organization_id: string, level: number, scopes: string[] = ['*']): Promise<Member> {

@@ -1,11 +1,12 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { Scope } from '../server/platform/http/scopes.ts';
 
-/** A route as the app has it: `scope` is `public` for those without a key, `path` names its parameters as `:name`. */
+/** A route as the app has it: `scope` is `public` for those without a key and `any` for those that ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`. */
 export type RegisteredRoute = {
   method: string;
   path: string;
-  scope: Scope | 'public';
+  scope: Scope | 'any' | 'public';
+  session: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<string, { type?: unknown; title?: string; properties?: Record<string, unknown> }>;
@@ -23,6 +24,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         method: String(route.method),
         path: route.url,
         scope: route.config!.scope!,
+        session: route.config!.session ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (route.schema?.response ?? {}) as RegisteredRoute['responses'],

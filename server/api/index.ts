@@ -1,9 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { activityRoutes } from './activity/routes.ts';
+import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
+import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
+import { inviteRoutes } from './invites/routes.ts';
+import { memberRoutes } from './members/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { userRoutes } from './users/routes.ts';
 
 /** Everything that the API has, one line each. */
-export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, projectRoutes, batchExportRoutes, eventRoutes];
+export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, memberRoutes, inviteRoutes, projectRoutes, batchExportRoutes, domainRoutes, eventRoutes, apiKeyRoutes, activityRoutes, sessionRoutes, userRoutes];

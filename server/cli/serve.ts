@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { choresOf } from '../api/chores.ts';
 import { buildApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { startWorker } from '../engine/worker.ts';
 import type { Worker } from '../engine/worker.ts';
+import { startChores } from '../platform/chores.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';
@@ -54,6 +56,8 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
   // The address first: an owner who is made before a port turns out to be taken would never be shown.
   const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => explainListen(error, config));
   const made = await firstStart(opened.deps);
+  const chores = startChores(choresOf(opened.deps), opened.deps.log);
+  stops.push(() => chores.stop());
   say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);
   if (made !== undefined) {
     say('');

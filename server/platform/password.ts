@@ -1,4 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
 
 const derive = promisify(argon2);
@@ -8,21 +9,39 @@ const parallelism = 1;
 const salt_bytes = 16;
 const tag_bytes = 32;
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+/** One thread of Node's pool of four is left to files and names. */
+const at_once_max = 3;
+/** About two seconds of work. */
+const waiting_max = 100;
 
-/** The argon2id hash of a password (19 MiB, 2 passes, 1 lane, fresh salt) as a PHC string. Takes about 40 ms off the event loop. */
+/** Too many passwords wait to be hashed; the same one may be hashed in some seconds. */
+export class PasswordsBusyError extends Error {
+  constructor() {
+    super('Too many passwords are being checked at the moment.');
+    this.name = 'PasswordsBusyError';
+  }
+}
+
+/**
+ * The argon2id hash of a password (19 MiB, 2 passes, 1 lane, fresh salt) as a PHC string. Takes about 40 ms off the event loop. Throws `PasswordsBusyError` when 100 others wait:
+ * a process never uses more than 57 MiB for passwords.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(salt_bytes);
-  const tag = await derive('argon2id', { message: password.normalize('NFKC'), nonce: salt, memory: memory_kib, passes, parallelism, tagLength: tag_bytes });
+  const tag = await derived({ message: password.normalize('NFKC'), nonce: salt, memory: memory_kib, passes, parallelism, tagLength: tag_bytes });
   return `$argon2id$v=19$m=${memory_kib},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** True when the password is the one that the PHC string was made of; false for a string that is not an argon2id PHC string. Compares in constant time. */
+/**
+ * True when the password is the one that the PHC string was made of; false for a string that is not an argon2id PHC string. Compares in constant time. Throws
+ * `PasswordsBusyError` as `hashPassword` does.
+ */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const match = phc.exec(hash);
   if (match === null) return false;
   const [, memory, time, lanes, salt, tag] = match;
   const wanted = Buffer.from(tag!, 'base64');
-  const found = await derive('argon2id', {
+  const found = await derived({
     message: password.normalize('NFKC'),
     nonce: Buffer.from(salt!, 'base64'),
     memory: Number(memory),
@@ -31,6 +50,29 @@ export async function isPassword(password: string, hash: string): Promise<boolea
     tagLength: wanted.length,
   });
   return timingSafeEqual(found, wanted);
+}
+
+/** Takes as long as `isPassword` with a hash of `hashPassword` and is always false: for an account that does not exist or has no password. */
+export async function isNobodysPassword(password: string): Promise<false> {
+  await hashPassword(password);
+  return false;
+}
+
+let at_once = 0;
+const waiting: (() => void)[] = [];
+
+/** Derives when it is its turn: whoever is done hands his place to the one who has waited longest. */
+async function derived(parameters: Argon2Parameters): Promise<Buffer> {
+  if (at_once < at_once_max) at_once += 1;
+  else if (waiting.length < waiting_max) await new Promise<void>((resolve) => waiting.push(resolve));
+  else throw new PasswordsBusyError();
+  try {
+    return await derive('argon2id', parameters);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) at_once -= 1;
+    else next();
+  }
 }
 
 function unpadded(bytes: Buffer): string {

@@ -16,6 +16,8 @@ import type { KeyObject } from 'node:crypto';
 export type Secrets = {
   /** HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server. */
   hash(text: string): Buffer;
+  /** HMAC-SHA-256 of a text of the activity log. Its key hashes nothing else: an address or a token that somebody has hashed by `hash` can never be a forged entry. */
+  chain(text: string): Buffer;
   /** AES-256-GCM under a fresh data key that is itself wrapped under the server's key. `context` (table:row:field) is authenticated: the envelope opens nowhere else. */
   seal(plain: string, context: string): Buffer;
   /** Opens what `seal` made; throws when the envelope was changed, moved to another row or sealed under another server key. */
@@ -38,10 +40,12 @@ export function openSecrets(secretKey: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey, 'sluice', purpose, key_bytes));
   // A key object once: making one for every HMAC costs more than the HMAC.
   const hashKey = createSecretKey(derive('api key hash'));
+  const chainKey = createSecretKey(derive('activity chain'));
   const wrapKey = derive('envelope');
   const signingKey = createPrivateKey({ key: Buffer.concat([ed25519_header, derive('receipt signature')]), format: 'der', type: 'pkcs8' });
   return {
     hash: (text) => createHmac('sha256', hashKey).update(text).digest(),
+    chain: (text) => createHmac('sha256', chainKey).update(text).digest(),
     seal: (plain, context) => seal(wrapKey, plain, context),
     open: (envelope, context) => open(wrapKey, envelope, context),
     sign: (text) => sign(null, Buffer.from(text), signingKey).toString('base64'),

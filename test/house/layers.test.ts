@@ -17,9 +17,21 @@ const layers: Layer[] = [
   },
   {
     files: /^server\/engine\/destinations\/(\w+)\//,
-    may_import: [/^server\/engine\/destinations\/$1\//, /^server\/engine\/destination\.ts$/, /^server\/engine\/formats\//, /^server\/platform\//],
+    may_import: [
+      /^server\/engine\/destinations\/$1\//,
+      /^server\/engine\/destination\.ts$/,
+      /^server\/engine\/formats\//,
+      /^server\/engine\/object_store\//,
+      /^server\/platform\//,
+    ],
     may_take_types_of: [/^server\/engine\/models\/column\.ts$/],
-    advice: 'A destination knows only engine/destination.ts, engine/formats and platform: what it needs of a run is in `Delivery`.',
+    advice: 'A destination knows only engine/destination.ts, engine/formats, engine/object_store and platform: what it needs of a run is in `Delivery`.',
+  },
+  {
+    files: /^server\/engine\/object_store\//,
+    may_import: [/^server\/engine\/object_store\//, /^server\/engine\/destination\.ts$/, /^server\/engine\/formats\//, /^server\/platform\//],
+    may_take_types_of: [],
+    advice: 'What object stores share is a part of destinations: it knows what they know and none of them.',
   },
   {
     files: /^server\/engine\/destinations\/index\.ts$/,

@@ -16,7 +16,12 @@ const at = (offset_ms: number) => (world: SignInUnderWay) => new Date(world.expe
 const email = (value: string) => claiming({ attributes: { email: value } });
 
 const parties: Forgery[] = [
-  { name: 'no Issuer in the assertion', refused: 'issuer', make: writing(/<saml:Issuer>.*?<\/saml:Issuer>/, '<saml:Issuer></saml:Issuer>') },
+  {
+    name: 'no Issuer in the assertion',
+    refused: 'issuer',
+    make: ({ acme, facts }) => signedResponse(acme, { ...facts, issuer: undefined }, { is_signature_first: true }),
+  },
+  { name: 'an empty Issuer in the assertion', refused: 'issuer', make: writing(/<saml:Issuer>.*?<\/saml:Issuer>/, '<saml:Issuer></saml:Issuer>') },
   { name: 'another Issuer in the assertion', refused: 'issuer', make: claiming({ issuer: 'https://idp.other.example/metadata' }) },
   { name: 'an Issuer with more behind it', refused: 'issuer', make: claiming((world) => ({ issuer: `${world.acme.entity_id}/` })) },
   { name: 'another Issuer in the response', refused: 'issuer', make: claiming({ response_issuer: 'https://idp.other.example/metadata' }) },
@@ -113,6 +118,14 @@ const subjects: Forgery[] = [
   { name: 'no AuthnStatement', refused: 'authentication_statement', make: claiming({ statements: '<saml:AttributeStatement/>' }) },
   { name: 'an AuthnStatement without AuthnInstant', refused: 'authentication_statement', make: writing(/ AuthnInstant="[^"]*"/, '') },
   { name: 'an AuthnStatement without AuthnContext', refused: 'authentication_statement', make: writing(/<saml:AuthnContext>.*<\/saml:AuthnContext>/, '') },
+  {
+    name: 'an attribute without a name',
+    refused: 'not_a_response',
+    make: writing(
+      '</saml:AttributeStatement>',
+      '<saml:Attribute NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+    ),
+  },
 ];
 
 const instants: Forgery[] = [

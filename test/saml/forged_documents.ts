@@ -46,6 +46,7 @@ export const forged_documents: Forgery[] = [
   },
   { name: 'a NUL', refused: 'not_xml', make: changed('ada@acme.example</saml:NameID>', 'ada@acme.example\u0000</saml:NameID>') },
   { name: 'a declaration of another encoding', refused: 'markup', make: before('<?xml version="1.0" encoding="UTF-16"?>') },
+  { name: 'a declaration of XML 1.1', refused: 'markup', make: before('<?xml version="1.1" encoding="UTF-8"?>') },
   { name: 'a declaration of UTF-7', refused: 'markup', make: before('<?xml version="1.0" encoding="UTF-7"?>') },
   { name: 'a byte order mark', refused: 'not_xml', make: before('\ufeff') },
   { name: 'text before the document', refused: 'not_xml', make: before('x') },

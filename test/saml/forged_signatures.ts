@@ -139,7 +139,7 @@ export const forged_signatures: Forgery[] = [
     refused: 'signature_form',
     make: (world) => change(world.response, '</ds:Reference>', `</ds:Reference>${reference.exec(world.response)![0]}`),
   },
-  { name: 'a Reference to the whole document', refused: 'signature_form', make: signedSo({ uri: '' }) },
+  { name: 'a Reference to the whole document', refused: 'signature_form', make: signedSo({ is_uri_empty: true }) },
   { name: 'a Reference without URI', refused: 'signature_form', make: changed(/ URI="[^"]*"/, '') },
   {
     name: 'a Reference to the Response',

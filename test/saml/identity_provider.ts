@@ -37,14 +37,15 @@ export type ResponseFacts = {
   after_status: string;
 };
 
-/** How an element is signed. `id` is that of the element; the defaults are what identity providers do. */
+/** How an element is signed; the defaults are what identity providers do. */
 export type SigningOptions = {
   signature_algorithm?: string;
   digest_algorithm?: string;
   transforms?: string[];
   canonicalization?: string;
   key_info?: string;
-  uri?: string;
+  is_uri_empty?: boolean;
+  is_signature_first?: boolean;
 };
 
 /** XML namespaces and algorithm names, for tests that write XML themselves. */
@@ -165,9 +166,13 @@ export function signXml(xml: string, id: string, provider: Pick<IdentityProvider
     xpath: element,
     digestAlgorithm: options.digest_algorithm ?? xml_names.sha256,
     transforms: options.transforms ?? [xml_names.enveloped, xml_names.exclusive],
-    isEmptyUri: options.uri === '',
+    isEmptyUri: options.is_uri_empty === true,
   });
-  signer.computeSignature(xml, { prefix: 'ds', location: { reference: `${element}/*[local-name()='Issuer']`, action: 'after' } });
+  signer.computeSignature(xml, {
+    prefix: 'ds',
+    location:
+      options.is_signature_first === true ? { reference: element, action: 'prepend' } : { reference: `${element}/*[local-name()='Issuer']`, action: 'after' },
+  });
   return signer.getSignedXml();
 }
 

@@ -11,6 +11,7 @@ from saml2.authn_context import PASSWORD
 from saml2.config import IdPConfig
 from saml2.saml import NAMEID_FORMAT_EMAILADDRESS, NameID
 from saml2.server import Server
+from saml2.sigver import get_xmlsec_binary
 
 asked = json.load(sys.stdin)
 
@@ -22,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
         config=IdPConfig().load(
             {
                 "entityid": asked["entity_id"],
-                "xmlsec_binary": "/usr/bin/xmlsec1",
+                "xmlsec_binary": get_xmlsec_binary(),
                 "key_file": asked["key_file"],
                 "cert_file": asked["certificate_file"],
                 "metadata": {"local": [metadata]},

@@ -1,8 +1,15 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
 import { makeApiKey, maskApiKey } from '../../platform/http/api_key.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { userJson } from '../users/store.ts';
+import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 
 /** What is set when a key is made; limits that are left out or empty do not limit. */
 export type ApiKeyFields = {
@@ -14,20 +21,56 @@ export type ApiKeyFields = {
   expires_at?: string | null;
 };
 
-/** A key as lists show it; the key itself is not kept. */
-export type ApiKeyRow = {
-  id: string;
-  label: string;
-  mask_value: string;
-  scopes: string[];
-  scoped_organizations: string[] | null;
-  scoped_teams: number[] | null;
-  expires_at: string | null;
-  last_used_at: string | null;
-  created_at: string;
-};
+const columns = sql`
+  k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations, '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
+  k.last_used_at, k.created_at`;
 
-const columns = sql`id, label, mask_value, scopes, scoped_organizations, scoped_teams, expires_at, last_used_at, created_at`;
+/** One page of the person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
+export function listApiKeys(user_id: number, page: Page): Sql {
+  return sql`
+    SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id} ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the person's keys. */
+export function countApiKeys(user_id: number): Sql {
+  return sql`SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}`;
+}
+
+/** The person's key; with `lock` nobody else can change or delete it until the transaction ends. */
+export function findApiKey(db: Queryable, user_id: number, id: string, lock?: 'lock'): Promise<ApiKeyRow | undefined> {
+  return db.row<ApiKeyRow>(sql`
+    SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+}
+
+/** The key with its owner. */
+export function findCurrentApiKey(db: Queryable, id: string): Promise<Static<typeof CurrentApiKey> | undefined> {
+  return db.row(sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`);
+}
+
+/** Locks the person until the transaction ends, so that of two keys that are made at once the second one sees the first. Locks go from the person to his keys. */
+export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {
+  await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
+}
+
+/** The number of the person's keys that still work. */
+export async function countLiveApiKeys(tx: Transaction, user_id: number, now_ms: number): Promise<number> {
+  const row = await tx.row<{ count: number }>(sql`
+    SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id} AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
+  return row!.count;
+}
+
+/** Which of these organizations the person belongs to. */
+export async function ownOrganizations(db: Queryable, user_id: number, ids: string[]): Promise<Set<string>> {
+  const rows = await db.rows<{ id: string }>(sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} AND organization_id = ANY (${ids}::uuid[])`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Which of these projects lie in organizations that the person belongs to. */
+export async function ownProjects(db: Queryable, user_id: number, ids: number[]): Promise<Set<number>> {
+  const rows = await db.rows<{ id: number }>(sql`
+    SELECT p.id FROM projects p JOIN members m ON m.organization_id = p.organization_id WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])`);
+  return new Set(rows.map(({ id }) => id));
+}
 
 /** Stores the HMAC of a key (a new one unless `value` is given) and gives the row with the key in `value`: the only time that it can be shown. */
 export async function insertApiKey(
@@ -37,13 +80,37 @@ export async function insertApiKey(
   value: string = makeApiKey(),
 ): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
-    INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes, scoped_organizations, scoped_teams, expires_at)
+    INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes, scoped_organizations, scoped_teams, expires_at)
     VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)}, ${maskApiKey(value)}, ${fields.scopes},
       ${limitOf(fields.scoped_organizations)}::uuid[], ${limitOf(fields.scoped_teams)}::integer[], ${fields.expires_at ?? null}::timestamptz)
     RETURNING ${columns}`);
   return { ...row!, value };
 }
 
+/** Applies the fields that were sent. The caller holds the lock on the key. */
+export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyChanges): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  const { scoped_organizations, scoped_teams, ...plain } = changes;
+  const values = {
+    ...plain,
+    ...(scoped_organizations === undefined ? {} : { scoped_organizations: limitOf(scoped_organizations) }),
+    ...(scoped_teams === undefined ? {} : { scoped_teams: limitOf(scoped_teams) }),
+  };
+  await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
+}
+
+/** Lets the key expire at this instant, or when it would have, whichever comes first. The caller holds the lock on the key. */
+export async function expireApiKey(tx: Transaction, id: string, at_ms: number): Promise<void> {
+  // least() passes over a null.
+  await tx.run(sql`UPDATE personal_api_keys SET expires_at = least(expires_at, ${isoInstant(at_ms)}::timestamptz) WHERE id = ${id}::uuid`);
+}
+
+/** Deletes the key: the next request with it is refused. */
+export async function deleteApiKey(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM personal_api_keys WHERE id = ${id}::uuid`);
+}
+
+/** A limit without entries would let nothing pass; on the wire it means that there is none. */
 function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }

@@ -14,6 +14,8 @@ const day_ms = 24 * hour_ms;
 const watched_ms = 30 * day_ms;
 /** How long a verified domain may be without its record. */
 const lapse_ms = 72 * hour_ms;
+/** After this long without its record a verified domain's people are told: one look-up that saw none may have met a server that was being changed. */
+const told_ms = hour_ms;
 const first_pauses_ms = [1 * minute_ms, 2 * minute_ms, 5 * minute_ms, 10 * minute_ms, 30 * minute_ms, hour_ms, 2 * hour_ms, 4 * hour_ms, 8 * hour_ms];
 const longest_pause_ms = 12 * hour_ms;
 
@@ -32,7 +34,22 @@ export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: numbe
   if (proof.state === 'pending' && now - proof.since_at >= watched_ms) return { state: 'failed', since_at: now, missing_since_at: null };
   if (proof.state !== 'verified' || outcome === 'unanswered') return proof;
   const missing_since_at = proof.missing_since_at ?? now;
-  return now - missing_since_at >= lapse_ms ? { state: 'lapsed', since_at: now, missing_since_at: null } : { ...proof, missing_since_at };
+  return now >= lapseInstant(missing_since_at) ? { state: 'lapsed', since_at: now, missing_since_at: null } : { ...proof, missing_since_at };
+}
+
+/** From when on (ms) a look-up without the challenge makes a verified domain lapse whose record has been missing since the instant. */
+export function lapseInstant(missing_since_at: number): number {
+  return missing_since_at + lapse_ms;
+}
+
+/**
+ * True for the one look-up at `now` after which the owner is told that the record is gone: the first one an hour or more after it was first missing, while the
+ * domain is still verified. `last_checked_at` is the look-up before it.
+ */
+export function isMissingTold(proof: DomainProof, last_checked_at: number | null, now: number): boolean {
+  if (proof.missing_since_at === null) return false;
+  const told_at = proof.missing_since_at + told_ms;
+  return told_at <= now && (last_checked_at === null || last_checked_at < told_at);
 }
 
 /**

@@ -1,9 +1,36 @@
-import sql from 'sql-template-tag';
+import sql, { empty, raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { stepOfCode } from '../../platform/totp.ts';
+import type { AccountRow } from './schema.ts';
 
 /** What sign-in and the command line need to know of a user. */
 export type UserRow = { id: number; uuid: string; email: string; is_active: boolean; password_hash: string | null };
+
+/** A user with everything by which he proves who he is. `address` is his e-mail address as it is compared; `totp_secret` is sealed. */
+export type Identity = UserRow & {
+  first_name: string;
+  last_name: string;
+  is_email_verified: boolean;
+  address: string;
+  totp_secret: Buffer | null;
+  has_second_factor: boolean;
+};
+
+const identity = sql`
+  u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name, u.is_email_verified, lower(u.email) AS address, u.totp_secret,
+  u.totp_confirmed_at IS NOT NULL AS has_second_factor`;
+
+/** The user of alias `alias` as the JSON of the schema `User`, for nesting in other records. */
+export function userJson(alias: 'u'): Sql {
+  const fields = ['id', 'uuid', 'distinct_id', 'first_name', 'last_name', 'email', 'is_email_verified', 'mascot_config'];
+  return raw(`json_build_object(${fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')})`);
+}
 
 /** Makes an active user. The address keeps its spelling; another user with the same address in any case makes a violation of `users_email_unique`. */
 export async function insertUser(
@@ -20,4 +47,109 @@ export async function insertUser(
 /** The user with this address, however it is written. Leans on the unique index over lower(email). */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
   return db.row<UserRow>(sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE lower(email) = lower(${email})`);
+}
+
+/** An address as it is compared, and the active user who has it; one statement whether there is such a user or not. Leans on the unique index over lower(email). */
+export async function findIdentity(db: Queryable, email: string): Promise<{ address: string; user: Identity | undefined }> {
+  const row = await db.row<Omit<Identity, 'id'> & { id: number | null; asked: string }>(sql`
+    SELECT asked.address AS asked, ${identity} FROM (SELECT lower(${email}) AS address) asked LEFT JOIN users u ON lower(u.email) = asked.address AND u.is_active`);
+  return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
+}
+
+/** The active user; undefined when he was deleted or deactivated. With `lock` his row stays as it is until the transaction ends. */
+export function findIdentityById(db: Queryable, id: number, lock?: 'lock'): Promise<Identity | undefined> {
+  return db.row<Identity>(sql`SELECT ${identity} FROM users u WHERE u.id = ${id} AND u.is_active ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`);
+}
+
+/** The user as the schema `User` shows him. */
+export async function getUser(db: Queryable, id: number): Promise<Record<string, unknown>> {
+  const row = await db.row<{ user: Record<string, unknown> }>(sql`SELECT ${userJson('u')} AS user FROM users u WHERE u.id = ${id}`);
+  if (row === undefined) throw new Error('A user was gone in the transaction that signs him in.');
+  return row.user;
+}
+
+/**
+ * The caller's own account, with the organizations that his key or session reaches, those included that are closed to him until he has a second factor. With `lock` the account
+ * stays as it is until the transaction ends.
+ */
+export function findAccount(db: Queryable, caller: Pick<Caller, 'user_id' | 'scoped_organizations' | 'scoped_teams'>, now: string, lock?: 'lock') {
+  return db.row<AccountRow>(sql`
+    SELECT u.id, u.uuid, u.distinct_id, u.first_name, u.last_name, u.email, u.is_email_verified, u.mascot_config,
+      (SELECT l.email FROM user_links l WHERE l.user_id = u.id AND l.purpose = 'verify_email' AND l.email <> u.email AND l.expires_at > ${now}::timestamptz) AS pending_email,
+      u.password_hash IS NOT NULL AS has_password, u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
+      (SELECT count(*)::integer FROM recovery_codes c WHERE c.user_id = u.id AND c.used_at IS NULL) AS recovery_codes_left,
+      EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
+      (SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'membership_level', m.level, 'enforce_2fa', o.enforce_2fa) ORDER BY m.joined_at, m.id), '[]')
+        FROM members m JOIN organizations o ON o.id = m.organization_id
+        WHERE m.user_id = u.id AND ${caller.scoped_teams}::integer[] IS NULL
+          AND (${caller.scoped_organizations}::uuid[] IS NULL OR o.id = ANY (${caller.scoped_organizations}::uuid[]))) AS organizations,
+      u.created_at, u.updated_at
+    FROM users u WHERE u.id = ${caller.user_id} ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`);
+}
+
+/** What can be set of a user. */
+type UserChanges = Partial<Pick<AccountRow, 'first_name' | 'last_name' | 'mascot_config' | 'email' | 'is_email_verified'>> & {
+  password_hash?: string;
+  is_active?: boolean;
+};
+
+/** Sets the given fields; none leave `updated_at` as it is. Another user with the address makes a violation of `users_email_unique`. */
+export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await tx.run(sql`UPDATE users SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
+}
+
+/** Keeps a sealed seed that does not count yet. */
+export async function setTotpSecret(tx: Transaction, user_id: number, sealed: Buffer): Promise<void> {
+  await tx.run(sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`);
+}
+
+/** Makes the kept seed count from now on; the step whose code showed that the app has it is used. */
+export async function confirmTotp(tx: Transaction, user_id: number, step: number, now: string): Promise<void> {
+  await tx.run(sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step}, updated_at = now() WHERE id = ${user_id}`);
+}
+
+/** Takes the user's second factor away, with its recovery codes. */
+export async function removeSecondFactor(tx: Transaction, user_id: number): Promise<void> {
+  await tx.run(sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`);
+  await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
+}
+
+/** What of a second factor was used. */
+export type UsedFactor = 'totp' | 'recovery_code';
+
+/**
+ * Uses a code of the user's second factor up: a code of the app for its time step and all before it, a recovery code for good. Gives which of the two it was, undefined for a
+ * wrong code and for one that was used before, also when the same code comes several times at once.
+ */
+export async function useCode(tx: Transaction, secrets: Secrets, now_ms: number, user: Identity, code: string): Promise<UsedFactor | undefined> {
+  const plain = code.replaceAll(/[\s-]/g, '').toUpperCase();
+  if (!/^\d{6}$/.test(plain))
+    return (await useRecoveryCode(tx, user.id, recoveryCodeHash(secrets, user.id, plain), isoInstant(now_ms))) ? 'recovery_code' : undefined;
+  if (user.totp_secret === null) return undefined;
+  const step = stepOfCode(secrets.open(user.totp_secret, totpSealContext(user.id)), plain, now_ms);
+  return step !== undefined && (await useTotpStep(tx, user.id, step)) ? 'totp' : undefined;
+}
+
+/** Where a user's seed is sealed for. */
+export function totpSealContext(user_id: number): string {
+  return `users:${user_id}:totp_secret`;
+}
+
+/** What is kept of a recovery code, which is given without its hyphen. */
+export function recoveryCodeHash(secrets: Secrets, user_id: number, code: string): Buffer {
+  return secrets.hash(`recovery code ${user_id} ${code}`);
+}
+
+/** False when the step, or a later one, was used before; the row's lock lets one of several win. */
+async function useTotpStep(tx: Transaction, user_id: number, step: number): Promise<boolean> {
+  return (await tx.run(sql`UPDATE users SET totp_last_step = ${step} WHERE id = ${user_id} AND coalesce(totp_last_step, -1) < ${step}`)) === 1;
+}
+
+/** False when the user has no such code or it was used before; the row's lock lets one of several win. */
+async function useRecoveryCode(tx: Transaction, user_id: number, code_hash: Buffer, now: string): Promise<boolean> {
+  const used = await tx.run(
+    sql`UPDATE recovery_codes SET used_at = ${now}::timestamptz WHERE user_id = ${user_id} AND code_hash = ${code_hash} AND used_at IS NULL`,
+  );
+  return used === 1;
 }

@@ -79,7 +79,6 @@ function parseBrackets(grammar: Grammar): Expression {
     return { kind: 'select', select, ...cursor.since(start) };
   }
   const items = parseList(grammar, ')');
-  const isOne = items.length === 1;
   if (cursor.isSign('->'))
     return parseLambda(
       grammar,
@@ -87,12 +86,12 @@ function parseBrackets(grammar: Grammar): Expression {
       start,
     );
   if (items.length === 0) cursor.fail('Empty brackets are no value: write an expression into them.');
-  return isOne ? items[0]! : { kind: 'tuple', items, ...cursor.since(start) };
+  return items.length === 1 ? items[0]! : { kind: 'tuple', items, ...cursor.since(start) };
 }
 
 function parameterName({ cursor }: Grammar, item: Expression): Name {
   const [name, ...more] = item.kind === 'column' ? item.parts : [];
-  if (name === undefined || more.length > 0) cursor.fail('Before -> stand the names of the parameters, as in (x, y) -> x + y.');
+  if (name === undefined || more.length > 0) return cursor.fail('Before -> stand the names of the parameters, as in (x, y) -> x + y.');
   return name;
 }
 
@@ -196,6 +195,6 @@ function parseInterval(grammar: Grammar): Expression {
 function unitOf({ cursor }: Grammar, word: string): string {
   const upper = word.toUpperCase();
   const unit = interval_units.find((known) => known === upper || `${known}S` === upper);
-  if (unit === undefined) cursor.fail(`Write a unit here: ${interval_units.join(', ')}.`);
+  if (unit === undefined) return cursor.fail(`Write a unit here: ${interval_units.join(', ')}.`);
   return unit;
 }

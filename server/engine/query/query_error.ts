@@ -33,11 +33,11 @@ export function queryError(text: string, faults: LooseFault[]): QueryError {
 
 function locate(text: string, { message, span, suggestion }: LooseFault): QueryFault {
   const before = text.slice(0, span.start);
-  const piece = [...text.slice(span.start, span.end)];
+  const piece = Array.from(text.slice(span.start, span.end));
   return {
     message,
     line: before.split('\n').length,
-    column: [...before.slice(before.lastIndexOf('\n') + 1)].length + 1,
+    column: Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1,
     length: piece.length,
     piece: piece.slice(0, piece_characters_max).join(''),
     ...(suggestion === undefined ? {} : { suggestion }),

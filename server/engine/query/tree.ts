@@ -33,7 +33,8 @@ export type Expression = Span &
     | { kind: 'tuple_element'; target: Expression; position: number }
     | { kind: 'field'; target: Expression; name: Name }
     | { kind: 'call'; name: Name; parameters?: Expression[]; args: Expression[]; distinct: boolean; filter?: Expression; window?: Window }
-    | { kind: 'not' | 'minus'; operand: Expression }
+    | { kind: 'not'; operand: Expression }
+    | { kind: 'minus'; operand: Expression }
     | { kind: 'binary'; operator: BinaryOperator; left: Expression; right: Expression }
     | { kind: 'between'; negated: boolean; operand: Expression; low: Expression; high: Expression }
     | { kind: 'like'; negated: boolean; insensitive: boolean; operand: Expression; pattern: Expression }
@@ -43,7 +44,8 @@ export type Expression = Span &
     | { kind: 'case'; operand?: Expression; branches: { when: Expression; result: Expression }[]; otherwise?: Expression }
     | { kind: 'cast'; operand: Expression; type: TypeName }
     | { kind: 'interval'; count: Expression; unit: string }
-    | { kind: 'array' | 'tuple'; items: Expression[] }
+    | { kind: 'array'; items: Expression[] }
+    | { kind: 'tuple'; items: Expression[] }
     | { kind: 'lambda'; parameters: Name[]; body: Expression }
     | { kind: 'select'; select: Select }
     | { kind: 'star'; table?: Name }

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Database, Transaction } from '../postgres/database.ts';
+import type { Transaction } from '../postgres/database.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Change } from './changes.ts';
 
@@ -34,7 +34,8 @@ export const server_actor: Actor = {
   request_id: null,
 };
 
-type Row = Actor &
+/** An entry as it is stored. `changes` is the JSON text that was hashed. */
+export type StoredEntry = Actor &
   Omit<Activity, 'changes'> & {
     id: string;
     chain_id: string;
@@ -46,10 +47,11 @@ type Row = Actor &
     hash: Buffer;
   };
 
-type Head = { chain_id: string; number: number; hash: Buffer };
+/** The end of a chain: the number and hash of its last entry. */
+export type ChainEnd = Pick<StoredEntry, 'chain_id' | 'number' | 'hash'>;
 
-const genesis = Buffer.alloc(32);
-const verified_at_once = 5_000;
+/** What the first entry of a chain names as the hash before it. */
+export const genesis_hash = Buffer.alloc(32);
 
 /**
  * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps and follow the order of commits, because the chain's
@@ -58,95 +60,39 @@ const verified_at_once = 5_000;
 export async function appendActivity(tx: Transaction, secrets: Secrets, chain: Chain, actor: Actor, activity: Activity): Promise<void> {
   const organization_id = 'organization_id' in chain ? chain.organization_id : null;
   const chain_id = 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
+  const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
   // The row lock of the head is the lock of the chain.
-  const [head] = await tx.rows<{ number: number; previous_hash: Buffer; created_at: string }>(sql`
-    INSERT INTO activity_heads (chain_id, number, hash) VALUES (${chain_id}::uuid, 1, ${genesis})
+  const [head] = await tx.rows<{ number: number; previous_hash: Buffer; previous_seal: Buffer; created_at: string }>(sql`
+    INSERT INTO activity_heads (chain_id, number, hash, seal) VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
     ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + 1
-    RETURNING number, hash AS previous_hash, clock_timestamp() AS created_at`);
+    RETURNING number, hash AS previous_hash, seal AS previous_seal, clock_timestamp() AS created_at`);
+  const { number, previous_hash, previous_seal, created_at } = head!;
   const { item_id, item_name, scope } = activity;
   const row = {
     ...actor,
-    ...{ id: uuidv7(), chain_id, organization_id, activity: activity.activity, scope, item_id, item_name },
-    ...{ changes: JSON.stringify(activity.changes), ...head! },
+    ...{ id: uuidv7(), chain_id, number, organization_id, activity: activity.activity, scope, item_id, item_name },
+    ...{ changes: JSON.stringify(activity.changes), created_at, previous_hash },
   };
-  const hash = secrets.hash(hashedText(row));
+  // The seal goes in as it was found: a head that somebody put back spoils every entry that is written onto it.
+  const hash = hashOf(secrets, row, previous_seal);
   await tx.run(sql`
     WITH entry AS (
       INSERT INTO activity (id, chain_id, number, organization_id, activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, key_mask,
         session_id, ip, request_id, created_at, previous_hash, hash)
-      VALUES (${row.id}, ${chain_id}::uuid, ${row.number}, ${organization_id}::uuid, ${row.activity}, ${scope}, ${item_id}, ${item_name}, ${row.changes}::json,
+      VALUES (${row.id}, ${chain_id}::uuid, ${number}, ${organization_id}::uuid, ${row.activity}, ${scope}, ${item_id}, ${item_name}, ${row.changes}::json,
         ${row.user_id}, ${row.user_uuid}::uuid, ${row.user_email}, ${row.key_id}::uuid, ${row.key_mask}, ${row.session_id}::uuid, ${row.ip}, ${row.request_id},
-        ${row.created_at}::timestamptz, ${row.previous_hash}, ${hash}))
-    UPDATE activity_heads SET hash = ${hash} WHERE chain_id = ${chain_id}::uuid`);
+        ${created_at}::timestamptz, ${previous_hash}, ${hash}))
+    UPDATE activity_heads SET hash = ${hash}, seal = ${sealOf(secrets, { chain_id, number, hash })} WHERE chain_id = ${chain_id}::uuid`);
 }
 
-/** Everything that an entry says, in one text: the same row always gives the same one. */
-function hashedText(row: Omit<Row, 'hash'>): string {
-  return JSON.stringify([
-    row.id,
-    row.chain_id,
-    row.number,
-    row.organization_id,
-    row.activity,
-    row.scope,
-    row.item_id,
-    row.item_name,
-    row.changes,
-    row.user_id,
-    row.user_uuid,
-    row.user_email,
-    row.key_id,
-    row.key_mask,
-    row.session_id,
-    row.ip,
-    row.request_id,
-    row.created_at,
-    row.previous_hash.toString('hex'),
-  ]);
+/** The HMAC of everything that an entry says, and of the seal of the head that it was written onto. */
+export function hashOf(secrets: Secrets, row: Omit<StoredEntry, 'hash'>, previous_seal: Buffer): Buffer {
+  const said = [row.id, row.chain_id, row.number, row.organization_id, row.activity, row.scope, row.item_id, row.item_name, row.changes];
+  const actor = [row.user_id, row.user_uuid, row.user_email, row.key_id, row.key_mask, row.session_id, row.ip, row.request_id];
+  return secrets.chain(JSON.stringify([...said, ...actor, row.created_at, row.previous_hash.toString('hex'), previous_seal.toString('hex')]));
 }
 
-/** A place at which a chain is not what was written. */
-export type ChainFault = { chain_id: string; number: number; detail: string };
-
-/**
- * Reads every entry again and gives where a chain was edited, thinned out, reordered or cut, and how many entries there are. Reads one state of the database in portions, so
- * memory does not grow. What it cannot see: a chain whose end was cut off and whose head was put back to what it was then.
- */
-export async function verifyActivity(db: Database, secrets: Secrets): Promise<{ entries: number; faults: ChainFault[] }> {
-  return db.transaction(async (tx) => {
-    await tx.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    const heads = await tx.rows<Head>(sql`SELECT chain_id, number, hash FROM activity_heads`);
-    const ends = new Map(heads.map((head) => [head.chain_id, head]));
-    const faults: ChainFault[] = [];
-    let entries = 0;
-    let last: Head | undefined;
-    for (let rows = await portion(tx, last); rows.length > 0; rows = await portion(tx, last)) {
-      for (const row of rows) {
-        const before = last?.chain_id === row.chain_id ? last : { number: 0, hash: genesis };
-        const detail = faultOf(row, before, secrets, ends.get(row.chain_id));
-        if (detail !== undefined) faults.push({ chain_id: row.chain_id, number: row.number, detail });
-        if (ends.get(row.chain_id)?.hash.equals(row.hash) === true) ends.delete(row.chain_id);
-        last = row;
-      }
-      entries += rows.length;
-    }
-    for (const { chain_id, number } of ends.values()) faults.push({ chain_id, number, detail: 'The last entry of the chain is missing or was changed.' });
-    return { entries, faults };
-  });
-}
-
-/** The next entries by chain and number; leans on activity_number_unique. */
-function portion(tx: Transaction, after: Head | undefined): Promise<Row[]> {
-  return tx.rows<Row>(sql`
-    SELECT id, chain_id, number, organization_id, activity, scope, item_id, item_name, changes::text AS changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip,
-      request_id, created_at, previous_hash, hash
-    FROM activity WHERE (chain_id, number) > (${after?.chain_id ?? '00000000-0000-0000-0000-000000000000'}::uuid, ${after?.number ?? 0}::bigint)
-    ORDER BY chain_id, number LIMIT ${verified_at_once}`);
-}
-
-function faultOf(row: Row, before: { number: number; hash: Buffer }, secrets: Secrets, end: Head | undefined): string | undefined {
-  if (!secrets.hash(hashedText(row)).equals(row.hash)) return 'The entry was edited.';
-  if (row.number !== before.number + 1) return `The entries ${before.number + 1} to ${row.number - 1} are missing.`;
-  if (!row.previous_hash.equals(before.hash)) return 'The entry does not follow the one before it.';
-  return end === undefined ? 'The entry stands after the end of its chain.' : undefined;
+/** The seal of a head: without the server's key nobody can say that a chain ends somewhere. */
+export function sealOf(secrets: Secrets, end: ChainEnd): Buffer {
+  return secrets.chain(JSON.stringify(['head', end.chain_id, end.number, end.hash.toString('hex')]));
 }

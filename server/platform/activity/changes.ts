@@ -36,15 +36,20 @@ function flat(record: Fields, left_out: readonly string[], prefix = ''): Map<str
   for (const [name, value] of Object.entries(record)) {
     if (prefix === '' && left_out.includes(name)) continue;
     const path = prefix + name;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      for (const [inner, part] of flat(value as Fields, [], `${path}.`)) fields.set(inner, part);
+    if (isFields(value) && Object.keys(value).length > 0)
+      for (const [inner, part] of flat(value, [], `${path}.`)) fields.set(inner, part);
     else fields.set(path, value);
   }
   return fields;
 }
 
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function bounded(value: unknown): unknown {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= value_length_max ? value : `${text.slice(0, value_length_max)}…`;
+  // The cut may go through a surrogate pair, and half of one is no text.
+  return text.length <= value_length_max ? value : `${text.slice(0, value_length_max).toWellFormed()}…`;
 }

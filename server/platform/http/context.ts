@@ -36,8 +36,8 @@ declare module 'fastify' {
     idempotency: Claim | undefined;
   }
   interface FastifyContextConfig {
-    /** The scope that a key needs, or `public`. Without it the server does not start. */
-    scope?: Scope | 'public';
+    /** The scope that a key needs; `any` where every key and session may; `public` where nobody has to say who he is. Without it the server does not start. */
+    scope?: Scope | 'any' | 'public';
     /** The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`, else `:id`) of which the caller must be a member. */
     within?: Within;
     /** The least level of the member: 1 (default), 8 or 15. */
@@ -48,5 +48,7 @@ declare module 'fastify' {
     locks_organization?: boolean;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
+    /** Media types that the route can answer besides JSON; a request whose `Accept` takes one of them is served. */
+    media_types?: readonly string[];
   }
 }

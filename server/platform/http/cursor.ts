@@ -14,9 +14,19 @@ const default_limit = 100;
 const limit_max = 1000;
 
 /** One page of a keyset: the order, where it begins and in which direction it is read. */
-export type Keyset = { column: string; descending: boolean; backwards: boolean; from: { value: string; id: string } | undefined; limit: number };
+export type Keyset = {
+  column: string;
+  type: KeysetType;
+  descending: boolean;
+  backwards: boolean;
+  from: { value: string | number; id: string } | undefined;
+  limit: number;
+};
 
-/** The query parameters of a cursor list that can be ordered by these timestamp columns. */
+/** What the columns hold that a list is ordered by. */
+export type KeysetType = 'timestamptz' | 'bigint';
+
+/** The query parameters of a cursor list that can be ordered by these columns. */
 export function cursorQuery(columns: readonly string[]) {
   return Type.Object({
     cursor: Type.Optional(Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' })),
@@ -42,13 +52,14 @@ export function cursorPageOf<Schema extends TSchema>(item: Schema) {
 }
 
 /** The page that a request asks for, in the order asked or else by the first column, newest first. Throws 400 for a broken cursor or an unknown order. */
-export function keysetAsked(request: FastifyRequest, columns: readonly string[]): Keyset {
+export function keysetAsked(request: FastifyRequest, columns: readonly string[], type: KeysetType = 'timestamptz'): Keyset {
   const asked = query(request, cursorQuery(columns));
   const ordering = asked.ordering ?? `-${columns[0]}`;
   const descending = ordering.startsWith('-');
-  const position = asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering);
+  const position = asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering, type);
   return {
     column: descending ? ordering.slice(1) : ordering,
+    type,
     descending,
     backwards: position?.backwards ?? false,
     from: position,
@@ -60,7 +71,7 @@ export function keysetAsked(request: FastifyRequest, columns: readonly string[])
 export function keysetCondition(keyset: Keyset): Sql {
   if (keyset.from === undefined) return sql`true`;
   const before = keyset.descending !== keyset.backwards;
-  return sql`(${columnSql(keyset)}, id) ${before ? sql`<` : sql`>`} (${keyset.from.value}::timestamptz, ${keyset.from.id}::uuid)`;
+  return sql`(${columnSql(keyset)}, id) ${before ? sql`<` : sql`>`} (${keyset.from.value}::${raw(keyset.type)}, ${keyset.from.id}::uuid)`;
 }
 
 /** ORDER BY and LIMIT of the page: one row more than the page has, which tells whether there is another page. */
@@ -91,7 +102,7 @@ function writeCursor(keyset: Keyset, row: { id: string }, backwards: boolean): s
   return Buffer.from(JSON.stringify([`${keyset.descending ? '-' : ''}${keyset.column}`, value, row.id, backwards])).toString('base64url');
 }
 
-function readCursor(text: string, ordering: string): { value: string; id: string; backwards: boolean } {
+function readCursor(text: string, ordering: string, type: KeysetType): { value: string | number; id: string; backwards: boolean } {
   const broken = invalid('cursor', 'invalid_input', 'This cursor is broken or belongs to another order: start again without it.');
   let parts: unknown;
   // What decodes but was not written like this has been tampered with or cut.
@@ -103,7 +114,11 @@ function readCursor(text: string, ordering: string): { value: string; id: string
   }
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;
   const [order, value, id, backwards] = parts as unknown[];
-  if (order !== ordering || typeof value !== 'string' || !isInstant(value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean')
+  if (order !== ordering || !isKeyOf(type, value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean')
     throw broken;
   return { value, id, backwards };
+}
+
+function isKeyOf(type: KeysetType, value: unknown): value is string | number {
+  return type === 'bigint' ? Number.isSafeInteger(value) : typeof value === 'string' && isInstant(value);
 }

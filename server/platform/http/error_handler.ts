@@ -1,8 +1,9 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PasswordsBusyError } from '../password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import { body_size_bytes_max } from './body.ts';
 import type { HttpContext } from './context.ts';
-import { ApiError, errorBody, invalid, notFound, serverError, tooLarge, unavailable, unparsable, unsupportedMediaType } from './errors.ts';
+import { ApiError, busy, errorBody, invalid, notFound, serverError, tooLarge, unavailable, unparsable, unsupportedMediaType } from './errors.ts';
 
 const problem_type = 'application/problem+json; charset=utf-8';
 const network_codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
@@ -28,6 +29,7 @@ export function handleErrors(app: FastifyInstance, context: HttpContext): void {
 /** The answer to a fault: our own errors as they are, the framework's by their meaning, the database's by their class, everything else 500. */
 export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;

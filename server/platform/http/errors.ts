@@ -108,7 +108,7 @@ export function unparsable(detail: string): ApiError {
 }
 
 /** 401; tells the client which kind of credentials is wanted. */
-export function unauthenticated(code: 'not_authenticated' | 'authentication_failed', detail: string): ApiError {
+export function unauthenticated(code: 'not_authenticated' | 'authentication_failed' | 'second_factor_required', detail: string): ApiError {
   return new ApiError(401, 'authentication_error', [{ attr: null, code, detail }], { 'www-authenticate': 'Bearer' });
 }
 
@@ -125,7 +125,12 @@ export function secondFactorRequired(): ApiError {
 
 /** 403: the caller may know that the thing exists, but not do this with it. */
 export function forbidden(detail: string): ApiError {
-  return new ApiError(403, 'authentication_error', [{ attr: null, code: 'permission_denied', detail }]);
+  return forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
+}
+
+/** 403 that lists every field that asks for more than the caller may; there must be one at least. */
+export function forbiddenMany(violations: Violation[]): ApiError {
+  return new ApiError(403, 'authentication_error', violations);
 }
 
 /** 405 with the methods that the path does have. */
@@ -174,6 +179,12 @@ export function serverError(): ApiError {
   return new ApiError(500, 'server_error', [
     { attr: null, code: 'error', detail: 'The server failed to serve this request. The operator finds the cause in the log under the request id.' },
   ]);
+}
+
+/** 503: more passwords wait to be checked than the server can check in time; the same request may work in some seconds. */
+export function busy(): ApiError {
+  const detail = 'The server is checking as many passwords as it can at the moment: try again in some seconds.';
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], { 'retry-after': '5' });
 }
 
 /** 503: a store that the server needs does not answer; the same request may work in some seconds. */

@@ -26,10 +26,10 @@ export function guard(
   findAccess: AccessFinder,
   limiter: Limiter,
   url: string,
-  config: FastifyContextConfig & { scope: Scope },
+  config: FastifyContextConfig & { scope: Scope | 'any' },
 ): onRequestAsyncHookHandler {
-  const { scope, within, level = 1, session = false } = config;
-  const accepted = satisfying(scope);
+  const { scope, within, level = 1, session = false, media_types = [] } = config;
+  const accepted = scope === 'any' ? undefined : satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
     const target = within === undefined ? undefined : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
@@ -40,10 +40,10 @@ export function guard(
       reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
       if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
     }
-    if (!found.scopes.some((one) => accepted.has(one))) throw forbidden(`The API key lacks the scope ${scope}.`);
+    if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one))) throw forbidden(`The API key lacks the scope ${scope}.`);
     if (session && found.session_id === null) throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
     if (within !== undefined) request.access = accessOf(found, level);
-    if (!takesJson(request.headers.accept)) throw notAcceptable();
+    if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types)) throw notAcceptable();
     await rotateToken(context, reply, found);
   };
 }
@@ -85,11 +85,17 @@ async function authenticateCounted(
   }
 }
 
-function takesJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept === '*/*' || accept === '' || accept === 'application/json') return true;
-  return accept.split(',').some((range) => {
+/** True when the `Accept` header takes JSON, as it does when there is none. */
+export function takesJson(accept: string | undefined): boolean {
+  return accept === undefined || accept === '*/*' || accept === '' || accept === 'application/json' || takes(accept, json_ranges);
+}
+
+const json_ranges = ['*/*', 'application/*', 'application/json', 'application/problem+json'];
+
+function takes(accept: string | undefined, ranges: readonly string[]): boolean {
+  return (accept ?? '').split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return !refused && (type === '*/*' || type === 'application/*' || type === 'application/json' || type === 'application/problem+json');
+    return !refused && ranges.includes(type);
   });
 }

@@ -75,7 +75,7 @@ export function documented(route: RouteOptions): FastifySchema {
     ...namesOf(route.url, method, schema),
     ...(route.config?.scope === 'public'
       ? { security: [] }
-      : { description: `Scope: \`${route.config?.scope}\`.${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
+      : { description: `${scopeSentence(route)}${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
     ...parametersOf(route.url),
     ...(changing.has(method) ? { querystring: Type.Object({ ...(schema.querystring as TObject | undefined)?.properties, ...ValidateOnly.properties }) } : {}),
     ...headersOf(route, method),
@@ -93,6 +93,11 @@ function statusesOf(route: RouteOptions, method: string): number[] {
   if (method === 'PATCH' || method === 'PUT') statuses.push(412, 413, 415);
   if (method === 'DELETE') statuses.push(412, 413);
   return statuses.sort((one, other) => one - other);
+}
+
+function scopeSentence({ config }: RouteOptions): string {
+  const who = config?.session === true ? ' Only for people who signed in: a key is 403.' : '';
+  return config?.scope === 'any' ? `Any key, whatever its scopes.${who}` : `Scope: \`${config?.scope}\`.${who}`;
 }
 
 function levelSentence(route: RouteOptions): string {

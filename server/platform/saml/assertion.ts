@@ -13,7 +13,7 @@ export type Expectations = { request_id: string; now_ms: number; skew_ms: number
  * `session_not_on_or_after_ms` the one until which the provider vouches for the session, if it says so.
  */
 export type AssertionFacts = {
-  id: string;
+  assertion_id: string;
   name_id: string;
   name_id_format: string | undefined;
   not_on_or_after_ms: number;
@@ -30,6 +30,7 @@ const instant_form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
  * `assertion` has to be the tree of verified bytes.
  */
 export function readAssertion(assertion: Element, provider: Provider, service: Service, expectations: Expectations): AssertionFacts {
+  // The library has a parser of its own: what it verified is looked at anew, not taken for what the envelope showed.
   if (!isNamed(assertion, 'saml:Assertion')) refuse('assertion_count', 'What was signed is not a SAML 2.0 assertion.');
   checkVersion(assertion);
   const parts = readChildren(
@@ -43,7 +44,7 @@ export function readAssertion(assertion: Element, provider: Provider, service: S
   const subject = readSubject(parts['saml:Subject'][0], service, expectations);
   const conditions_end_ms = readConditions(parts['saml:Conditions'][0], service, expectations);
   return {
-    id: getIdentifier(assertion, 'ID', 'not_a_response'),
+    assertion_id: getIdentifier(assertion, 'ID', 'not_a_response'),
     name_id: subject.name_id,
     name_id_format: subject.name_id_format,
     not_on_or_after_ms: Math.min(subject.end_ms, conditions_end_ms),
@@ -60,7 +61,7 @@ function readSubject(subject: Element | undefined, service: Service, expectation
   if (name === undefined || name_id === undefined || name_id === '') return refuse('subject', 'The Subject has no NameID of plain text.');
   const confirmations = parts['saml:SubjectConfirmation'].filter((confirmation) => findAttribute(confirmation, 'Method') === bearer);
   if (confirmations.length === 0) refuse('subject', 'The Subject has no bearer confirmation.');
-  // One that fits would do by the profile. A provider has no reason to sign one that does not.
+  // The profile is content with one that fits; a provider has no reason to sign one for somewhere else.
   const ends = confirmations.map((confirmation) => readConfirmation(confirmation, service, expectations));
   return { name_id, name_id_format: findAttribute(name, 'Format'), end_ms: Math.min(...ends) };
 }

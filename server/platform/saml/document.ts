@@ -6,6 +6,7 @@ import { refuse } from './refusal.ts';
 export type XmlDocument = { text: string; root: Element };
 
 const bytes_max = 256 * 1024;
+// More than that is not even decoded; the difference is for line breaks.
 const encoded_characters_max = Math.ceil((bytes_max / 3) * 4) + 16 * 1024;
 // Whoever began a sign-in can make us verify something; 2,000 elements take about 0.2 s.
 const elements_max = 2_000;
@@ -14,13 +15,13 @@ const depth_max = 32;
 // Parsing and canonicalising take time with elements x namespaces in scope.
 const namespaces_max = 1_000;
 
-const declaration = /^<\?xml\s+version\s*=\s*(["'])1\.[01]\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
+const declaration = /^<\?xml\s+version\s*=\s*(["'])1\.0\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
 const tag = /<\/?[^\s"'<>/]+(?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
 
 /**
- * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or
- * processing instruction anywhere; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000 namespaces; the parser had nothing to mend. What follows may take a tree of elements and text for granted.
+ * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing
+ * instruction anywhere, so it is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000 namespaces; the parser had nothing to mend.
  * Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
@@ -64,7 +65,7 @@ function decodeText(bytes: Buffer): string {
 /** `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and can stand nowhere else in well-formed XML; the same goes for `<?`. */
 function checkMarkup(text: string): void {
   if (text.includes('<!')) refuse('markup', 'The response has a DOCTYPE, an entity declaration, a CDATA section or a comment.');
-  if (text.includes('<?')) refuse('markup', 'The response has a processing instruction, or an XML declaration that is not for UTF-8.');
+  if (text.includes('<?')) refuse('markup', 'The response has a processing instruction, or an XML declaration of something else than XML 1.0 in UTF-8.');
 }
 
 function checkReferences(text: string): void {
@@ -105,7 +106,7 @@ function checkSize(text: string): void {
     if (attributes > attributes_max) refuse('too_large', `The response has more than ${attributes_max} attributes.`);
     if (depth > depth_max) refuse('too_large', `The response nests elements more than ${depth_max} deep.`);
   }
-  // A `<` that begins no tag.
+  // A `<` that begins no tag could hide from the counting what the parser takes for one.
   if (tags !== text.split('<').length - 1) refuse('not_xml', 'The response is not well-formed XML.');
   if (text.split('xmlns').length - 1 > namespaces_max) refuse('too_large', `The response declares more than ${namespaces_max} namespaces.`);
 }

@@ -40,15 +40,16 @@ export function readChildren<Name extends ElementName>(
   once: readonly Name[],
   repeated: readonly Name[] = [],
 ): Record<Name, Element[]> {
-  const found = Object.fromEntries([...once, ...repeated].map((name) => [name, [] as Element[]])) as Record<Name, Element[]>;
-  let rank = -1;
+  const names = [...once, ...repeated];
+  const found = Object.fromEntries(names.map((name) => [name, [] as Element[]])) as Record<Name, Element[]>;
+  let last = -1;
   for (const child of listChildren(element)) {
-    const name = [...once, ...repeated].find((one) => isNamed(child, one));
-    const at = name === undefined ? -1 : once.indexOf(name) === -1 ? once.length : once.indexOf(name);
-    if (name === undefined || at < rank || (at === rank && at < once.length))
+    const at = names.findIndex((name) => isNamed(child, name));
+    const is_repeated = at >= once.length;
+    if (at === -1 || (at <= last && !is_repeated))
       return refuse(code, `The element ${element.localName} has a child that does not belong there, stands twice or is out of order.`);
-    found[name].push(child);
-    rank = at;
+    found[names[at]!].push(child);
+    last = is_repeated ? once.length : at;
   }
   return found;
 }

@@ -8,6 +8,15 @@ export type Envelope = { response: Element; assertion: Element; response_signatu
 
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const entity_format = 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity';
+const assertion_parts = [
+  'saml:Subject',
+  'saml:Conditions',
+  'saml:Advice',
+  'saml:Statement',
+  'saml:AuthnStatement',
+  'saml:AuthzDecisionStatement',
+  'saml:AttributeStatement',
+] as const;
 const identifier_attributes = new Set(['id', 'assertionid', 'responseid', 'requestid']);
 
 /**
@@ -28,7 +37,7 @@ export function readEnvelope(root: Element, provider: Provider, service: Service
   const assertion = getOnlyAssertion(elements, children['saml:Assertion']);
   checkVersion(assertion);
   const [response_signature] = children['ds:Signature'];
-  const [assertion_signature] = readChildren(assertion, 'signature_form', ['saml:Issuer', 'ds:Signature'], assertion_rest)['ds:Signature'];
+  const [assertion_signature] = readChildren(assertion, 'signature_form', ['saml:Issuer', 'ds:Signature'], assertion_parts)['ds:Signature'];
   checkSignaturePlaces(elements, [response_signature, assertion_signature]);
   if (assertion_signature === undefined)
     return refuse('unsigned', 'The assertion has no signature of its own. Let the identity provider sign assertions, not only responses.');
@@ -38,16 +47,6 @@ export function readEnvelope(root: Element, provider: Provider, service: Service
   if (findAttribute(root, 'InResponseTo') !== request_id) refuse('in_response_to', 'The response does not answer the request that this sign-in began with.');
   return { response: root, assertion, response_signature, assertion_signature };
 }
-
-const assertion_rest = [
-  'saml:Subject',
-  'saml:Conditions',
-  'saml:Advice',
-  'saml:Statement',
-  'saml:AuthnStatement',
-  'saml:AuthzDecisionStatement',
-  'saml:AttributeStatement',
-] as const;
 
 /** Refuses an Issuer that is not the provider's entity id, character by character. */
 export function checkIssuer(issuer: Element, provider: Provider): void {

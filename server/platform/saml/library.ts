@@ -3,8 +3,6 @@ import type { SamlConfig } from '@node-saml/node-saml';
 import type { Provider, Service } from './parties.ts';
 import { refuse } from './refusal.ts';
 
-const email_format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-
 /**
  * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks neither times nor audience nor requests here: it would ask the wall
  * clock and a store in memory, so these rules are in `assertion.ts`.
@@ -15,7 +13,6 @@ export function openLibrary(provider: Pick<Provider, 'certificates' | 'sso_url'>
     idpCert: provider.certificates,
     issuer: service.entity_id,
     callbackUrl: service.acs_url,
-    identifierFormat: email_format,
     // Naming a way to sign in makes providers refuse people who used another one, such as a second factor.
     disableRequestedAuthnContext: true,
     wantAssertionsSigned: true,
@@ -26,8 +23,9 @@ export function openLibrary(provider: Pick<Provider, 'certificates' | 'sso_url'>
 }
 
 /**
- * The assertion as it was signed: the canonical bytes that the digest in the signature is of, as text. Guarantee: the assertion's own signature, and the response's when
- * it has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`. The text has to have passed `readEnvelope` and `checkSignatureForm`.
+ * The assertion as it was signed: what the library read out of the canonical bytes whose digest the signature holds, as text. Guarantee: the assertion's own signature, and
+ * the response's when it has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`. The text has to have passed `readEnvelope` and
+ * `checkSignatureForm`.
  */
 export async function readVerifiedAssertion(text: string, is_response_signed: boolean, provider: Provider, service: Service): Promise<string> {
   const library = openLibrary(provider, service, { wantAuthnResponseSigned: is_response_signed });

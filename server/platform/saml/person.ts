@@ -37,8 +37,9 @@ const last_name_attributes = new Set([
 ]);
 const email_format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 const email_characters_max = 254;
+const name_characters_max = 150;
 // ASCII only: other letters can look like these or fold to them, and the address decides whose account it is.
-const email_form = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9-]+(?:\.[a-z0-9-]+)+)$/;
+const email_form = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 
 /** The attributes by name, in the order of the assertion, with all their values of plain text. Values that are XML themselves are left out. */
 export function readAttributes(statements: Element[]): Map<string, string[]> {
@@ -57,7 +58,7 @@ export function readAttributes(statements: Element[]): Map<string, string[]> {
  * The person's e-mail address, in lower case: from the usual attributes, else from a NameID of that format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused
  * when the attributes hold different addresses. Throws `ResponseRefused`.
  */
-export function readEmail(attributes: Map<string, string[]>, facts: Pick<AssertionFacts, 'name_id' | 'name_id_format'>, email_domain: string): string {
+export function readEmail(attributes: Map<string, string[]>, facts: AssertionFacts, email_domain: string): string {
   const stated = listValues(attributes, email_attributes);
   const candidates = stated.length > 0 ? stated : facts.name_id_format === email_format ? [facts.name_id] : [];
   const [email, ...others] = new Set(candidates.map(readAddress));
@@ -90,8 +91,7 @@ function readAddress(text: string): string {
 }
 
 function cleanName(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
-    .slice(0, 150)
-    .trim();
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').trim();
+  // By characters, so that none is cut in two.
+  return [...line].slice(0, name_characters_max).join('');
 }

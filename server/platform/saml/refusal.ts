@@ -37,8 +37,8 @@ export type RefusalCode =
 /** A response that is not accepted: the code of the rule, and a sentence for the log of an administrator. Holds at most short printable pieces of the response. */
 export type Refusal = { refused: RefusalCode; detail: string };
 
-/** Carries a refusal up to `readResponse`, which makes a value of it. Leaves this folder never. */
-export class ResponseRefused extends Error {
+/** Carries a refusal up to where `refusalOf` makes a value of it; never leaves this folder. */
+class ResponseRefused extends Error {
   readonly code: RefusalCode;
   constructor(code: RefusalCode, detail: string) {
     super(detail);
@@ -52,6 +52,12 @@ const piece_characters_max = 120;
 /** Throws the refusal. */
 export function refuse(code: RefusalCode, detail: string): never {
   throw new ResponseRefused(code, detail);
+}
+
+/** The refusal as a value, out of what was caught. Throws on what is none: a fault of ours. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
+  throw error;
 }
 
 /** A piece of foreign text in quotes, fit for a log line: printable ASCII only, everything else as `?`, at most 120 characters. */

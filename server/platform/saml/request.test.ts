@@ -3,17 +3,19 @@ import { test } from 'node:test';
 import { DOMParser } from '@xmldom/xmldom';
 import { readLoginUrl, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 import { serviceMetadata } from './metadata.ts';
-import { makeLoginUrl } from './request.ts';
+import { makeLoginRequest } from './request.ts';
 
 const acme = testIdentityProvider('acme');
 const provider = { sso_url: acme.sso_url, certificates: [acme.certificate] };
 const service = { entity_id: 'https://sluice.example/saml/metadata/?a=1&b="2"', acs_url: 'https://sluice.example/complete/saml/' };
 
 test('the browser is sent to the provider with a request that names us, our address and its id', async () => {
-  const url = await makeLoginUrl(provider, service, { id: '_1234', relay_state: 'a b&c', service_name: 'A & "B"' });
+  const { url, request_id } = await makeLoginRequest(provider, service, { relay_state: 'a b&c', service_name: 'A & "B"' });
   assert.ok(url.startsWith(`${acme.sso_url}?SAMLRequest=`));
   const { xml, ...request } = readLoginUrl(url);
-  assert.deepEqual(request, { id: '_1234', acs_url: service.acs_url, issuer: service.entity_id, relay_state: 'a b&c' });
+  assert.deepEqual(request, { id: request_id, acs_url: service.acs_url, issuer: service.entity_id, relay_state: 'a b&c' });
+  assert.match(request_id, /^_[0-9a-f]{40}$/);
+  assert.notEqual((await makeLoginRequest(provider, service)).request_id, request_id);
   const root = new DOMParser().parseFromString(xml, 'text/xml').documentElement!;
   assert.deepEqual(
     ['Version', 'Destination', 'ProviderName', 'ProtocolBinding', 'ForceAuthn'].map((name) => root.getAttribute(name)),
@@ -24,18 +26,19 @@ test('the browser is sent to the provider with a request that names us, our addr
 });
 
 test('a provider whose address has a query of its own keeps it', async () => {
-  const url = await makeLoginUrl({ ...provider, sso_url: 'https://idp.example/sso?tenant=1' }, service, { id: '_1' });
+  const { url } = await makeLoginRequest({ ...provider, sso_url: 'https://idp.example/sso?tenant=1' }, service);
   assert.deepEqual([...new URL(url).searchParams.keys()], ['tenant', 'SAMLRequest']);
   assert.equal(readLoginUrl(url).relay_state, null);
 });
 
 test('on demand the provider has to ask for the password again', async () => {
-  assert.match(readLoginUrl(await makeLoginUrl(provider, service, { id: '_1', force_authentication: true })).xml, / ForceAuthn="true"/);
+  const { url } = await makeLoginRequest(provider, service, { force_authentication: true });
+  assert.match(readLoginUrl(url).xml, / ForceAuthn="true"/);
 });
 
 test('a relay state that providers may cut is a fault', async () => {
-  await makeLoginUrl(provider, service, { id: '_1', relay_state: 'x'.repeat(80) });
-  await assert.rejects(makeLoginUrl(provider, service, { id: '_1', relay_state: 'é'.repeat(41) }), RangeError);
+  await makeLoginRequest(provider, service, { relay_state: 'x'.repeat(80) });
+  await assert.rejects(makeLoginRequest(provider, service, { relay_state: 'é'.repeat(41) }), RangeError);
 });
 
 test('the metadata names us and our address, asks for signed assertions, and stays the same', () => {

@@ -6,7 +6,7 @@ import { readEnvelope } from './envelope.ts';
 import { readVerifiedAssertion } from './library.ts';
 import type { Provider, Service } from './parties.ts';
 import { readAttributes, readEmail, readNames } from './person.ts';
-import { ResponseRefused, refuse } from './refusal.ts';
+import { refusalOf, refuse } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 import { checkSignatureForm } from './signature.ts';
 
@@ -45,22 +45,13 @@ export async function readResponse(
     checkSignatureForm(assertion, assertion_signature);
     if (response_signature !== undefined) checkSignatureForm(response, response_signature);
     const verified = parseStrictly(await readVerifiedAssertion(text, response_signature !== undefined, provider, service));
-    const { id, name_id, attribute_statements, ...facts } = readAssertion(verified, provider, service, expectations);
+    const facts = readAssertion(verified, provider, service, expectations);
+    const { attribute_statements, name_id_format: _, ...signed } = facts;
     const attributes = readAttributes(attribute_statements);
-    return {
-      sign_in: {
-        assertion_id: id,
-        name_id,
-        email: readEmail(attributes, { name_id, name_id_format: facts.name_id_format }, provider.email_domain),
-        ...readNames(attributes),
-        attributes: Object.fromEntries(attributes),
-        not_on_or_after_ms: facts.not_on_or_after_ms,
-        session_not_on_or_after_ms: facts.session_not_on_or_after_ms,
-      },
-    };
+    const email = readEmail(attributes, facts, provider.email_domain);
+    return { sign_in: { ...signed, email, ...readNames(attributes), attributes: Object.fromEntries(attributes) } };
   } catch (error) {
-    if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
-    throw error;
+    return refusalOf(error);
   }
 }
 
@@ -74,7 +65,6 @@ export function peekRequestId(form: ResponseForm): { request_id: string } | Refu
     if (!isNamed(root, 'samlp:Response')) refuse('not_a_response', 'The document is not a SAML 2.0 Response.');
     return { request_id: getIdentifier(root, 'InResponseTo', 'in_response_to') };
   } catch (error) {
-    if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
-    throw error;
+    return refusalOf(error);
   }
 }

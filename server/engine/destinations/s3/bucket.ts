@@ -16,54 +16,24 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import type { Outbound } from '../../../platform/outbound.ts';
+import { textOf } from '../../object_store/config_rules.ts';
+import { partTimeout, request_attempts_max, request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import type { ObjectStore } from '../../object_store/object_store.ts';
+import { endUploadsBut } from '../../object_store/upload.ts';
 import { endpointOf } from './config.ts';
 import type { S3Config } from './config.ts';
-import { isMissing } from './faults.ts';
+import { isMissing, s3_faults } from './faults.ts';
 
-/** A part of an upload that the store has. */
-export type Part = { number: number; etag: string };
-
-/** What a destination does in one bucket. Errors are the SDK's; every call, and the stream of `read`, ends when the bucket's signal is aborted. */
-export type Bucket = {
-  find(): Promise<void>;
-  put(key: string, text: string): Promise<void>;
-  /** The object's content, or undefined when there is none. */
-  read(key: string): Promise<Readable | undefined>;
-  /** Size in bytes and our own mark, or undefined when there is no such object. */
-  describe(key: string): Promise<{ bytes: number; mark: string | undefined } | undefined>;
-  remove(key: string): Promise<void>;
-  /** Keys that begin so; with `direct`, only those without a further slash. */
-  list(prefix: string, options: { direct: boolean }): AsyncIterable<string>;
-  /** Starts an upload that stays invisible until it is completed; `mark` is kept with the object. */
-  startUpload(key: string, mark: string, contentType: string): Promise<string>;
-  uploadPart(key: string, uploadId: string, number: number, bytes: Buffer, signal: AbortSignal): Promise<Part>;
-  completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
-  /** Ends an upload; one that is gone already is no error. `signal` counts instead of the bucket's, for what has to be tidied up after a stop. */
-  abortUpload(key: string, uploadId: string, signal?: AbortSignal): Promise<void>;
-  listUploads(prefix: string): AsyncIterable<{ key: string; upload_id: string }>;
-  /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
-  listParts(key: string, uploadId: string): Promise<{ number: number; etag: string; bytes: number }[] | undefined>;
-  close(): void;
-};
-
-const attempts_max = 3;
 const connect_timeout_milliseconds = 10_000;
-const request_timeout_milliseconds = 120_000;
 const mark_name = 'sluice-upload';
-
-/** How long a part of this size may take: half a minute, and a second for each 100 kB, so that a slow line is no fault. */
-export function partTimeout(bytes: number): number {
-  return 30_000 + Math.ceil(bytes / 100);
-}
 
 /** A client and the options of all its calls. */
 type Access = { client: S3Client; config: S3Config; options: { abortSignal: AbortSignal } };
 
 /** Opens the bucket of a config with its own credentials only, through the outbound guard. Each request is tried three times by the SDK. */
-export function openBucket(config: S3Config, outbound: Outbound, signal: AbortSignal): Bucket {
+export function openBucket(config: S3Config, outbound: Outbound, signal: AbortSignal): ObjectStore {
   const access = { client: openClient(config, outbound), config, options: { abortSignal: signal } };
-  // The agents belong to the outbound guard and stay open.
-  return { ...objectsOf(access), ...uploadsOf(access), close: () => undefined };
+  return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access) };
 }
 
 function openClient(config: S3Config, outbound: Outbound): S3Client {
@@ -72,7 +42,7 @@ function openClient(config: S3Config, outbound: Outbound): S3Client {
     region: config.region,
     credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: config.use_virtual_style_addressing !== true }),
-    maxAttempts: attempts_max,
+    maxAttempts: request_attempts_max,
     retryMode: 'standard',
     // Stores other than AWS do not know the newer checksums of the SDK.
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -91,11 +61,11 @@ type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: s
 
 function encryptionOf(config: S3Config): Encryption {
   if (config.encryption === undefined || config.encryption === null) return {};
-  const key = config.kms_key_id ?? '';
-  return { ServerSideEncryption: config.encryption, ...(key === '' ? {} : { SSEKMSKeyId: key }) };
+  const key = textOf(config.kms_key_id);
+  return { ServerSideEncryption: config.encryption, ...(key === undefined ? {} : { SSEKMSKeyId: key }) };
 }
 
-function objectsOf(access: Access): Pick<Bucket, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
   const { client, config, options } = access;
   const at = { Bucket: config.bucket_name };
   const encryption = encryptionOf(config);
@@ -118,14 +88,14 @@ function objectsOf(access: Access): Pick<Bucket, 'find' | 'put' | 'read' | 'desc
   };
 }
 
-function uploadsOf(access: Access): Pick<Bucket, 'startUpload' | 'uploadPart' | 'completeUpload' | 'abortUpload' | 'listUploads' | 'listParts'> {
+function uploadsOf(access: Access): Pick<ObjectStore, 'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'> {
   const { client, config, options } = access;
   const at = { Bucket: config.bucket_name };
   const encryption = encryptionOf(config);
   return {
-    startUpload: async (key, mark, contentType) => {
+    startUpload: async (key, { mark, content_type }) => {
       const started = await client.send(
-        new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: contentType }),
+        new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: content_type }),
         options,
       );
       if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
@@ -138,23 +108,22 @@ function uploadsOf(access: Access): Pick<Bucket, 'startUpload' | 'uploadPart' | 
       );
       return { number, etag: sent.ETag ?? '' };
     },
-    completeUpload: async (key, uploadId, parts) =>
-      void (await client.send(
-        new CompleteMultipartUploadCommand({
-          ...at,
-          Key: key,
-          UploadId: uploadId,
-          MultipartUpload: { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) },
-        }),
-        options,
-      )),
-    abortUpload: async (key, uploadId, signal) => {
-      const abortSignal = signal ?? options.abortSignal;
-      await orUndefined(() => client.send(new AbortMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId }), { abortSignal }));
+    completeUpload: async (key, uploadId, parts) => {
+      const MultipartUpload = { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) };
+      const completed = await orUndefined(() =>
+        client.send(new CompleteMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId, MultipartUpload }), options),
+      );
+      return completed !== undefined;
     },
-    listUploads: (prefix) => listUploads(access, { ...at, Prefix: prefix }),
+    endUpload: (key, uploadId, signal) => endUpload(access, key, uploadId, signal),
+    endUploads: (prefix, kept) =>
+      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) => endUpload(access, key, uploadId, options.abortSignal)),
     listParts: (key, uploadId) => orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
   };
+}
+
+async function endUpload({ client, config }: Access, key: string, uploadId: string, abortSignal: AbortSignal): Promise<void> {
+  await orUndefined(() => client.send(new AbortMultipartUploadCommand({ Bucket: config.bucket_name, Key: key, UploadId: uploadId }), { abortSignal }));
 }
 
 async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {

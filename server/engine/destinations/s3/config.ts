@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/nullable.ts';
 import type { ConfigViolation } from '../../destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
+import { endpointViolations, textOf } from '../../object_store/config_rules.ts';
 
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
@@ -42,8 +43,7 @@ export type S3Config = Static<typeof s3_config>;
 
 /** The endpoint, or undefined for AWS; the empty text is none. */
 export function endpointOf(config: S3Config): string | undefined {
-  const endpoint = config.endpoint_url ?? '';
-  return endpoint === '' ? undefined : endpoint;
+  return textOf(config.endpoint_url);
 }
 
 /** Violations of rules that the schema cannot say. */
@@ -59,18 +59,8 @@ export function s3Violations(config: S3Config): ConfigViolation[] {
       detail: 'A bucket name is at least three letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
     });
   }
-  if (config.kms_key_id !== undefined && config.kms_key_id !== null && config.kms_key_id !== '' && config.encryption !== 'aws:kms') {
+  if (textOf(config.kms_key_id) !== undefined && config.encryption !== 'aws:kms') {
     found.push({ attr: 'kms_key_id', code: 'invalid_input', detail: 'A kms_key_id needs the encryption aws:kms.' });
   }
-  const endpoint = endpointOf(config);
-  if (endpoint !== undefined && !isPlainAddress(endpoint)) {
-    found.push({ attr: 'endpoint_url', code: 'invalid_input', detail: 'The endpoint must be an http or https address without user, query or fragment.' });
-  }
-  return found;
-}
-
-function isPlainAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  return [...found, ...endpointViolations(endpointOf(config))];
 }

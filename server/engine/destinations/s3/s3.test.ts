@@ -14,11 +14,11 @@ import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Delivery } from '../../destination.ts';
+import { uploadParts } from '../../object_store/upload.ts';
 import { openBucket } from './bucket.ts';
 import type { S3Config } from './config.ts';
-import { s3Error } from './faults.ts';
+import { s3_faults } from './faults.ts';
 import { s3 } from './s3.ts';
-import { partBytes, uploadParts } from './upload.ts';
 
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
@@ -107,8 +107,9 @@ testDestination({
       const bytes = await content(config, outcome?.name ?? '');
       bytes[20] = (bytes[20] ?? 0) ^ 1;
       const bucket = bucketOf(config);
-      const id = await bucket.startUpload(outcome?.name ?? '', 'mark', 'text/plain');
-      await bucket.completeUpload(outcome?.name ?? '', id, await uploadParts(bucket, outcome?.name ?? '', id, Readable.from([bytes])));
+      const facts = { mark: 'mark', content_type: 'text/plain' };
+      const id = await bucket.startUpload(outcome?.name ?? '', facts);
+      await bucket.completeUpload(outcome?.name ?? '', id, await uploadParts(bucket, outcome?.name ?? '', id, Readable.from([bytes])), facts);
     },
     missing: (config, [outcome]) => bucketOf(config).remove(outcome?.name ?? ''),
     added: (config, [outcome]) => bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
@@ -143,39 +144,6 @@ test('a large slice goes up in parts of bounded size and comes back whole', asyn
   await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], { name: 'manifest', text: '{}' });
   const back = Buffer.concat((await (await bucket.read(name))?.toArray()) ?? []);
   assert.ok(back.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
-});
-
-test('at most three parts are under way, and a failed one ends the stream', async () => {
-  let underWay = 0;
-  let most = 0;
-  let taken = 0;
-  const fake = {
-    ...bucketOf(base),
-    uploadPart: async (_key: string, _id: string, number: number) => {
-      underWay += 1;
-      most = Math.max(most, underWay);
-      await new Promise(setImmediate);
-      underWay -= 1;
-      if (number === 7) throw new Error('part 7 failed');
-      return { number, etag: `${number}` };
-    },
-  };
-  const piece = Buffer.alloc(4 << 20);
-  const endless = Readable.from(
-    (function* () {
-      for (; ; taken += 1) yield piece;
-    })(),
-    { highWaterMark: 1 },
-  );
-  await assert.rejects(uploadParts(fake, 'key', 'id', endless), /part 7 failed/);
-  assert.ok(most <= 3 && taken < 40, `${most} under way, ${taken} taken`);
-  assert.ok(endless.destroyed);
-});
-
-test('10,000 parts hold 400 GiB and more', () => {
-  let bytes = 0;
-  for (let number = 1; number <= 10_000; number += 1) bytes += partBytes(number);
-  assert.ok(bytes > 400 * 1024 ** 3);
 });
 
 test('a completed upload whose answer was lost is recovered by its mark', async () => {
@@ -241,13 +209,13 @@ test('encryption and addressing are passed on', async () => {
   await once(store, 'listening');
   const endpoint_url = `http://localhost:${(store.address() as AddressInfo).port}`;
   const config = { ...base, endpoint_url, encryption: 'aws:kms', kms_key_id: 'my-key', compression: 'gzip' } as const;
-  await openBucket(config, outbound, deps.signal).startUpload('a/key', 'mark', 'text/csv');
+  await openBucket(config, outbound, deps.signal).startUpload('a/key', { mark: 'mark', content_type: 'text/csv' });
   assert.equal(seen[0]?.path, `/${bucket_name}/a/key?uploads=`);
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption'], 'aws:kms');
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption-aws-kms-key-id'], 'my-key');
   assert.equal(seen[0]?.headers['x-amz-meta-sluice-upload'], 'mark');
   await openBucket({ ...config, endpoint_url: endpoint_url.replace('localhost', 'store.localhost'), use_virtual_style_addressing: true }, outbound, deps.signal)
-    .startUpload('a/key', 'mark', 'text/csv')
+    .startUpload('a/key', { mark: 'mark', content_type: 'text/csv' })
     .catch((error: Error) => seen.push({ path: '', headers: { host: error.message } }));
   assert.match(String(seen[1]?.headers['host']), new RegExp(`${bucket_name}.store.localhost`));
   store.closeAllConnections();
@@ -273,11 +241,11 @@ test('faults are told apart by name and status', () => {
     ['TimeoutError', 0, true, 'connection_lost'],
   ];
   for (const [name, httpStatusCode, isRetryable, code] of cases) {
-    const error = s3Error(Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }));
+    const error = s3_faults.explain(Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }));
     assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, name);
     assert.equal((error as RetryableError).code, code, name);
   }
-  for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT']) assert.ok(s3Error(Object.assign(new Error('system'), { code })) instanceof RetryableError);
+  for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT']) assert.ok(s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError);
   const source = new Error('the query failed');
-  assert.equal(s3Error(source), source);
+  assert.equal(s3_faults.explain(source), source);
 });

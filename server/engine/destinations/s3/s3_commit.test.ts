@@ -8,11 +8,11 @@ import { openOutbound } from '../../../platform/outbound.ts';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
-import { openBucket, partTimeout } from './bucket.ts';
-import type { Bucket } from './bucket.ts';
+import type { ObjectStore } from '../../object_store/object_store.ts';
+import { openObjectSink } from '../../object_store/sink.ts';
+import { openBucket } from './bucket.ts';
 import type { S3Config } from './config.ts';
 import { s3 } from './s3.ts';
-import { openS3Sink } from './sink.ts';
 
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
@@ -100,7 +100,7 @@ test('commit ends the uploads that nobody knows of, and needs no listing to have
   const sink = await s3.open(config, delivery, deps);
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
   // As a lost answer to CreateMultipartUpload or a fenced worker leaves it.
-  await bucketOf(config).startUpload(written.name, 'other', 'text/plain');
+  await bucketOf(config).startUpload(written.name, { mark: 'other', content_type: 'text/plain' });
   const outcome = { number: 0, ...written, records: 1, bytes: 3, sha256: '' };
   await sink.commit([outcome], { name: 'manifest', text: '{}' });
   assert.deepEqual(
@@ -116,14 +116,15 @@ test('commit puts no manifest when an object is gone again', async () => {
   const bucket = bucketOf(config);
   const first = sliceName(config.prefix, delivery, 0, { format: 'JSONLines', compression: null });
   // Another worker that aborts removes what is completed already.
-  const disturbed: Bucket = {
+  const disturbed: ObjectStore = {
     ...bucket,
-    completeUpload: async (key, id, parts) => {
-      await bucket.completeUpload(key, id, parts);
+    completeUpload: async (key, id, parts, facts) => {
+      const isCompleted = await bucket.completeUpload(key, id, parts, facts);
       if (key !== first) await bucket.remove(first);
+      return isCompleted;
     },
   };
-  const sink = openS3Sink(disturbed, config, delivery, deps.log);
+  const sink = openObjectSink(disturbed, config, delivery, deps.log);
   const outcomes: SliceOutcome[] = [];
   for (const number of [0, 1]) outcomes.push({ number, ...(await sink.write({ number, records: 1 }, text('{}\n'))), records: 1, bytes: 3, sha256: '' });
   await assert.rejects(sink.commit(outcomes, { name: 'manifest', text: '{}' }), (error) => error instanceof RetryableError && error.code === 'slice_lost');
@@ -136,9 +137,4 @@ test('a manifest of any size says that its delivery is there', async () => {
   const filler = 'x'.repeat(66 * 1024 * 1024);
   await bucketOf(config).put(manifestName(config.prefix, delivery), `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`);
   assert.equal(await sink.isCommitted(), true);
-});
-
-test('a part has time in proportion to its size', () => {
-  assert.equal(partTimeout(0), 30_000);
-  assert.equal(partTimeout(50 * 1024 * 1024), 554_288);
 });

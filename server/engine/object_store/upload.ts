@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../destination.ts';
-import type { Bucket, Part } from './bucket.ts';
+import { NonRetryableError } from '../destination.ts';
+import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 
 const mebibyte = 1024 * 1024;
 const parts_max = 10_000;
@@ -13,19 +13,19 @@ export function partBytes(number: number): number {
 }
 
 /**
- * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four parts. Rejects with the stream's error or the store's,
- * whichever comes first; then no request is under way any more.
+ * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four parts. Rejects with the stream's error as it is, or with the store's
+ * explained, whichever comes first; then no request is under way any more.
  */
-export async function uploadParts(bucket: Bucket, key: string, uploadId: string, bytes: Readable): Promise<Part[]> {
+export async function uploadParts(store: ObjectStore, key: string, uploadId: string, bytes: Readable): Promise<Part[]> {
   const parts: Part[] = [];
   const stop = new AbortController();
   const sending = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
   const send = (number: number, body: Buffer) => {
-    const sent = bucket.uploadPart(key, uploadId, number, body, stop.signal).then(
+    const sent = store.uploadPart(key, uploadId, number, body, stop.signal).then(
       (part) => void parts.push(part),
       (error: unknown) => {
-        failure ??= { error };
+        failure ??= { error: store.faults.explain(error) };
         bytes.destroy();
       },
     );
@@ -35,7 +35,7 @@ export async function uploadParts(bucket: Bucket, key: string, uploadId: string,
   try {
     let number = 1;
     for await (const body of inParts(bytes)) {
-      if (number > parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than S3 can take; set max_file_size_mb.');
+      if (number > parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than the store can take; set max_file_size_mb.');
       send(number, body);
       number += 1;
       while (sending.size >= parts_in_flight_max) await Promise.race(sending);
@@ -68,4 +68,14 @@ async function* inParts(bytes: Readable): AsyncIterable<Buffer> {
     }
   }
   if (size > 0) yield Buffer.concat(held);
+}
+
+/** Ends the listed uploads but for the kept ones, one after another, while they are listed. */
+export async function endUploadsBut(
+  kept: readonly OpenUpload[],
+  uploads: AsyncIterable<OpenUpload>,
+  end: (key: string, uploadId: string) => Promise<void>,
+): Promise<void> {
+  const ids = new Set(kept.map((upload) => upload.upload_id));
+  for await (const { key, upload_id } of uploads) if (!ids.has(upload_id)) await end(key, upload_id);
 }

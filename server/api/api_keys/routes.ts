@@ -1,0 +1,154 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { isValidateOnly } from '../../platform/http/query.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { rollApiKey } from './roll.ts';
+import { keyBody, refuseTooMany } from './rules.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from './schema.ts';
+import type { ApiKeyRow } from './schema.ts';
+import { countApiKeys, countLiveApiKeys, deleteApiKey, findApiKey, findCurrentApiKey, insertApiKey, listApiKeys, lockOwner, updateApiKey } from './store.ts';
+
+const list = '/api/personal_api_keys/';
+const one = `${list}:id/`;
+// A key that makes keys would outlive its own end.
+const reading = { scope: 'user:read', session: true } as const;
+const writing = { scope: 'user:write', session: true } as const;
+
+/** `/api/personal_api_keys/`: the caller's own keys; list, create, retrieve, change, roll, delete, and what a key is told about itself. */
+export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
+  currentRoute(app, deps);
+  listRoutes(app, deps);
+  recordRoutes(app, deps);
+  changeRoutes(app, deps);
+}
+
+function currentRoute(app: FastifyInstance, { db }: Deps): void {
+  const missing = { ...Problem, description: 'The request carries a session and no key.' };
+  app.get(
+    `${list}@current/`,
+    {
+      config: { scope: 'any' },
+      schema: {
+        operationId: 'personal_api_keys_current_retrieve',
+        summary: 'Retrieve the key that the request carries, with its owner',
+        response: { 200: CurrentApiKey, 404: missing },
+      },
+    },
+    async (request) => {
+      const { key_id } = request.caller;
+      const found = key_id === null ? undefined : await findCurrentApiKey(db, key_id);
+      if (found === undefined) throw notFound();
+      return found;
+    },
+  );
+}
+
+function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
+  app.get(
+    list,
+    { config: reading, schema: { summary: 'List your keys, newest first', querystring: PageQuery, response: { 200: pageOf(ApiKey) } } },
+    (request) => {
+      const { user_id } = request.caller;
+      return answerPage<ApiKeyRow>(
+        request,
+        db,
+        (page) => listApiKeys(user_id, page),
+        () => countApiKeys(user_id),
+      );
+    },
+  );
+
+  app.post(list, { config: writing, schema: { summary: 'Make a key', body: ApiKeyCreate, response: { 201: NewApiKey } } }, (request, reply) =>
+    write(request, reply, 201, async (tx, record) => {
+      const { user_id } = request.caller;
+      const now_ms = clock.now();
+      const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
+      await lockOwner(tx, user_id);
+      refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
+      const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
+      record(entryOf(request, 'created', undefined, made));
+      return shownOnce(request, made, value);
+    }),
+  );
+}
+
+function recordRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(one, { config: reading, schema: { summary: 'Retrieve one of your keys', response: { 200: ApiKey } } }, (request) => getOwnKey(deps.db, request));
+
+  app.delete(one, { config: writing, schema: { summary: 'Revoke a key at once', response: { 204: { type: 'null' } } } }, (request, reply) =>
+    write(request, reply, 204, async (tx, record) => {
+      const before = await getOwnKey(tx, request, 'lock');
+      ifMatch(request, before);
+      await deleteApiKey(tx, before.id);
+      record(entryOf(request, 'deleted', before, undefined));
+    }),
+  );
+
+  const rolling = {
+    summary: 'Replace a key by a new one with the same label, scopes, limits and expiry',
+    description: 'The answer is the new key. The old one goes on to work for `overlap_seconds`, but never longer than it would have.',
+    body: ApiKeyRoll,
+    response: { 201: NewApiKey },
+  };
+  app.post(`${one}roll/`, { config: writing, schema: rolling }, (request, reply) =>
+    write(request, reply, 201, async (tx, record) => {
+      await lockOwner(tx, request.caller.user_id);
+      const before = await getOwnKey(tx, request, 'lock');
+      const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
+      const { after, made, value } = await rollApiKey(tx, deps, request.caller.user_id, before, overlap_seconds);
+      record(entryOf(request, 'rolled', before, { ...after, replaced_by: made.id }));
+      return shownOnce(request, made, value);
+    }),
+  );
+}
+
+function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
+  const change = (schema: typeof ApiKeyPut | typeof ApiKeyPatch) => (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const before = await getOwnKey(tx, request, 'lock');
+      ifMatch(request, before);
+      await updateApiKey(tx, before.id, await keyBody(request, schema, { db: tx, now_ms: clock.now() }));
+      const after = await getOwnKey(tx, request);
+      record(entryOf(request, 'updated', before, after));
+      return after;
+    });
+  app.patch(
+    one,
+    { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response: { 200: ApiKey } } },
+    change(ApiKeyPatch),
+  );
+  app.put(
+    one,
+    { config: writing, schema: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut, response: { 200: ApiKey } } },
+    change(ApiKeyPut),
+  );
+}
+
+/** The key of the path when it is the caller's; throws 404 otherwise. */
+async function getOwnKey(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<ApiKeyRow> {
+  const { id } = request.params as { id: string };
+  const found = isUuid(id) ? await findApiKey(db, request.caller.user_id, id, lock) : undefined;
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+/** The answer to whoever made a key. With `validate_only` there is no key, so none is shown. */
+function shownOnce(request: FastifyRequest, made: ApiKeyRow, value: string): ApiKeyRow & { value?: string } {
+  return isValidateOnly(request) ? made : { ...made, value };
+}
+
+/** A key is its owner's alone, so what is done to it is kept in his chain. */
+function entryOf(request: FastifyRequest, activity: string, before: ApiKeyRow | undefined, after: (ApiKeyRow & { replaced_by?: string }) | undefined): Entry {
+  const { id, label } = (before ?? after)!;
+  const changes = changesOf(before, after, ['last_used_at']);
+  return { activity, scope: 'personal_api_key', item_id: id, item_name: label, changes, chain: { user_uuid: request.caller.user_uuid } };
+}

@@ -1,0 +1,95 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static, TObject } from 'typebox';
+import { isUuid } from '../../platform/http/access.ts';
+import { jsonBody } from '../../platform/http/body.ts';
+import { ApiError, invalid, invalidMany } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { checked, isInstant } from '../../platform/http/validator.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { limits_max } from './schema.ts';
+import { ownOrganizations, ownProjects } from './store.ts';
+
+/** Keys that work at a time, per person. */
+export const keys_max = 100;
+
+const lists = ['scopes', 'scoped_organizations', 'scoped_teams'] as const;
+const team_id_max = 2_147_483_647;
+
+/** Throws 400 when the person has as many working keys as one may have. */
+export function refuseTooMany(live: number): void {
+  if (live >= keys_max)
+    throw invalid(null, 'max_items', `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no longer need, then try again.`);
+}
+
+/**
+ * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a scope or a limit stands once, limits name organizations and projects of the
+ * person (others are told apart from unknown ones by nothing), and the expiry lies in the future.
+ */
+export async function keyBody<Schema extends TObject>(
+  request: FastifyRequest,
+  schema: Schema,
+  about: { db: Queryable; now_ms: number },
+): Promise<Static<Schema>> {
+  const sent = jsonBody(request);
+  const given = (typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}) as Record<string, unknown>;
+  refuseLongLists(given);
+  let fields: Static<Schema> | undefined;
+  const violations: Violation[] = [];
+  try {
+    fields = checked(schema, sent);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.type !== 'validation_error') throw error;
+    violations.push(...error.violations);
+  }
+  violations.push(...lists.flatMap((name) => repeated(name, entriesOf(given, name))));
+  violations.push(...pastExpiry(given['expires_at'], about.now_ms));
+  violations.push(...(await foreignLimits(about.db, request.caller.user_id, given)));
+  if (fields === undefined || violations.length > 0) throw invalidMany(violations);
+  return fields;
+}
+
+/** Before anything looks at the entries: a violation for each of a million would be an answer of its own size. */
+function refuseLongLists(given: Record<string, unknown>): void {
+  const long = lists.filter((name) => entriesOf(given, name).length > limits_max);
+  if (long.length > 0) throw invalidMany(long.map((attr) => ({ attr, code: 'max_items', detail: `Must have at most ${limits_max} entries.` })));
+}
+
+function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
+  const value = given[name];
+  return Array.isArray(value) ? value : [];
+}
+
+function repeated(name: string, entries: unknown[]): Violation[] {
+  const plain = entries.map((entry) => (typeof entry === 'string' ? entry.toLowerCase() : entry));
+  return plain.flatMap((entry, index) =>
+    plain.indexOf(entry) === index ? [] : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This stands in the list already.' }],
+  );
+}
+
+function pastExpiry(value: unknown, now_ms: number): Violation[] {
+  if (typeof value !== 'string' || !isInstant(value) || Date.parse(value) > now_ms) return [];
+  return [{ attr: 'expires_at', code: 'invalid_input', detail: 'Must lie in the future; to end a key now, delete it.' }];
+}
+
+async function foreignLimits(db: Queryable, user_id: number, given: Record<string, unknown>): Promise<Violation[]> {
+  const organizations = entriesOf(given, 'scoped_organizations').map((entry) => (typeof entry === 'string' && isUuid(entry) ? entry.toLowerCase() : undefined));
+  const projects = entriesOf(given, 'scoped_teams').map((entry) => (isTeamId(entry) ? entry : undefined));
+  return [
+    ...foreign('scoped_organizations', organizations, await own(organizations, (ids) => ownOrganizations(db, user_id, ids)), 'You belong to no such organization.'),
+    ...foreign('scoped_teams', projects, await own(projects, (ids) => ownProjects(db, user_id, ids)), 'None of your organizations has such a project.'),
+  ];
+}
+
+function isTeamId(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= team_id_max;
+}
+
+async function own<Id>(ids: (Id | undefined)[], find: (ids: Id[]) => Promise<Set<Id>>): Promise<Set<Id>> {
+  const wellFormed = ids.filter((id) => id !== undefined);
+  return wellFormed.length === 0 ? new Set() : find(wellFormed);
+}
+
+/** Names each entry that is not among the own ones; what has not even the form is named by the schema. */
+function foreign<Id>(name: string, ids: (Id | undefined)[], own_ids: Set<Id>, detail: string): Violation[] {
+  return ids.flatMap((id, index) => (id === undefined || own_ids.has(id) ? [] : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }]));
+}

@@ -1,0 +1,77 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+import { all_scopes } from '../../platform/http/scopes.ts';
+import { User } from '../users/schema.ts';
+
+/** The longest time for which a rolled key goes on to work beside its successor: a week. */
+export const overlap_seconds_max = 604_800;
+/** Entries that a list of limits can have. */
+export const limits_max = 100;
+
+const record = {
+  id: Type.String({ format: 'uuid' }),
+  label: Type.String({ description: 'What it is for.' }),
+  mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
+  scopes: Type.Array(Type.String(), { description: 'What may be done with it; `*` is all that its owner may.' }),
+  scoped_organizations: Type.Array(Type.String({ format: 'uuid' }), { description: 'It opens only these organizations; empty: no such limit.' }),
+  scoped_teams: Type.Array(Type.Integer(), {
+    description: 'It opens only these projects, and nothing of their organizations beside them; empty: no such limit.',
+  }),
+  expires_at: nullable(Type.String({ format: 'date-time', description: 'From then on it is refused; null: never.' })),
+  last_used_at: nullable(Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' })),
+  created_at: Type.String({ format: 'date-time' }),
+};
+
+/** A personal API key as lists and records show it. The key itself is not kept. */
+export const ApiKey = Type.Object(record, { title: 'PersonalApiKey' });
+
+/** The answer that made a key: the only one that shows it. */
+export const NewApiKey = Type.Object(
+  {
+    ...record,
+    value: Type.Optional(Type.String({ description: 'The key. It is shown in this answer only; `validate_only` makes none and shows none.' })),
+  },
+  { title: 'NewPersonalApiKey' },
+);
+
+/** What a key is told about itself. */
+export const CurrentApiKey = Type.Object({ ...record, user: User }, { title: 'CurrentPersonalApiKey' });
+
+/** A key's row as SELECT gives it. */
+export type ApiKeyRow = Static<typeof ApiKey>;
+
+const label = Type.String({ trim: true, minLength: 1, maxLength: 100, description: 'What it is for; white space around it is removed.' });
+const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
+  minItems: 1,
+  maxItems: all_scopes.length + 1,
+  description: 'Each once; `x:write` includes `x:read`, `*` is all.',
+});
+const limits = {
+  scoped_organizations: Type.Optional(
+    Type.Array(Type.String({ format: 'uuid' }), { maxItems: limits_max, description: 'Organizations of the caller; default and empty: no such limit.' }),
+  ),
+  scoped_teams: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
+      maxItems: limits_max,
+      description: 'Projects of the caller; default and empty: no such limit. With both limits a project must be within both.',
+    }),
+  ),
+  expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'In the future; default null: it does not expire.' }))),
+};
+
+/** Body of POST. */
+export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });
+/** Body of PUT: what may be left out keeps its value. */
+export const ApiKeyPut = Type.Object({ label, scopes, ...limits });
+/** Body of PATCH: only what is sent is changed. */
+export const ApiKeyPatch = Type.Object({ label: Type.Optional(label), scopes: Type.Optional(scopes), ...limits });
+/** Body of `roll/`. */
+export const ApiKeyRoll = Type.Object({
+  overlap_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: overlap_seconds_max, description: 'How long the old key goes on to work, but never longer than it would have; default 0.' }),
+  ),
+});
+
+/** The fields that a PATCH or PUT brought. */
+export type ApiKeyChanges = Static<typeof ApiKeyPatch>;

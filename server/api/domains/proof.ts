@@ -1,0 +1,86 @@
+import { isoInstant } from '../../platform/clock.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import type { Activity } from '../../platform/activity/chain.ts';
+import type { TxtAnswer } from '../../platform/dns/txt_answer.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { challengeName, judgeAnswer } from './challenge.ts';
+import { afterCheck, isMissingTold, lapseInstant, nextCheck } from './checks.ts';
+import type { DomainProof } from './checks.ts';
+import type { Notice } from './notices.ts';
+import { lockProof, saveProof } from './proof_store.ts';
+import type { StoredProof } from './proof_store.ts';
+import type { DomainRow } from './schema.ts';
+import { findDomain } from './store.ts';
+
+/** What a look-up did to a domain: the record before and after it, and what administrators are told, if anything. */
+export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | undefined };
+
+/** The reason of a domain that was never looked up: what its owner has to do. */
+export function firstReason(domain: string): string {
+  return `Not looked up yet. Add a TXT record at ${challengeName(domain)} whose value is the challenge.`;
+}
+
+/**
+ * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction. Undefined when the organization no longer has the domain. The row is locked
+ * first, so of look-ups that race each one judges the state that the other left.
+ */
+export async function settleAnswer(tx: Transaction, organization_id: string, id: string, answer: TxtAnswer, now: number): Promise<Settled | undefined> {
+  const stored = await lockProof(tx, id);
+  const before = await findDomain(tx, organization_id, id);
+  if (stored === undefined || before === undefined) return undefined;
+  const { outcome, reason } = judgeAnswer(stored.domain, stored.verification_challenge, answer);
+  const proof = afterCheck(stored.proof, outcome, now);
+  const next_check_at = nextCheck(proof, now);
+  await saveProof(tx, id, proof, { reason: `${reason}${outlook(proof, next_check_at)}`, last_checked_at: now, next_check_at });
+  const after = await findDomain(tx, organization_id, id);
+  if (after === undefined) throw new Error('A domain was gone in the transaction that held its lock.');
+  return { before, after, notice: noticeOf(id, stored, proof, reason, now) };
+}
+
+/** Named after the state that a look-up led to, or `checked` when it changed none. */
+export function checkEntry({ before, after }: Settled): Activity {
+  const changed = before.verification.state !== after.verification.state;
+  return domainEntry(changed ? after.verification.state : 'checked', before, after);
+}
+
+/** The entry of the activity log for a domain that is made, changed or deleted. Of the proof only the state is a change; the rest is when somebody looked. */
+export function domainEntry(activity: string, before: DomainRow | undefined, after: DomainRow | undefined): Activity {
+  const { id, domain } = (after ?? before)!;
+  return { activity, scope: 'domain', item_id: id, item_name: domain, changes: changesOf(logged(before), logged(after)) };
+}
+
+function logged(row: DomainRow | undefined) {
+  return row === undefined ? undefined : { ...row, verification: { state: row.verification.state } };
+}
+
+/** What comes next, where the state alone does not say it. */
+function outlook(proof: DomainProof, next_check_at: number | null): string {
+  if (proof.missing_since_at !== null) return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;
+  return next_check_at === null ? ' The server no longer looks by itself: POST to verify/ once the record is there.' : '';
+}
+
+function noticeOf(
+  id: string,
+  { domain, verification_challenge: challenge, proof: before, last_checked_at }: StoredProof,
+  after: DomainProof,
+  reason: string,
+  now: number,
+) {
+  const named = { id, domain };
+  if (after.state === before.state) {
+    if (after.missing_since_at === null || !isMissingTold(after, last_checked_at, now)) return undefined;
+    const { missing_since_at } = after;
+    return {
+      ...named,
+      kind: 'missing' as const,
+      reason,
+      challenge,
+      missing_since_at: isoInstant(missing_since_at),
+      lapses_at: isoInstant(lapseInstant(missing_since_at)),
+    };
+  }
+  if (after.state === 'verified') return { ...named, kind: after.state };
+  // No look-up leads back to it.
+  if (after.state === 'pending') return undefined;
+  return { ...named, kind: after.state, reason, challenge };
+}

@@ -1,0 +1,103 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { domainOf } from '../../platform/mail/mailbox.ts';
+import { configuredProviders } from '../../platform/openid_providers.ts';
+import type { OpenidSettings } from '../../platform/openid_providers.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { newChallenge } from './challenge.ts';
+import { newProof, nextCheck } from './checks.ts';
+import { certificatesExpireAt } from './saml_fields.ts';
+import type { DomainChanges, DomainRow } from './schema.ts';
+
+const has_saml = sql`d.saml_entity_id IS NOT NULL AND d.saml_acs_url IS NOT NULL AND d.saml_x509_cert IS NOT NULL`;
+
+const columns = sql`
+  d.id, d.domain, d.state = 'verified' AS is_verified, CASE WHEN d.state = 'verified' THEN d.since_at END AS verified_at, d.verification_challenge,
+  d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert,
+  json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at', wire_instant(d.last_checked_at),
+    'next_check_at', wire_instant(d.next_check_at)) AS verification`;
+
+/** One page of the organization's domains by name, in the order of ASCII. Leans on domains_by_organization. */
+export function listDomains(organization_id: string, page: Page): Sql {
+  return sql`SELECT ${columns} FROM domains d WHERE d.organization_id = ${organization_id}::uuid
+    ORDER BY d.domain LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the organization's domains. */
+export function countDomains(organization_id: string): Sql {
+  return sql`SELECT count(*) AS count FROM domains d WHERE d.organization_id = ${organization_id}::uuid`;
+}
+
+/** The organization's domain; with `lock` nobody else can change, check or delete it until the transaction ends. */
+export function findDomain(db: Queryable, organization_id: string, id: string, lock?: 'lock'): Promise<DomainRow | undefined> {
+  return db.row<DomainRow>(sql`
+    SELECT ${columns} FROM domains d WHERE d.id = ${id}::uuid AND d.organization_id = ${organization_id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+}
+
+/** Who has the name. `is_held` is false once the server looks the claim up no more; then another organization may take the name. */
+export type Holder = DomainRow & { organization_id: string; is_held: boolean };
+
+/** The claim on the name by any organization, locked until the transaction ends. Leans on domains_domain_unique. */
+export function lockHolder(tx: Transaction, domain: string): Promise<Holder | undefined> {
+  return tx.row<Holder>(sql`SELECT ${columns}, d.organization_id, d.next_check_at IS NOT NULL AS is_held FROM domains d WHERE d.domain = ${domain} FOR UPDATE`);
+}
+
+/**
+ * Makes a claim with a fresh challenge, created at the instant (ms), and gives its id; undefined when somebody has the name. Waits for another transaction that is
+ * claiming the same name; a taken one makes no error, which would end the transaction.
+ */
+export async function insertDomain(
+  tx: Transaction,
+  fields: { organization_id: string; domain: string; reason: string; created_at: number },
+): Promise<string | undefined> {
+  const proof = newProof(fields.created_at);
+  const created_at = isoInstant(fields.created_at);
+  const row = await tx.row<{ id: string }>(sql`
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at, reason, next_check_at, created_at)
+    VALUES (${uuidv7()}, ${fields.organization_id}::uuid, ${fields.domain}, ${newChallenge()}, ${proof.state}, ${created_at}::timestamptz, ${fields.reason},
+      ${isoInstant(nextCheck(proof, fields.created_at)!)}::timestamptz, ${created_at}::timestamptz)
+    ON CONFLICT (domain) DO NOTHING RETURNING id`);
+  return row?.id;
+}
+
+/** Applies the fields that were sent. With other certificates the warnings before their end begin anew. The caller holds the lock. */
+export async function updateDomain(tx: Transaction, id: string, changes: DomainChanges): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  const { saml_x509_cert } = changes;
+  // The right-hand sides see the row as it was.
+  const warned =
+    saml_x509_cert === undefined
+      ? empty
+      : sql`, saml_expires_at = ${certificatesExpireAt(saml_x509_cert)}::timestamptz,
+          saml_warned_days = CASE WHEN saml_x509_cert IS NOT DISTINCT FROM ${saml_x509_cert} THEN saml_warned_days END`;
+  await tx.run(sql`UPDATE domains SET ${assignments(changes)}${warned} WHERE id = ${id}::uuid`);
+}
+
+/** Removes the claim; the name is free at once. */
+export async function deleteDomain(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM domains WHERE id = ${id}::uuid`);
+}
+
+/** What a verified domain decides about signing in with its addresses. */
+export type VerifiedDomain = Pick<
+  DomainRow,
+  'id' | 'domain' | 'jit_provisioning_enabled' | 'sso_enforcement' | 'has_saml' | 'saml_entity_id' | 'saml_acs_url' | 'saml_x509_cert'
+> & { organization_id: string };
+
+/**
+ * The verified domain of an e-mail address, or of a domain, in any case and script; undefined when no organization has proved exactly this name (a parent does not count).
+ * `sso_enforcement` is `""` as well where the stored provider is no longer configured on this server, so that a setting of the server locks nobody out. Leans
+ * on domains_domain_unique.
+ */
+export async function findVerifiedDomain(db: Queryable, settings: OpenidSettings, address: string): Promise<VerifiedDomain | undefined> {
+  const row = await db.row<VerifiedDomain>(sql`
+    SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert
+    FROM domains d WHERE d.domain = ${domainOf(address).replace(/\.$/, '')} AND d.state = 'verified'`);
+  if (row === undefined) return undefined;
+  const works = row.sso_enforcement === 'saml' ? row.has_saml : configuredProviders(settings).some((provider) => provider === row.sso_enforcement);
+  return works ? row : { ...row, sso_enforcement: '' };
+}

@@ -1,0 +1,106 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
+import { refuseCrossSite } from '../../platform/http/cross_site.ts';
+import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
+import { satisfying } from '../../platform/http/scopes.ts';
+import { write } from '../../platform/http/write.ts';
+import { hashPassword } from '../../platform/password.ts';
+import { passwordFault } from '../../platform/password_rules.ts';
+import { isDatabaseError } from '../../platform/postgres/database.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { findMember, joinOrganization } from '../members/store.ts';
+import { startSession } from '../sessions/store.ts';
+import { insertUser } from '../users/store.ts';
+import { findPerson, getInviteFor } from './found.ts';
+import { Acceptance } from './schema.ts';
+import { deleteInvite } from './store.ts';
+import type { Addressee, InviteAnywhere } from './store.ts';
+
+type NewAccount = { email: string; password_hash: string; first_name: string; last_name: string };
+
+/**
+ * Joins the organization of an invite with its level, with the account that is signed in or a new one, and uses the invite up. Guarantee: of acceptances that race one joins and
+ * the others find no invite; a new account, its membership and its session come together or not at all.
+ */
+export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  refuseCrossSite(request.server.context, request);
+  const sent = body(request, Acceptance);
+  const caller = await findPerson(request);
+  const visitor = { caller, token: sent.token };
+  // Also for the log of the write: who, with which key or session.
+  if (caller !== undefined) request.caller = caller;
+  const seen = await getInviteFor(request, deps.db, visitor);
+  refuse(seen, caller);
+  // Hashing takes long, so it is done before anything is locked.
+  const account = caller === undefined ? await newAccount(seen, sent) : undefined;
+  try {
+    return await write(request, reply, 201, async (tx, record, afterwards) => {
+      const invite = await getInviteFor(request, tx, visitor, 'lock');
+      refuse(invite, caller);
+      const person = account === undefined ? invite.addressee! : await signUp(tx, account);
+      const {
+        organization,
+        record: { id: invite_id, level },
+      } = invite;
+      if (!(await joinOrganization(deps, { tx, afterwards }, organization, person, level)))
+        throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
+      await deleteInvite(tx, invite_id);
+      if (account !== undefined) await startSession(tx, { request, reply, afterwards }, person, 'password');
+      const actor = { user_id: person.id, user_uuid: person.uuid, email: person.email };
+      const changes = changesOf(undefined, { level, invite_id });
+      record({
+        activity: 'joined',
+        scope: 'member',
+        item_id: person.uuid,
+        item_name: person.email,
+        changes,
+        actor,
+        chain: { organization_id: organization.id },
+      });
+      return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
+    });
+  } catch (error) {
+    // Somebody else made an account with this address at the same time.
+    if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw signInFirst();
+    throw error;
+  }
+}
+
+/** Throws where the invite cannot be accepted by who asks. */
+function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefined): void {
+  if (caller !== undefined) {
+    const accepted = satisfying('organization_member:write');
+    if (!caller.scopes.some((scope) => accepted.has(scope))) throw forbidden('The API key lacks the scope organization_member:write.');
+    if (caller.scoped_organizations !== null || caller.scoped_teams !== null)
+      throw forbidden('A key that is limited to organizations or projects cannot join another organization.');
+    if (addressee?.id !== caller.user_id)
+      throw forbidden('This invite is for another address: sign in with the account of that address, or sign out to make one.');
+  } else if (addressee !== undefined) {
+    throw signInFirst();
+  }
+  if (record.is_expired) throw invalid(null, 'expired', 'This invite has expired: ask for it to be sent again.');
+}
+
+function signInFirst() {
+  return unauthenticated('not_authenticated', 'There is an account with the address of this invite: sign in with it (POST /api/sessions/), then accept.');
+}
+
+async function newAccount(
+  { record }: InviteAnywhere,
+  { password, first_name = record.first_name, last_name = '' }: Static<typeof Acceptance>,
+): Promise<NewAccount> {
+  if (password === undefined) throw invalid('password', 'required', 'This field is required.');
+  const fault = passwordFault(password, [record.target_email, first_name, last_name]);
+  if (fault !== undefined) throw invalid('password', 'invalid_input', fault);
+  return { email: record.target_email, password_hash: await hashPassword(password), first_name, last_name };
+}
+
+/** The address stays unverified: the inviter knows the link as well, so who shows it need not be the one who reads the mail. */
+async function signUp(tx: Transaction, account: NewAccount): Promise<Addressee> {
+  const { id, uuid, email } = await insertUser(tx, account);
+  return { id, uuid, email, name: `${account.first_name} ${account.last_name}`.trim(), is_email_verified: false };
+}

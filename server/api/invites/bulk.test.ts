@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
+const bulk = (organization_id: string, key: string, body: unknown, headers = {}) => harness.request('POST', `${base(organization_id)}bulk/`, { key, body, headers });
+const address = () => `${randomUUID()}@example.com`;
+const list = async (organization_id: string, key: string) => (await harness.request('GET', `${base(organization_id)}?limit=1000`, { key })).body;
+const errorsOf = (answer: { body: any }) => answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`);
+
+test('a list, a wrapped list and one object are taken alike; the answer is the first invite with all of them', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const items = () => [{ target_email: address(), first_name: 'A' }, { target_email: address(), level: 8 }, { target_email: address(), message: 'Hi' }];
+  for (const [body, count] of [[items(), 3], [{ invites: items() }, 3], [items()[0], 1]] as const) {
+    const answer = await bulk(organization.id, key, body);
+    assert.equal(answer.status, 200);
+    const { count: told, next, previous, results, ...first } = answer.body;
+    assert.deepEqual([told, next, previous, results.length], [count, null, null, count]);
+    assert.deepEqual(first, results[0]);
+    const sent = Array.isArray(body) ? body : 'invites' in body ? body.invites : [body];
+    for (const [index, invite] of results.entries()) {
+      assert.deepEqual([invite.target_email, invite.level], [sent[index].target_email, sent[index].level ?? 1]);
+      assert.match(invite.link, new RegExp(`/invite/${invite.id}\\?token=[\\w-]{43}$`));
+    }
+  }
+  const { results } = await list(organization.id, key);
+  assert.equal(results.length, 7);
+  assert.ok(results.every((invite: any) => !('link' in invite)));
+});
+
+test('one bad item leaves everything as it was, and each is named with its place', async () => {
+  const { organization, key, user } = await harness.newOrganization({ level: 8 });
+  const good = { target_email: address() };
+  const cases: [unknown, string[]][] = [
+    [[good, { target_email: 'x' }], ['1__target_email invalid_input']],
+    [{ invites: [good, {}] }, ['1__target_email required']],
+    [{ first_name: 1 }, ['0__target_email required', '0__first_name invalid_input']],
+    [[good, 'x', null, []], ['1 invalid_input', '2 null', '3 invalid_input']],
+    [
+      [{ target_email: user.email.toUpperCase(), level: 2 }, good, { target_email: good.target_email.toUpperCase(), message: 1 }, { target_email: 'x', level: 15 }],
+      ['0__level invalid_choice', '0__target_email invalid_input', '2__message invalid_input', '2__target_email unique', '3__target_email invalid_input'],
+    ],
+    // Small sigmas differ at the end of a word, but not as the index compares addresses.
+    [[{ target_email: 'ΑΣ@example.com' }, { target_email: 'ασ@example.com' }], ['1__target_email unique']],
+    [[], [' min_items']],
+    [{ invites: [] }, ['invites min_items']],
+    [{ invites: 'x' }, ['invites not_a_list']],
+    [{ invites: null }, ['invites null']],
+    ['"x"', [' not_a_list']],
+    ['null', [' null']],
+    [Array.from({ length: 1001 }, () => good), [' max_items']],
+  ];
+  for (const [body, wanted] of cases) {
+    const answer = await bulk(organization.id, key, body);
+    assert.equal(answer.status, 400, JSON.stringify(body).slice(0, 200));
+    assert.deepEqual(errorsOf(answer), wanted);
+  }
+  assert.equal((await list(organization.id, key)).count, 0);
+  const sent = await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity WHERE organization_id = ${organization.id}`);
+  assert.equal(sent!.count, 0);
+});
+
+test('levels above the own are refused together, once the rest is right', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const { key: low } = await harness.newMember(organization.id, 1);
+  const high = { target_email: address(), level: 15 };
+  await bulk(organization.id, key, high);
+  const answer = await bulk(organization.id, low, [{ target_email: address() }, { target_email: address(), level: 8 }, { target_email: high.target_email }]);
+  assert.equal(answer.status, 403);
+  assert.deepEqual(errorsOf(answer), ['1__level permission_denied', '2__target_email permission_denied']);
+  assert.equal((await bulk(organization.id, low, [{ target_email: address(), level: 8 }, {}])).status, 400);
+  assert.equal((await list(organization.id, key)).count, 1);
+});
+
+test('a thousand invites are made at once, and replaced at once', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const items = Array.from({ length: 1000 }, (_, index) => ({ target_email: `person.${index}@example.com` }));
+  const first = await bulk(organization.id, key, items);
+  assert.deepEqual([first.status, first.body.count, first.body.results.length], [200, 1000, 1000]);
+  const second = await bulk(organization.id, key, { invites: items.map(({ target_email }) => ({ target_email: target_email.toUpperCase(), level: 8 })) });
+  assert.equal(second.status, 200);
+  const { count, results } = await list(organization.id, key);
+  assert.equal(count, 1000);
+  assert.deepEqual(new Set(results.map((invite: any) => invite.id)), new Set(second.body.results.map((invite: any) => invite.id)));
+  const entries = await harness.deps.db.rows<{ activity: string }>(sql`SELECT activity FROM activity WHERE organization_id = ${organization.id}`);
+  assert.deepEqual(entries.map(({ activity }) => activity), ['bulk_created', 'bulk_created']);
+});
+
+test('the same key and body give the same invites, with their links', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const headers = { 'idempotency-key': randomUUID() };
+  const body = [{ target_email: address() }, { target_email: address() }];
+  const [first, second] = [await bulk(organization.id, key, body, headers), await bulk(organization.id, key, body, headers)];
+  assert.equal(second.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(second.body, first.body);
+  assert.equal((await list(organization.id, key)).count, 2);
+});
+
+test('bulks of the same addresses in different orders, at the same time, end with one invite for each', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const items = Array.from({ length: 30 }, (_, index) => ({ target_email: `racer.${index}@example.com` }));
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => bulk(organization.id, key, index % 2 === 0 ? items : [...items].reverse())));
+  assert.ok(answers.every(({ status }) => status === 200));
+  assert.equal((await list(organization.id, key)).count, 30);
+});

@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { jsonBody } from '../../platform/http/body.ts';
+import { checked } from '../../platform/http/validator.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { inviteEntry } from './activity.ts';
+import { amendAfterwards } from './amended_answer.ts';
+import { checkInvites } from './check.ts';
+import type { SentItem } from './check.ts';
+import { withLink } from './link.ts';
+import type { InviteMailing } from './mailing.ts';
+import { BulkAnswer, BulkBody, InviteWithLink, NewInvite, bulk_max } from './schema.ts';
+import { getSender, insertInvites } from './store.ts';
+import type { Sender, StoredInvite } from './store.ts';
+
+const base = '/api/organizations/:organization_id/invites/';
+/** The organization's lock: an address has one invite, and nobody joins between the check and the insertion. */
+const config = { scope: 'organization_member:write', within: 'organization', locks_organization: true } as const;
+const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
+
+/** Routes that make invites: one, or up to a thousand at once. */
+export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+  const make = async (request: FastifyRequest, tx: Transaction, items: SentItem[]): Promise<{ made: StoredInvite[]; sender: Sender }> => {
+    const { access, caller } = request;
+    const now_ms = deps.clock.now();
+    const fields = await checkInvites(tx, access, items, now_ms);
+    const made = await insertInvites(tx, access.organization_id, caller.user_id, fields, now_ms);
+    return { made, sender: await getSender(tx, access.organization_id, caller.user_id) };
+  };
+
+  app.post(
+    base,
+    {
+      config,
+      schema: {
+        summary: 'Invite somebody, up to your own level',
+        description: 'An open invite for the address is replaced: its link ends. The mail is handed to the relay before the answer.',
+        body: NewInvite,
+        response: { 201: InviteWithLink },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record, afterwards) => {
+        const { made, sender } = await make(request, tx, [{ value: jsonBody(request), prefix: '' }]);
+        const invite = made[0]!;
+        const answer = withLink(deps, invite);
+        record(inviteEntry('created', undefined, invite.record));
+        amendAfterwards(request, 201, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
+        return answer;
+      }),
+  );
+
+  app.post(
+    `${base}bulk/`,
+    {
+      config,
+      schema: {
+        summary: 'Invite several people at once',
+        description:
+          'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer is the first invite with the list of all under `results`. It waits 3 seconds for the mails; the rest goes out after it, and the list of invites shows it.',
+        body: BulkBody,
+        response: { 200: BulkAnswer },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const { made, sender } = await make(request, tx, itemsOf(jsonBody(request)));
+        const answerOf = (invites: StoredInvite[]) => bulkAnswer(invites.map((invite) => withLink(deps, invite)));
+        const answer = answerOf(made);
+        const invites = made.map(({ record: { target_email, level } }) => ({ target_email, level }));
+        record({ ...inviteEntry('created', undefined, made[0]!.record), activity: 'bulk_created', changes: changesOf(undefined, { invites }) });
+        amendAfterwards(request, 200, afterwards, answer, async () => answerOf(await mailing.sendMany(sender, made)));
+        return answer;
+      }),
+  );
+}
+
+function bulkAnswer(results: InviteWithLink[]) {
+  return { ...results[0]!, count: results.length, next: null, previous: null, results };
+}
+
+/** The items of a bulk, however they are wrapped; each is named by its index. Throws 400 for none, and for more than a thousand. */
+function itemsOf(sent: unknown): SentItem[] {
+  const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+  const isWrapped = isObject && Object.hasOwn(sent, 'invites');
+  const list = isWrapped ? (sent as { invites: unknown }).invites : isObject ? [sent] : sent;
+  return checked(Items, list, isWrapped ? '/invites' : '').map((value, index) => ({ value, prefix: `/${index}` }));
+}

@@ -1,0 +1,30 @@
+import type { MailMessage } from '../../platform/mail.ts';
+import { compose } from '../../platform/mail/compose.ts';
+import { level_names } from '../members/schema.ts';
+import { open_for_ms } from './schema.ts';
+import type { Sender, StoredInvite } from './store.ts';
+
+const ending = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+
+/** The mail to whom the invite is for. Answers go to the sender. */
+export function inviteMail({ organization_name, name, email }: Sender, { record: invite, sent_at }: StoredInvite, link: string): MailMessage {
+  const who = name === '' ? email : `${name} (${email})`;
+  const greeting = invite.first_name === '' ? [] : [`Hello ${invite.first_name},`];
+  const hasMessage = invite.message !== null && invite.message.trim() !== '';
+  return {
+    to: invite.target_email,
+    reply_to: { name, address: email },
+    subject: `${name || email} invites you to ${organization_name}`,
+    ...compose({
+      heading: `Join ${organization_name} on Sluice`,
+      paragraphs: [
+        ...greeting,
+        `${who} invites you to join ${organization_name} on Sluice, with the level ${invite.level} (${level_names[invite.level]}).`,
+        ...(hasMessage ? ['This message came with it:'] : []),
+      ],
+      ...(hasMessage ? { quote: invite.message! } : {}),
+      action: { label: 'Accept the invite', url: link },
+      footer: `The invite is for ${invite.target_email} and can be accepted until ${ending.format(Date.parse(sent_at) + open_for_ms)} UTC. If you do not know the sender, ignore this mail: nothing happens.`,
+    }),
+  };
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+const hour_ms = 3_600_000;
+let harness: Harness;
+let passed_ms = 0;
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => Date.now() + passed_ms } } });
+});
+after(() => harness.close());
+
+type Level = 1 | 8 | 15;
+const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
+const address = () => `${randomUUID()}@example.com`;
+const invite = (organization_id: string, key: string, body: unknown) => harness.request('POST', base(organization_id), { key, body });
+const list = async (organization_id: string, key: string) => (await harness.request('GET', base(organization_id), { key })).body;
+const remove = (organization_id: string, id: string, key: string, headers = {}) => harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
+const resend = (organization_id: string, id: string, key: string) => harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
+const shown = (link: string) => harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+
+test('an invite has the fields of the contract, and its link only for who made it', async () => {
+  const { organization, key, user } = await harness.newOrganization();
+  const sent = { target_email: ' Grace.Hopper@Example.COM ', first_name: ' Grace ', level: 8, message: 'Come\nalong', id: randomUUID(), is_expired: true, created_by: null };
+  const { status, body, headers } = await invite(organization.id, key, sent);
+  assert.equal(status, 201);
+  const fields = ['id', 'target_email', 'first_name', 'emailing_attempt_made', 'level', 'is_expired', 'created_by', 'created_at', 'updated_at', 'message'];
+  assert.deepEqual(Object.keys(body), [...fields, 'link']);
+  assert.deepEqual([body.target_email, body.first_name, body.level, body.message], ['Grace.Hopper@example.com', 'Grace', 8, 'Come\nalong']);
+  assert.deepEqual([body.emailing_attempt_made, body.is_expired, body.created_by.email], [false, false, user.email]);
+  assert.notEqual(body.id, sent.id);
+  assert.match(body.link, new RegExp(`^http://127\\.0\\.0\\.1:8000/invite/${body.id}\\?token=[\\w-]{43}$`));
+  assert.match(headers['etag']!, /^"/);
+  const { link, ...record } = body;
+  const { results, ...envelope } = await list(organization.id, (await harness.newMember(organization.id, 1)).key);
+  assert.deepEqual([results, envelope], [[record], { count: 1, next: null, previous: null }]);
+  assert.equal((await shown(link)).status, 200);
+  const least = await invite(organization.id, key, { target_email: address() });
+  assert.deepEqual([least.body.first_name, least.body.level, least.body.message], ['', 1, null]);
+  for (const method of ['GET', 'PATCH', 'PUT']) assert.equal((await harness.request(method, `${base(organization.id)}${body.id}/`, { key })).status, 405);
+});
+
+test('wrong bodies name every field', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const target_email = address();
+  const cases: [unknown, string[]][] = [
+    [undefined, ['target_email required']],
+    [[], [' invalid_input']],
+    [{ target_email: null }, ['target_email null']],
+    [{ target_email: '' }, ['target_email invalid_input']],
+    [{ target_email: 5 }, ['target_email invalid_input']],
+    [{ target_email, first_name: null }, ['first_name null']],
+    [{ target_email, first_name: 'x'.repeat(31) }, ['first_name max_length']],
+    [{ target_email, message: 'x'.repeat(2001) }, ['message max_length']],
+    [{ target_email, level: 2 }, ['level invalid_choice']],
+    [{ target_email, level: '1' }, ['level invalid_choice']],
+    [{ target_email, level: null }, ['level null']],
+    [{ target_email: 'x', first_name: 1, level: 9, message: false }, ['target_email invalid_input', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input']],
+    [{ target_email: `${'x'.repeat(64)}@${'y'.repeat(186)}.com` }, ['target_email max_length', 'target_email invalid_input']],
+  ];
+  for (const wrong of ['a', 'a@', '@example.com', 'a@b', 'a b@example.com', 'a@example.com, b@example.com', 'A <a@example.com>', 'a@exa mple.com', `${'x'.repeat(65)}@example.com`])
+    cases.push([{ target_email: wrong }, ['target_email invalid_input']]);
+  for (const [body, wanted] of cases) {
+    const answer = await invite(organization.id, key, body);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.deepEqual(answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`), wanted, JSON.stringify(body));
+  }
+  const nul = await invite(organization.id, key, '{"target_email":"a\\u0000@example.com"}');
+  assert.deepEqual([nul.status, nul.body.code], [400, 'null_characters_not_allowed']);
+  assert.equal((await list(organization.id, key)).count, 0);
+  const widest = { target_email: `${'x'.repeat(64)}@${'y'.repeat(185)}.com`, first_name: '👩'.repeat(30), message: 'é'.repeat(2000) };
+  assert.equal((await invite(organization.id, key, widest)).status, 201);
+});
+
+test('everybody invites up to their own level', async () => {
+  for (const own of [1, 8, 15] as Level[])
+    for (const level of [1, 8, 15] as Level[]) {
+      const { organization } = await harness.newOrganization();
+      const { key } = await harness.newMember(organization.id, own);
+      const answer = await invite(organization.id, key, { target_email: address(), level });
+      assert.equal(answer.status, level <= own ? 201 : 403, `${own} invites ${level}`);
+      if (level > own) assert.deepEqual([answer.body.attr, answer.body.code, answer.body.type], ['level', 'permission_denied', 'authentication_error']);
+    }
+});
+
+test('who is a member is not invited, however the address is written', async () => {
+  const { organization, key, user } = await harness.newOrganization();
+  const inactive = await harness.newMember(organization.id, 1);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${inactive.user.id}`);
+  for (const target_email of [user.email, user.email.toUpperCase(), ` ${inactive.user.email} `]) {
+    const answer = await invite(organization.id, key, { target_email, level: 3 });
+    assert.equal(answer.status, 400);
+    assert.deepEqual(answer.body.errors.map((error: any) => `${error.attr} ${error.code}`), ['level invalid_choice', 'target_email invalid_input']);
+  }
+  const stranger = await harness.newOrganization();
+  assert.equal((await invite(stranger.organization.id, stranger.key, { target_email: user.email })).status, 201);
+});
+
+test('a new invite for an address replaces the open one, and the link before it ends', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const member = await harness.newMember(organization.id, 1);
+  const first = (await invite(organization.id, key, { target_email: 'Ada@Example.com', first_name: 'Ada' })).body;
+  const second = await invite(organization.id, member.key, { target_email: 'aDA@example.COM' });
+  assert.equal(second.status, 201);
+  assert.notEqual(second.body.id, first.id);
+  const { results } = await list(organization.id, key);
+  assert.deepEqual(results.map((one: any) => [one.id, one.target_email, one.first_name, one.created_by.email]), [[second.body.id, 'aDA@example.com', '', member.user.email]]);
+  assert.equal((await shown(first.link)).status, 404);
+  assert.equal((await shown(second.body.link)).status, 200);
+});
+
+test('an open invite with a higher level is replaced by that level only, an expired one by all', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const member = await harness.newMember(organization.id, 1);
+  const target_email = address();
+  const high = (await invite(organization.id, key, { target_email, level: 15 })).body;
+  const low = await invite(organization.id, member.key, { target_email });
+  assert.deepEqual([low.status, low.body.attr], [403, 'target_email']);
+  assert.equal((await shown(high.link)).status, 200);
+  passed_ms += 73 * hour_ms;
+  assert.equal((await invite(organization.id, member.key, { target_email })).status, 201);
+  passed_ms = 0;
+});
+
+test('the list is newest first, in pages', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const ids = [];
+  for (let index = 0; index < 5; index += 1) ids.unshift((await invite(organization.id, key, { target_email: address() })).body.id);
+  const page = async (query: string) => (await harness.request('GET', `${base(organization.id)}?${query}`, { key })).body;
+  assert.deepEqual((await page('')).results.map((one: any) => one.id), ids);
+  const middle = await page('limit=2&offset=2');
+  assert.deepEqual([middle.count, middle.results.map((one: any) => one.id)], [5, ids.slice(2, 4)]);
+  assert.match(middle.next, /limit=2&offset=4$/);
+});
+
+test('who may take an invite back, and who may send it again', async () => {
+  // Level of who made it, its level, who asks (himself, or another of a level), what comes of DELETE and of resend.
+  const cases: [Level, Level, 'self' | Level, number, number][] = [
+    [1, 1, 'self', 204, 200],
+    [15, 15, 'self', 204, 200],
+    [1, 1, 1, 403, 403],
+    [15, 1, 1, 403, 403],
+    [1, 1, 8, 204, 200],
+    [15, 8, 8, 204, 200],
+    // The answer to a resend has the link, which must lift nobody above himself.
+    [15, 15, 8, 204, 403],
+    [8, 8, 15, 204, 200],
+  ];
+  for (const [maker_level, level, asker, deleted, resent] of cases) {
+    const { organization } = await harness.newOrganization();
+    const maker = await harness.newMember(organization.id, maker_level);
+    const own = asker === 'self' ? maker : await harness.newMember(organization.id, asker);
+    const { id } = (await invite(organization.id, maker.key, { target_email: address(), level })).body;
+    const name = `level ${level} by ${maker_level}, asked by ${asker}`;
+    assert.equal((await resend(organization.id, id, own.key)).status, resent, `resend: ${name}`);
+    assert.equal((await remove(organization.id, id, own.key)).status, deleted, `delete: ${name}`);
+    assert.equal((await remove(organization.id, id, own.key)).status, deleted === 204 ? 404 : 403);
+  }
+});
+
+test('a demoted inviter takes his invite back, but does not send it again', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const maker = await harness.newMember(organization.id, 8);
+  const { id } = (await invite(organization.id, maker.key, { target_email: address(), level: 8 })).body;
+  await harness.request('PATCH', `/api/organizations/${organization.id}/members/${maker.user.uuid}/`, { key, body: { level: 1 } });
+  assert.equal((await resend(organization.id, id, maker.key)).status, 403);
+  assert.equal((await remove(organization.id, id, maker.key)).status, 204);
+});
+
+test('an invite expires 3 days after it was sent, stays in the list, and can be sent again under another link', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const made = (await invite(organization.id, key, { target_email: address() })).body;
+  const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;
+  passed_ms = 72 * hour_ms - 60_000;
+  assert.equal(await isExpired(), false);
+  passed_ms = 72 * hour_ms + 60_000;
+  assert.equal(await isExpired(), true);
+  assert.equal((await shown(made.link)).body.is_expired, true);
+  const again = await resend(organization.id, made.id, key);
+  assert.equal(again.status, 200);
+  assert.deepEqual([again.body.id, again.body.is_expired, again.body.created_at, again.body.emailing_attempt_made], [made.id, false, made.created_at, false]);
+  assert.ok(again.body.updated_at > made.updated_at);
+  assert.equal((await shown(made.link)).status, 404);
+  assert.deepEqual([(await shown(again.body.link)).body.is_expired, await isExpired()], [false, false]);
+  passed_ms += 72 * hour_ms;
+  assert.equal(await isExpired(), true);
+  assert.equal((await remove(organization.id, made.id, key)).status, 204);
+  passed_ms = 0;
+});
+
+test('who became a member meanwhile is not sent another invite', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const made = (await invite(organization.id, key, { target_email: address() })).body;
+  const member = await harness.newMember(organization.id, 1);
+  await harness.deps.db.run(sql`UPDATE users SET email = upper(${made.target_email}) WHERE id = ${member.user.id}`);
+  const answer = await resend(organization.id, made.id, key);
+  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
+  assert.match(answer.body.detail, /already a member/);
+});
+
+test('invites of others are 404, a stale If-Match is 412, and nothing is kept of validate_only', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const stranger = await harness.newOrganization();
+  const made = await invite(organization.id, key, { target_email: address() });
+  for (const id of [made.body.id, randomUUID(), 'x', '@me'])
+    for (const answer of [await remove(stranger.organization.id, id, stranger.key), await resend(stranger.organization.id, id, stranger.key)]) assert.equal(answer.status, 404, id);
+  assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status, 412);
+  const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, { key, body: { target_email: made.body.target_email } });
+  assert.deepEqual([validated.status, (await shown(validated.body.link)).status], [200, 404]);
+  assert.deepEqual((await list(organization.id, key)).results.map((one: any) => one.id), [made.body.id]);
+  assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': made.headers['etag'] })).status, 204);
+});
+
+test('the log has one entry for each change, and no link', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const { id, target_email } = (await invite(organization.id, key, { target_email: address(), message: 'Hello' })).body;
+  await resend(organization.id, id, key);
+  await remove(organization.id, id, key);
+  const entries = await harness.deps.db.rows<{ changes: { field: string }[] }>(
+    sql`SELECT activity, scope, item_id, item_name, changes FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
+  );
+  const fields = ['target_email', 'first_name', 'level', 'message'];
+  assert.deepEqual(
+    entries.map(({ changes, ...entry }) => [...Object.values(entry), changes.map(({ field }) => field)]),
+    [
+      ['created', 'invite', id, target_email, fields],
+      ['resent', 'invite', id, target_email, []],
+      ['deleted', 'invite', id, target_email, fields],
+    ],
+  );
+});

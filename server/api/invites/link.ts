@@ -1,0 +1,25 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { InviteWithLink } from './schema.ts';
+import type { StoredInvite } from './store.ts';
+
+/** The address at which the invite is accepted. Every member sees ids; the id alone opens nothing, the token of 256 bits does, until a new sending replaces its nonce. */
+export function linkOf({ config, secrets }: { config: { public_url: string }; secrets: Secrets }, invite: StoredInvite): string {
+  return `${config.public_url}/invite/${invite.record.id}?token=${tokenOf(secrets, invite)}`;
+}
+
+/** The invite as whoever sent it is answered. */
+export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvite): InviteWithLink {
+  return { ...invite.record, link: linkOf(deps, invite) };
+}
+
+/** True for the token of the invite's present link; compares in constant time. */
+export function isToken(secrets: Secrets, invite: StoredInvite, token: string): boolean {
+  const wanted = Buffer.from(tokenOf(secrets, invite));
+  const shown = Buffer.from(token);
+  return shown.length === wanted.length && timingSafeEqual(shown, wanted);
+}
+
+function tokenOf(secrets: Secrets, { record, token_nonce }: StoredInvite): string {
+  return secrets.hash(`invite:${record.id}:${token_nonce}`).toString('base64url');
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { openMailServer } from '../../../test/mail_server.ts';
+import type { MailServer } from '../../../test/mail_server.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { silentLog } from '../../platform/log.ts';
+import { openMail } from '../../platform/mail.ts';
+
+let relay: MailServer;
+let harness: Harness;
+let home: TestOrganization;
+before(async () => {
+  relay = await openMailServer();
+  const bounds = { connect_milliseconds: 1_000, send_milliseconds: 5_000 };
+  const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: systemClock, bounds });
+  harness = await openHarness({ clickhouse: false, deps: { mail } });
+  home = await harness.newOrganization({ name: 'Analytical <Engines>' });
+  await harness.deps.db.run(sql`UPDATE users SET first_name = 'Ada', last_name = 'Lovelace' WHERE id = ${home.user.id}`);
+});
+after(async () => {
+  await harness.close();
+  await relay.close();
+});
+beforeEach(() => relay.setFault(undefined));
+
+const base = () => `/api/organizations/${home.organization.id}/invites/`;
+const address = () => `${randomUUID()}@example.org`;
+const invite = (body: unknown, headers = {}) => harness.request('POST', base(), { key: home.key, body, headers });
+const accept = (link: string, body: Record<string, unknown>, headers = {}) => {
+  const { pathname, searchParams } = new URL(link);
+  return harness.request('POST', `/api/invites/${pathname.split('/').at(-1)}/accept/`, { body: { token: searchParams.get('token'), ...body }, headers });
+};
+const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text ?? '')![0];
+const madeOf = async (id: string) => (await harness.request('GET', `${base()}?limit=1000`, { key: home.key })).body.results.find((one: any) => one.id === id);
+
+test('a mail arrives, and its link works from sign-up to membership', async () => {
+  const target_email = address();
+  const made = await invite({ target_email, first_name: 'Grace', level: 8, message: 'Come along!\n<b>Now</b>' });
+  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, true]);
+  assert.equal((await madeOf(made.body.id)).emailing_attempt_made, true);
+  const { content, to } = await relay.waitFor(target_email);
+  assert.deepEqual([to, content.replyTo], [[target_email], [{ name: 'Ada Lovelace', address: home.user.email }]]);
+  assert.equal(content.subject, 'Ada Lovelace invites you to Analytical <Engines>');
+  for (const words of ['Hello Grace,', `Ada Lovelace (${home.user.email}) invites you to join Analytical <Engines>`, 'level 8 (administrator)', '> Come along!', '> <b>Now</b>'])
+    assert.ok(content.text!.includes(words), words);
+  assert.match(content.text!, /can be accepted until \d+ \w+ \d{4} at \d\d:\d\d UTC/);
+  assert.ok(content.html!.includes(`href="${made.body.link}"`));
+  assert.ok(!content.html!.includes('<b>'));
+  assert.equal(linkIn(content.text), made.body.link);
+  const joined = await accept(linkIn(content.text), { password: 'violet kettle harbour 92', last_name: 'Hopper' });
+  assert.equal(joined.status, 201);
+  assert.deepEqual([joined.body.member.level, joined.body.member.user.email, joined.body.member.user.first_name], [8, target_email, 'Grace']);
+  const cookie = joined.headers['set-cookie']!.split(';')[0]!;
+  const members = await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { headers: { cookie } });
+  assert.equal(members.body.results[0].user.email, target_email);
+});
+
+test('a mail that the relay does not take makes the attempt untrue and nothing else fails; sent again, it is true', async () => {
+  for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
+    relay.setFault(fault);
+    const made = await invite({ target_email: address() });
+    assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false], fault);
+    assert.equal((await madeOf(made.body.id)).emailing_attempt_made, false, fault);
+    relay.setFault(undefined);
+    const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, { key: home.key });
+    assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
+    assert.deepEqual(await madeOf(made.body.id), Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')));
+    assert.equal(linkIn((await relay.waitFor(made.body.target_email)).content.text), again.body.link);
+  }
+});
+
+test('the answer that is replayed says what became of the mail, with its own tag', async () => {
+  for (const [fault, attempt] of [[undefined, true], ['reject_recipient', false]] as const) {
+    relay.setFault(fault);
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { target_email: address() };
+    const [first, second] = [await invite(body, headers), await invite(body, headers)];
+    assert.equal(second.headers['idempotent-replayed'], 'true');
+    assert.deepEqual([second.body, second.headers['etag']], [first.body, first.headers['etag']]);
+    assert.equal(second.body.emailing_attempt_made, attempt);
+    assert.equal(relay.mails.filter(({ to }) => to[0] === body.target_email).length, attempt ? 1 : 0);
+  }
+});
+
+test('without a relay, or with one that is down, the link in the answer does', async () => {
+  const down = await openMailServer();
+  await down.close();
+  for (const url of [undefined, down.url]) {
+    const mail = openMail({ url, from: 'sluice@example.com', log: silentLog(), clock: systemClock });
+    const other = await openHarness({ clickhouse: false, deps: { mail } });
+    const { organization, key } = await other.newOrganization();
+    const invites = `/api/organizations/${organization.id}/invites/`;
+    const made = await other.request('POST', invites, { key, body: { target_email: address() } });
+    assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
+    const many = await other.request('POST', `${invites}bulk/`, { key, body: [{ target_email: address() }, { target_email: address() }] });
+    assert.deepEqual([many.status, many.body.results.map((one: any) => one.emailing_attempt_made)], [200, [false, false]]);
+    for (const { id, link } of [made.body, ...many.body.results]) {
+      const token = new URL(link).searchParams.get('token');
+      const joined = await other.request('POST', `/api/invites/${id}/accept/`, { body: { token, password: 'violet kettle harbour 92' } });
+      assert.equal(joined.status, 201);
+    }
+    await other.close();
+  }
+});
+
+test('validate_only and a refused invite send nothing', async () => {
+  const count = relay.mails.length;
+  assert.equal((await harness.request('POST', `${base()}?validate_only=true`, { key: home.key, body: { target_email: address() } })).status, 200);
+  assert.equal((await invite({ target_email: home.user.email })).status, 400);
+  assert.equal((await harness.request('POST', `${base()}bulk/?validate_only=true`, { key: home.key, body: [{ target_email: address() }] })).status, 200);
+  assert.equal((await harness.request('POST', `${base()}bulk/`, { key: home.key, body: [{ target_email: address() }, {}] })).status, 400);
+  assert.equal(relay.mails.length, count);
+});
+
+test('a bulk sends one mail to each, with the link of each', async () => {
+  const items = Array.from({ length: 20 }, () => ({ target_email: address() }));
+  const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body: items });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.body.emailing_attempt_made, true);
+  for (const made of answer.body.results) {
+    assert.equal(made.emailing_attempt_made, true);
+    const mails = relay.mails.filter(({ to }) => to[0] === made.target_email);
+    assert.deepEqual(mails.map(({ content }) => linkIn(content.text)), [made.link]);
+  }
+});
+
+test('a bulk does not wait for a relay that hangs: the rest goes out after the answer, and the list shows it', async (t) => {
+  relay.setFault('hang_after');
+  const begun = performance.now();
+  const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
+  const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
+  assert.ok(performance.now() - begun < 4_800, 'the answer comes before the first mail is given up');
+  assert.deepEqual(answer.body.results.map((made: any) => made.emailing_attempt_made), body.map(() => false));
+  relay.setFault(undefined);
+  const made = () => Promise.all(answer.body.results.map(async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made));
+  // The three that hung are given up; the others go out.
+  await t.waitFor(async () => assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]), { timeout: 10_000, interval: 50 });
+});

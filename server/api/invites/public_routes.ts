@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { query } from '../../platform/http/query.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { acceptInvite } from './accept.ts';
+import { findPerson, getInviteFor } from './found.ts';
+import { Acceptance, Accepted, ShownInvite, ShownQuery } from './schema.ts';
+
+const url = '/api/invites/:id/';
+const config = { scope: 'public' } as const;
+const refusals = { 400: Problem, 401: Problem, 404: Problem, 429: Problem, 503: Problem };
+
+/** Routes for whom an invite is for, who need not have an account yet. */
+export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    url,
+    {
+      config,
+      schema: {
+        summary: 'See what an invite is for',
+        description: 'With the token of its link, or signed in with its address, verified. An unknown id and a wrong token are the same 404.',
+        querystring: ShownQuery,
+        response: { 200: ShownInvite, ...refusals },
+      },
+    },
+    async (request): Promise<Static<typeof ShownInvite>> => {
+      const { token } = query(request, ShownQuery);
+      const { record, organization, addressee } = await getInviteFor(request, deps.db, { caller: await findPerson(request), token });
+      const { id, target_email, first_name, level, is_expired, created_by } = record;
+      const inviter = created_by === null ? null : `${created_by.first_name} ${created_by.last_name}`.trim() || created_by.email;
+      const has_account = addressee !== undefined;
+      return { id, organization_name: organization.name, invited_by: inviter, target_email, first_name, level, is_expired, has_account };
+    },
+  );
+
+  app.post(
+    `${url}accept/`,
+    {
+      config,
+      schema: {
+        summary: 'Accept an invite: sign up, or join with the account that is signed in',
+        description:
+          'Without an account with the address: send `token` and `password`; the account is made and signed in. With one: sign in first, or send a key with the scope `organization_member:write` and without limits. An invite can be accepted once.',
+        body: Acceptance,
+        response: { 201: Accepted, ...refusals, 403: Problem, 413: Problem, 415: Problem },
+      },
+    },
+    (request, reply) => acceptInvite(deps, request, reply),
+  );
+}

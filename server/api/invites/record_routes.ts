@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { requireLevel } from '../../platform/http/guard.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { level_names } from '../members/schema.ts';
+import { inviteEntry } from './activity.ts';
+import { amendAfterwards } from './amended_answer.ts';
+import { withLink } from './link.ts';
+import type { InviteMailing } from './mailing.ts';
+import { InviteWithLink } from './schema.ts';
+import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from './store.ts';
+import type { StoredInvite } from './store.ts';
+
+const url = '/api/organizations/:organization_id/invites/:id/';
+/** The organization's lock: an invite is taken back, sent again or accepted, one after the other. */
+const config = { scope: 'organization_member:write', within: 'organization', locks_organization: true } as const;
+
+/** Routes on one invite: take it back, send it again. */
+export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+  app.delete(
+    url,
+    {
+      config,
+      schema: { summary: 'Take an invite back', description: "Another's needs level 8.", response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const invite = await getInvite(request, tx, deps.clock.now());
+        ifMatch(request, withLink(deps, invite));
+        requireOwn(request, invite);
+        await deleteInvite(tx, invite.record.id);
+        record(inviteEntry('deleted', invite.record, undefined));
+      }),
+  );
+
+  app.post(
+    `${url}resend/`,
+    {
+      config,
+      schema: {
+        summary: 'Send an invite again',
+        description:
+          "It is open for 3 days from now, under a new link; the link before it ends. Another's needs level 8, and none is sent by a level below its own.",
+        response: { 200: InviteWithLink },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const { organization_id, level } = request.access;
+        const now_ms = deps.clock.now();
+        const before = await getInvite(request, tx, now_ms);
+        requireOwn(request, before);
+        // The answer has the link: it must not lift anybody above himself.
+        if (before.record.level > level)
+          throw forbidden(`You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`);
+        const [standing] = await listStandings(tx, organization_id, [before.record.target_email], level, now_ms);
+        if (standing?.is_member === true) throw invalid(null, 'invalid_input', 'This person is already a member of the organization: delete the invite.');
+        await renewInvite(tx, before.record.id, now_ms);
+        const invite = await getInvite(request, tx, now_ms);
+        const sender = await getSender(tx, organization_id, request.caller.user_id);
+        const answer = withLink(deps, invite);
+        record(inviteEntry('resent', before.record, invite.record));
+        amendAfterwards(request, 200, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
+        return answer;
+      }),
+  );
+}
+
+async function getInvite(request: FastifyRequest, tx: Transaction, now_ms: number): Promise<StoredInvite> {
+  const { id = '' } = request.params as { id?: string };
+  const invite = isUuid(id) ? await findInvite(tx, request.access.organization_id, id, now_ms) : undefined;
+  if (invite === undefined) throw notFound();
+  return invite;
+}
+
+/** Throws 403 below level 8 for an invite that somebody else made. */
+function requireOwn({ caller, access }: FastifyRequest, { record }: StoredInvite): void {
+  if (record.created_by?.id !== caller.user_id) requireLevel(access.level, 8);
+}

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { createRoutes } from './create_routes.ts';
+import { openInviteMailing } from './mailing.ts';
+import { publicInviteRoutes } from './public_routes.ts';
+import { recordRoutes } from './record_routes.ts';
+import { Invite } from './schema.ts';
+import type { InviteRow } from './schema.ts';
+import { countInvites, listInvites } from './store.ts';
+
+/** `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an invite is for. */
+export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
+  const mailing = openInviteMailing(deps);
+  app.addHook('onClose', () => mailing.close());
+  app.get(
+    '/api/organizations/:organization_id/invites/',
+    {
+      config: { scope: 'organization_member:read', within: 'organization' },
+      schema: { summary: 'List the invites, expired ones too, newest first', querystring: PageQuery, response: { 200: pageOf(Invite) } },
+    },
+    (request) =>
+      answerPage<InviteRow>(
+        request,
+        deps.db,
+        (page) => listInvites(request.access.organization_id, deps.clock.now(), page),
+        () => countInvites(request.access.organization_id),
+      ),
+  );
+  createRoutes(app, deps, mailing);
+  recordRoutes(app, deps, mailing);
+  publicInviteRoutes(app, deps);
+}

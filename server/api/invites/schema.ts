@@ -1,0 +1,92 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+import { Level, Member } from '../members/schema.ts';
+import { NewPassword, User } from '../users/schema.ts';
+
+/** An invite is open for this long after it was last sent: 3 days. */
+export const open_for_ms = 3 * 24 * 3_600_000;
+/** Invites that one request may make. */
+export const bulk_max = 1000;
+
+const invite_fields = {
+  id: Type.String({ format: 'uuid' }),
+  target_email: Type.String({ format: 'email', description: 'Who is invited; the domain is in lower case.' }),
+  first_name: Type.String(),
+  emailing_attempt_made: Type.Boolean({ description: 'Whether the mail relay has taken the mail with the present link.' }),
+  level: Level,
+  is_expired: Type.Boolean({ description: 'Whether it was sent more than 3 days ago; it can be sent again.' }),
+  created_by: nullable(User),
+  created_at: Type.String({ format: 'date-time' }),
+  updated_at: Type.String({ format: 'date-time' }),
+  message: nullable(Type.String()),
+};
+const link = Type.String({ format: 'uri', description: 'Lets its reader accept; it is shown only here and in the mail.' });
+
+/** An invite as lists show it. */
+export const Invite = Type.Object(invite_fields, { title: 'Invite' });
+/** An invite row as SELECT gives it. */
+export type InviteRow = Static<typeof Invite>;
+
+/** An invite with its link, for who made it or sent it again. */
+export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: 'InviteWithLink' });
+/** An invite and its link. */
+export type InviteWithLink = Static<typeof InviteWithLink>;
+
+/** Body of POST, and each item of a bulk. */
+export const NewInvite = Type.Object({
+  target_email: Type.String({
+    trim: true,
+    maxLength: 254,
+    format: 'email',
+    description: 'Compared without regard to case; the domain is stored in lower case. An open invite for the address is replaced.',
+  }),
+  first_name: Type.Optional(Type.String({ trim: true, maxLength: 30, description: 'Default empty.' })),
+  level: Type.Optional(Level),
+  message: Type.Optional(nullable(Type.String({ maxLength: 2000, description: 'What the mail says beside the link; default null.' }))),
+});
+/** What is sent to make an invite. */
+export type NewInvite = Static<typeof NewInvite>;
+
+/** The items of a bulk, however they were wrapped. */
+export const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
+/** Body of a bulk as it is documented: one object as well. */
+export const BulkBody = Type.Union([NewInvites, Type.Object({ invites: NewInvites }), NewInvite]);
+/** Answer of a bulk: the first invite, and the list of all beside it. */
+export const BulkAnswer = Type.Object(
+  { ...InviteWithLink.properties, count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(InviteWithLink) },
+  { title: 'InviteBulk' },
+);
+
+/** Query of the public look at an invite. */
+export const ShownQuery = Type.Object({ token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })) });
+/** An invite as the page behind its link shows it. */
+export const ShownInvite = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    organization_name: Type.String(),
+    invited_by: nullable(Type.String({ description: 'Name or address of who invites; null when the account is gone.' })),
+    target_email: Type.String(),
+    first_name: Type.String(),
+    level: Level,
+    is_expired: Type.Boolean(),
+    has_account: Type.Boolean({ description: 'Whether there is an account with this address: then sign in before you accept.' }),
+  },
+  { title: 'ShownInvite' },
+);
+
+const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, description }));
+/** Body of the acceptance. */
+export const Acceptance = Type.Object({
+  token: Type.Optional(
+    Type.String({ maxLength: 200, description: 'From the link; may be left out by who is signed in with the verified address of the invite.' }),
+  ),
+  password: Type.Optional(NewPassword),
+  first_name: name('Of the new account; default as the invite says.'),
+  last_name: name('Of the new account; default empty.'),
+});
+/** Answer of the acceptance. */
+export const Accepted = Type.Object(
+  { organization: Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() }), member: Member },
+  { title: 'AcceptedInvite' },
+);

@@ -1,0 +1,141 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { userJson } from '../users/store.ts';
+import { open_for_ms } from './schema.ts';
+import type { InviteRow } from './schema.ts';
+
+/** An invite with what its link is made of. */
+export type StoredInvite = { record: InviteRow; token_nonce: string; sent_at: string };
+/** What is stored of a new invite. */
+export type InviteFields = Required<Pick<InviteRow, 'target_email' | 'first_name' | 'level' | 'message'>>;
+
+/** Invites that were sent before this instant are expired. */
+const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
+const columns = (now_ms: number) => sql`
+  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, i.sent_at < ${open_since(now_ms)}::timestamptz AS is_expired,
+  CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at, i.updated_at, i.message`;
+const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
+
+/** One page of the organization's invites, expired ones too, newest first (ties by id). Leans on invites_by_organization. */
+export function listInvites(organization_id: string, now_ms: number, page: Page): Sql {
+  return sql`SELECT ${columns(now_ms)} FROM ${with_inviter} WHERE i.organization_id = ${organization_id}::uuid
+    ORDER BY i.created_at DESC, i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the organization's invites. */
+export function countInvites(organization_id: string): Sql {
+  return sql`SELECT count(*) AS count FROM invites WHERE organization_id = ${organization_id}::uuid`;
+}
+
+/** The invite of the organization. */
+export function findInvite(db: Queryable, organization_id: string, id: string, now_ms: number): Promise<StoredInvite | undefined> {
+  return findStored(db, now_ms, sql`i.organization_id = ${organization_id}::uuid AND i.id = ${id}::uuid`);
+}
+
+/** What stands against an invite of an address: its first place in the list, a membership, an open invite with a higher level than the caller's. */
+export type Standing = { first_index: number; is_member: boolean; higher_level: number | null };
+
+/**
+ * How each address stands in the organization, in the order of the addresses. Addresses are compared as the unique indexes compare them, so what passes here can be stored.
+ * Leans on users_email_unique and invites_target_unique.
+ */
+export async function listStandings(tx: Transaction, organization_id: string, emails: string[], caller_level: number, now_ms: number): Promise<Standing[]> {
+  return tx.rows<Standing>(sql`
+    SELECT (min(asked.number) OVER (PARTITION BY lower(asked.email)) - 1)::integer AS first_index,
+      EXISTS (SELECT 1 FROM users u JOIN members m ON m.user_id = u.id WHERE lower(u.email) = lower(asked.email) AND m.organization_id = ${organization_id}::uuid) AS is_member,
+      (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid AND lower(i.target_email) = lower(asked.email)
+        AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS higher_level
+    FROM unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number) ORDER BY asked.number`);
+}
+
+/**
+ * Makes the invites, each in place of the one that its address may have, and gives them in the order of `fields`. The caller holds the organization's lock, so nobody
+ * makes another one for an address between the two statements.
+ */
+export async function insertInvites(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+  fields: InviteFields[],
+  now_ms: number,
+): Promise<StoredInvite[]> {
+  const emails = fields.map(({ target_email }) => target_email);
+  await tx.run(sql`
+    DELETE FROM invites WHERE organization_id = ${organization_id}::uuid AND lower(target_email) IN (SELECT lower(email) FROM unnest(${emails}::text[]) AS email)`);
+  const now = isoInstant(now_ms);
+  const ids = fields.map(() => uuidv7());
+  await tx.run(sql`
+    INSERT INTO invites (id, organization_id, target_email, first_name, level, message, token_nonce, created_by, created_at, sent_at, updated_at)
+    SELECT made.*, ${user_id}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz
+    FROM (SELECT id, ${organization_id}::uuid, target_email, first_name, level, message, token_nonce
+      FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[], ${fields.map((one) => one.level)}::smallint[],
+        ${fields.map((one) => one.message)}::text[], ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level, message, token_nonce)) made`);
+  const made = new Map((await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [invite.record.id, invite]));
+  return ids.map((id) => made.get(id)!);
+}
+
+/** Opens the invite anew for 3 days from now, under another link. */
+export async function renewInvite(tx: Transaction, id: string, now_ms: number): Promise<void> {
+  const now = isoInstant(now_ms);
+  await tx.run(sql`
+    UPDATE invites SET token_nonce = ${uuidv4()}, sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false WHERE id = ${id}::uuid`);
+}
+
+/** Notes that the mail with this very link went out, and gives `updated_at`; undefined when the invite is gone or has another link by now. */
+export async function markEmailed(db: Queryable, invite: StoredInvite, now_ms: number): Promise<string | undefined> {
+  const row = await db.row<{ updated_at: string }>(sql`
+    UPDATE invites SET emailing_attempt_made = true, updated_at = ${isoInstant(now_ms)}::timestamptz
+    WHERE id = ${invite.record.id}::uuid AND token_nonce = ${invite.token_nonce}::uuid RETURNING updated_at`);
+  return row?.updated_at;
+}
+
+/** Removes the invite; its link opens nothing any more. */
+export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM invites WHERE id = ${id}::uuid`);
+}
+
+/** Who sends invites, and of which organization. */
+export type Sender = { organization_name: string; name: string; email: string };
+
+/** The member with this user id as a sender; `name` is empty when he has not said it. */
+export async function getSender(tx: Transaction, organization_id: string, user_id: number): Promise<Sender> {
+  const row = await tx.row<Sender>(sql`
+    SELECT o.name AS organization_name, trim(u.first_name || ' ' || u.last_name) AS name, u.email
+    FROM organizations o, users u WHERE o.id = ${organization_id}::uuid AND u.id = ${user_id}`);
+  if (row === undefined) throw new Error('A member or his organization was gone while the organization was locked.');
+  return row;
+}
+
+/** The account that has the address of an invite; `name` is empty when the person has not said it. */
+export type Addressee = { id: number; uuid: string; email: string; name: string; is_email_verified: boolean };
+/** An invite wherever it is: with its organization, and with the account of its address where there is one. */
+export type InviteAnywhere = StoredInvite & { organization: { id: string; name: string }; addressee: Addressee | undefined };
+
+/**
+ * The invite with this id. With `lock` its organization is locked, and with it everything that makes, sends, accepts or removes invites there, until the transaction ends; only
+ * then the invite is read, so that of several acceptances one finds it.
+ */
+export async function findInviteAnywhere(db: Queryable, id: string, now_ms: number, lock?: 'lock'): Promise<InviteAnywhere | undefined> {
+  const organization = await db.row<InviteAnywhere['organization']>(sql`
+    SELECT o.id, o.name FROM organizations o WHERE o.id = (SELECT organization_id FROM invites WHERE id = ${id}::uuid) ${lock === undefined ? empty : sql`FOR NO KEY UPDATE`}`);
+  const invite = organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
+  if (organization === undefined || invite === undefined) return undefined;
+  const addressee = await db.row<Addressee>(sql`
+    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified FROM users WHERE lower(email) = lower(${invite.record.target_email})`);
+  return { ...invite, organization, addressee };
+}
+
+async function findStored(db: Queryable, now_ms: number, condition: Sql): Promise<StoredInvite | undefined> {
+  return (await listStored(db, now_ms, condition))[0];
+}
+
+async function listStored(db: Queryable, now_ms: number, condition: Sql): Promise<StoredInvite[]> {
+  const rows = await db.rows<InviteRow & Omit<StoredInvite, 'record'>>(
+    sql`SELECT ${columns(now_ms)}, i.token_nonce, i.sent_at FROM ${with_inviter} WHERE ${condition}`,
+  );
+  return rows.map(({ token_nonce, sent_at, ...record }) => ({ record, token_nonce, sent_at }));
+}

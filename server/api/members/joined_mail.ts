@@ -1,0 +1,36 @@
+import type { Mail, MailMessage } from '../../platform/mail.ts';
+import { compose } from '../../platform/mail/compose.ts';
+import { level_names } from './schema.ts';
+import type { Level } from './schema.ts';
+
+/** Somebody who joined an organization; `person_name` is empty when he has not said it. */
+type Joined = { organization_name: string; person_name: string; email: string; level: Level };
+
+/** Fewer than the connections to the relay, so that nobody's invite waits behind the mails of a large organization. */
+const mails_at_once = 3;
+
+/** Tells each address that somebody joined. Never rejects: a mail that does not go out is in the log of the mails. */
+export async function sendJoinedMails(mail: Mail, addresses: string[], joined: Joined): Promise<void> {
+  const message = joinedMail(joined);
+  // The lanes take turns at one iterator.
+  const waiting = addresses.values();
+  const lane = async () => {
+    for (const to of waiting) await mail.send({ ...message, to });
+  };
+  await Promise.all(Array.from({ length: mails_at_once }, lane));
+}
+
+/** Everything of the mail but its recipient. Answers go to the person who joined. */
+function joinedMail({ organization_name, person_name, email, level }: Joined): Omit<MailMessage, 'to'> {
+  const who = person_name === '' ? email : `${person_name} (${email})`;
+  const heading = `${person_name || email} joined ${organization_name}`;
+  return {
+    reply_to: { name: person_name, address: email },
+    subject: heading,
+    ...compose({
+      heading,
+      paragraphs: [`${who} is now a member of ${organization_name} on Sluice, with the level ${level} (${level_names[level]}).`],
+      footer: `You get this mail because you are a member of ${organization_name}. An administrator can switch such mails off for the whole organization.`,
+    }),
+  };
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Answer, Harness, Member } from '../../../test/harness.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+const rounds = 25;
+const path = (organization_id: string, member: Member) => `/api/organizations/${organization_id}/members/${member.user.uuid}/`;
+const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+const ownersOf = async (organization_id: string) =>
+  (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id} AND level = 15`))!.count;
+
+async function twoOwners() {
+  const { organization, ...first } = await harness.newOrganization();
+  return { id: organization.id, owners: [first, await harness.newMember(organization.id, 15)] as [Member, Member] };
+}
+
+/** Runs both requests at once, `rounds` times, each time in a new organization with two owners; one owner must be left every time. */
+async function race(ask: (id: string, own: Member, other: Member) => Promise<Answer>, outcomes: number[][]): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    const { id, owners } = await twoOwners();
+    const answers = await Promise.all([ask(id, owners[0], owners[1]), ask(id, owners[1], owners[0])]);
+    assert.ok(
+      outcomes.some((outcome) => outcome.join() === statusesOf(answers).join()),
+      `${statusesOf(answers)}`,
+    );
+    assert.equal(await ownersOf(id), 1);
+  }
+}
+
+test('of two owners who leave at once one stays', () => race((id, own) => harness.request('DELETE', path(id, own), { key: own.key }), [[204, 409]]));
+
+test('of two owners who demote each other at once one stays owner', () =>
+  race((id, own, other) => harness.request('PATCH', path(id, other), { key: own.key, body: { level: 8 } }), [[200, 403]]));
+
+// The one who was removed is no member any more.
+test('of two owners who remove each other at once one stays', () => race((id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }), [[204, 404]]));
+
+test('an owner who demotes the other and leaves, while that one leaves too, does not leave the organization without an owner', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { id, owners } = await twoOwners();
+    const [leaver, other] = owners;
+    const answers = await Promise.all([
+      harness.request('DELETE', path(id, leaver), { key: leaver.key }),
+      harness.request('PATCH', path(id, other), { key: leaver.key, body: { level: 1 } }),
+      harness.request('DELETE', path(id, other), { key: other.key }),
+    ]);
+    assert.ok(answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)), `${statusesOf(answers)}`);
+    assert.ok((await ownersOf(id)) >= 1);
+  }
+});
+
+test('many owners who leave at once leave one', async () => {
+  const { id, owners } = await twoOwners();
+  const more = await Promise.all(Array.from({ length: 10 }, () => harness.newMember(id, 15)));
+  const answers = await Promise.all([...owners, ...more].map((own) => harness.request('DELETE', path(id, own), { key: own.key })));
+  assert.deepEqual(statusesOf(answers), [...Array(11).fill(204), 409]);
+  assert.equal(await ownersOf(id), 1);
+});
+
+test('a change that races with the demotion of who makes it comes before it or is refused', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { organization, ...owner } = await harness.newOrganization();
+    const administrator = await harness.newMember(organization.id, 8);
+    const [demotion, change] = await Promise.all([
+      harness.request('PATCH', path(organization.id, administrator), { key: owner.key, body: { level: 1 } }),
+      harness.request('PATCH', `/api/organizations/${organization.id}/`, { key: administrator.key, body: { name: 'Renamed' } }),
+    ]);
+    assert.equal(demotion.status, 200);
+    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    // The log is in the order of commits: what the administrator changed stands before his demotion.
+    assert.deepEqual(log.map(({ scope }) => scope), change.status === 200 ? ['organization', 'member'] : ['member']);
+    assert.ok([200, 403].includes(change.status));
+  }
+});
+
+test('a change that races with the removal of who makes it comes before it or finds nothing', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { organization, ...owner } = await harness.newOrganization();
+    const administrator = await harness.newMember(organization.id, 8);
+    const [removal, change] = await Promise.all([
+      harness.request('DELETE', path(organization.id, administrator), { key: owner.key }),
+      harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key: administrator.key, body: { target_email: 'a@example.com' } }),
+    ]);
+    assert.equal(removal.status, 204);
+    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    assert.deepEqual(log.map(({ scope }) => scope), change.status === 201 ? ['invite', 'member'] : ['member']);
+    assert.ok([201, 404].includes(change.status));
+  }
+});

@@ -1,0 +1,110 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
+import { Member, MemberPatch, MemberPut } from './schema.ts';
+import type { MemberRow } from './schema.ts';
+import { countMembers, deleteMember, findMember, hasOtherOwner, listMembers, updateLevel } from './store.ts';
+
+const base = '/api/organizations/:organization_id/members/';
+const url = `${base}:user__uuid/`;
+const within = 'organization';
+/** Rules over several members read them under the organization's lock, so that two changes cannot each see the state before the other. */
+const writing = { scope: 'organization_member:write', within, locks_organization: true } as const;
+
+/** `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving. */
+export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    base,
+    {
+      config: { scope: 'organization_member:read', within },
+      schema: { summary: 'List the active members, newest first', querystring: PageQuery, response: { 200: pageOf(Member) } },
+    },
+    (request) =>
+      answerPage<MemberRow>(
+        request,
+        db,
+        (page) => listMembers(request.access.organization_id, page),
+        () => countMembers(request.access.organization_id),
+      ),
+  );
+
+  const description = 'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` stands for the caller.';
+  app.patch(
+    url,
+    { config: { ...writing, level: 8 }, schema: { summary: "Change a member's level", description, body: MemberPatch, response: { 200: Member } } },
+    changeLevel(MemberPatch),
+  );
+  app.put(
+    url,
+    { config: { ...writing, level: 8 }, schema: { summary: "Set a member's level", description, body: MemberPut, response: { 200: Member } } },
+    changeLevel(MemberPut),
+  );
+
+  app.delete(
+    url,
+    {
+      config: writing,
+      schema: {
+        summary: 'Remove a member, or leave (`@me`)',
+        description:
+          'Removing another needs level 8, removing an owner 15; leaving is open to all but the only owner. Keys and sessions give nothing there from then on.',
+        response: { 204: { type: 'null' }, 409: { ...Problem, description: 'The only owner cannot leave.' } },
+      },
+    },
+    removeMember,
+  );
+}
+
+function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
+  return (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const before = await getMember(request, tx);
+      ifMatch(request, before);
+      const { level } = body(request, schema);
+      refuseLevel(askerOf(request), before, level);
+      if (level !== undefined) await updateLevel(tx, before.id, level);
+      const after = await getMember(request, tx);
+      record(entryOf('updated', before, after));
+      return after;
+    });
+}
+
+function removeMember(request: FastifyRequest, reply: FastifyReply) {
+  return write(request, reply, 204, async (tx, record) => {
+    const { organization_id } = request.access;
+    const member = await getMember(request, tx);
+    ifMatch(request, member);
+    refuseRemoval(askerOf(request), member, await hasOtherOwner(tx, organization_id, member.id));
+    await deleteMember(tx, organization_id, member.user.id);
+    record(entryOf(isOneself(askerOf(request), member) ? 'left' : 'removed', member, undefined));
+  });
+}
+
+function askerOf(request: FastifyRequest) {
+  return { user_uuid: request.caller.user_uuid, level: request.access.level };
+}
+
+/** The member that the path names. */
+async function getMember(request: FastifyRequest, tx: Transaction): Promise<MemberRow> {
+  const { user__uuid: name = '' } = request.params as { user__uuid?: string };
+  const uuid = name === '@me' ? request.caller.user_uuid : name;
+  const member = isUuid(uuid) ? await findMember(tx, request.access.organization_id, uuid) : undefined;
+  if (member === undefined) throw notFound();
+  return member;
+}
+
+function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {
+  // The person's own fields are not changed here.
+  const changes = changesOf(before, after, ['id', 'user', 'updated_at', 'is_2fa_enabled', 'has_social_auth']);
+  return { activity, scope: 'member', item_id: before.user.uuid, item_name: before.user.email, changes };
+}

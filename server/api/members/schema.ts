@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { User } from '../users/schema.ts';
+
+/** What a member may do: 1 member, 8 administrator, 15 owner. */
+export const Level = Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' });
+/** One of the three levels. */
+export type Level = Static<typeof Level>;
+
+/** The three levels in words. */
+export const level_names: Record<Level, string> = { 1: 'member', 8: 'administrator', 15: 'owner' };
+
+/** A member of an organization as every answer shows it. */
+export const Member = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'Id of the membership; paths name members by `user.uuid`.' }),
+    user: User,
+    level: Level,
+    joined_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time', description: 'When the level was last changed.' }),
+    is_2fa_enabled: Type.Boolean({ description: 'Whether the person has set up a second factor.' }),
+    has_social_auth: Type.Boolean({ description: 'Whether the person signs in through another provider.' }),
+  },
+  { title: 'Member' },
+);
+/** A member row as SELECT gives it. */
+export type MemberRow = Static<typeof Member>;
+
+/** Body of PUT. */
+export const MemberPut = Type.Object({ level: Level });
+/** Body of PATCH: only what is sent is changed. */
+export const MemberPatch = Type.Object({ level: Type.Optional(Level) });

@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
+import { refuseCrossSite } from '../../platform/http/cross_site.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { clearSessionCookie } from '../../platform/http/session.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { getUser } from '../users/store.ts';
+import { Session, SignIn, SignedIn } from './schema.ts';
+import type { SessionRow } from './schema.ts';
+import { confirmSecondFactor, recognise } from './sign_in.ts';
+import { countSessions, endSession, endSessions, findSession, listSessions, startSession } from './store.ts';
+
+const list = '/api/sessions/';
+const url = '/api/sessions/:id/';
+
+/** `/api/sessions/`: sign in, list, retrieve, end one, end all others. */
+export function sessionRoutes(app: FastifyInstance, deps: Deps): void {
+  signInRoute(app, deps);
+  listRoutes(app, deps);
+  recordRoutes(app, deps);
+}
+
+function signInRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    list,
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Sign in with e-mail address and password',
+        description:
+          'Sets the session cookie. 401 `second_factor_required`: the password is right, send the same again with `code`. After 5 failures of an account, or 20 from an address, each further try has to wait (429), also with the right password.',
+        body: SignIn,
+        response: { 201: SignedIn, 400: Problem, 401: Problem, 403: Problem, 413: Problem, 415: Problem, 429: Problem, 503: Problem },
+      },
+    },
+    async (request, reply) => {
+      refuseCrossSite(app.context, request);
+      const given = body(request, SignIn);
+      const { user, succeeded } = await recognise(deps, request, given);
+      return write(request, reply, 201, async (tx, record, afterwards) => {
+        const second_factor = await confirmSecondFactor(tx, deps, user, given.code);
+        const session = await startSession(tx, { request, reply, afterwards }, user, 'password');
+        afterwards(succeeded);
+        record({
+          ...entryOf('created', user.uuid, undefined, session, { second_factor }),
+          actor: { user_id: user.id, user_uuid: user.uuid, email: user.email },
+        });
+        return { ...session, user: await getUser(tx, user.id) };
+      });
+    },
+  );
+}
+
+function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
+  app.get(
+    list,
+    { config: { scope: 'user:read' }, schema: { summary: 'List your sessions, newest first', querystring: PageQuery, response: { 200: pageOf(Session) } } },
+    (request) => {
+      const now = clock.now();
+      return answerPage<SessionRow>(
+        request,
+        db,
+        (page) => listSessions(request.caller, now, page),
+        () => countSessions(request.caller, now),
+      );
+    },
+  );
+
+  app.delete(
+    list,
+    {
+      config: { scope: 'user:write' },
+      schema: {
+        summary: 'End all your sessions but the current one; with a key, all',
+        operationId: 'sessions_destroy_others',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const { user_id, user_uuid, session_id } = request.caller;
+        const ended = await endSessions(tx, user_id, session_id);
+        record({ activity: 'ended_others', scope: 'session', item_id: user_uuid, item_name: null, changes: changesOf({}, { ended }), chain: { user_uuid } });
+      }),
+  );
+}
+
+function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
+  app.get(
+    url,
+    { config: { scope: 'user:read' }, schema: { summary: 'Retrieve one of your sessions; `@current` is the one you ask in', response: { 200: Session } } },
+    (request) => getSession(db, request, clock.now()),
+  );
+
+  app.delete(
+    url,
+    {
+      config: { scope: 'user:write' },
+      schema: { summary: 'End one of your sessions at once; `@current` signs out and takes the cookie back', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record, afterwards) => {
+        const session = await getSession(tx, request, clock.now(), 'lock');
+        ifMatch(request, session);
+        await endSession(tx, session.id);
+        if (session.is_current) afterwards(async () => clearSessionCookie(app.context, reply));
+        record(entryOf('deleted', request.caller.user_uuid, session, undefined));
+      }),
+  );
+}
+
+/** The caller's session that the path names. Throws 404 for another's, for one that has ended, and for `@current` with a key. */
+async function getSession(db: Queryable, request: FastifyRequest, now_ms: number, lock?: 'lock'): Promise<SessionRow> {
+  const named = (request.params as { id: string }).id;
+  const id = named === '@current' ? request.caller.session_id : named;
+  const session = id !== null && isUuid(id) ? await findSession(db, request.caller, id, now_ms, lock) : undefined;
+  if (session === undefined) throw notFound();
+  return session;
+}
+
+function entryOf(
+  activity: string,
+  user_uuid: string,
+  before: SessionRow | undefined,
+  after: SessionRow | undefined,
+  more: Record<string, unknown> = {},
+): Entry {
+  const { id, user_agent } = (after ?? before)!;
+  const changes = changesOf(before, after === undefined ? undefined : { ...after, ...more }, ['last_used_at', 'is_current']);
+  return { activity, scope: 'session', item_id: id, item_name: user_agent, changes, chain: { user_uuid } };
+}

@@ -1,0 +1,52 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { unauthenticated } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
+import { countTry } from '../../platform/http/slowing.ts';
+import type { Succeeded } from '../../platform/http/slowing.ts';
+import { isNobodysPassword, isPassword } from '../../platform/password.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
+import type { Identity, UsedFactor } from '../users/store.ts';
+import type { SignIn } from './schema.ts';
+
+/** Who showed the right password, and what is to be called once he is signed in. */
+export type Recognised = { user: Identity; succeeded: Succeeded };
+
+/**
+ * Finds out by address and password who it is. Throws 401 in the same words and after the same time for an unknown address, a user who is not active or has no password,
+ * and a wrong password; throws 429 without a look at the password after too many tries.
+ */
+export async function recognise({ db }: Pick<Deps, 'db'>, request: FastifyRequest, given: Static<typeof SignIn>): Promise<Recognised> {
+  const { address, user } = await findIdentity(db, given.email);
+  const succeeded = await countTry(request, address);
+  const hash = user?.password_hash ?? null;
+  const isRight = hash === null ? await isNobodysPassword(given.password) : await isPassword(given.password, hash);
+  if (user === undefined || !isRight) throw wrongCredentials();
+  return { user, succeeded };
+}
+
+/**
+ * Holds the user as he was recognised until the transaction ends, and uses his second factor up where he has one; gives which. Throws 401 when his password was changed or he was
+ * deactivated meanwhile, so that no session begins with what ended all others, and when the code is missing or wrong.
+ */
+export async function confirmSecondFactor(
+  tx: Transaction,
+  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  recognised: Identity,
+  code: string | undefined,
+): Promise<UsedFactor | 'none'> {
+  const user = await findIdentityById(tx, recognised.id, 'lock');
+  if (user === undefined || user.password_hash !== recognised.password_hash) throw wrongCredentials();
+  if (!user.has_second_factor) return 'none';
+  if (code === undefined) throw unauthenticated('second_factor_required', 'Send the code of your second factor, or a recovery code, as `code`.');
+  const used = await useCode(tx, secrets, clock.now(), user, code);
+  if (used === undefined)
+    throw unauthenticated('authentication_failed', 'The code is wrong or was used before: send the one that the app shows now, or a recovery code.');
+  return used;
+}
+
+function wrongCredentials(): ApiError {
+  return unauthenticated('authentication_failed', 'There is no account with this e-mail address and password.');
+}

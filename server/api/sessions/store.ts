@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { makeSessionToken, session_idle_ms, session_lifetime_ms, sessionTokenOf, setSessionCookie } from '../../platform/http/session.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { SessionRow } from './schema.ts';
+
+const user_agent_length_max = 400;
+
+const columns = (caller: Pick<Caller, 'session_id'>) => sql`
+  s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current`;
+/** Sessions `s` that would still be taken. */
+const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
+  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+
+/** One page of the caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user. */
+export function listSessions(caller: Caller, now_ms: number, page: Page): Sql {
+  return sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)} ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the caller's sessions that have not ended. */
+export function countSessions(caller: Caller, now_ms: number): Sql {
+  return sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`;
+}
+
+/** The caller's session with this id, when it has not ended; with `lock` nobody else ends it until the transaction does. */
+export function findSession(db: Queryable, caller: Caller, id: string, now_ms: number, lock?: 'lock'): Promise<SessionRow | undefined> {
+  return db.row<SessionRow>(
+    sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid AND ${live(caller, now_ms)} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+  );
+}
+
+/** How the browser of a request is signed in. `afterwards` is that of the write. */
+export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
+
+/**
+ * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with the answer once the transaction is committed; a session that the browser showed
+ * is ended, whosever it was. The caller has made sure who it is, that he is active, and of his second factor.
+ */
+export async function startSession(tx: Transaction, { request, reply, afterwards }: Browser, user: { id: number }, method: string): Promise<SessionRow> {
+  const { context } = request.server;
+  const now = context.clock.now();
+  await endShown(tx, request);
+  const token = makeSessionToken();
+  const id = uuidv7();
+  const expires_at_ms = now + session_lifetime_ms;
+  const user_agent = (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
+  const [row] = await tx.rows<SessionRow>(sql`
+    INSERT INTO sessions AS s (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
+    VALUES (${id}, ${user.id}, ${context.secrets.hash(token)}, ${isoInstant(now)}::timestamptz, ${method}, ${request.ip}, ${user_agent}, ${isoInstant(now)}::timestamptz,
+      ${isoInstant(now)}::timestamptz, ${isoInstant(expires_at_ms)}::timestamptz)
+    RETURNING ${columns({ session_id: id })}`);
+  afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
+  return row!;
+}
+
+/** Gives the session a fresh token; the one before it is no longer taken, not even for requests under way. The cookie goes out once the transaction is committed. */
+export async function replaceToken(tx: Transaction, { request, reply, afterwards }: Browser, session_id: string): Promise<void> {
+  const { context } = request.server;
+  const token = makeSessionToken();
+  const row = await tx.row<{ expires_at: string }>(sql`
+    UPDATE sessions SET token_hash = ${context.secrets.hash(token)}, previous_token_hash = NULL, token_created_at = ${isoInstant(context.clock.now())}::timestamptz
+    WHERE id = ${session_id}::uuid RETURNING expires_at`);
+  if (row !== undefined) afterwards(async () => setSessionCookie(context, reply, token, Date.parse(row.expires_at)));
+}
+
+/** Ends one session at once. */
+export async function endSession(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM sessions WHERE id = ${id}::uuid`);
+}
+
+/** Ends all sessions of the user at once, but the one that is kept; gives how many there were. */
+export function endSessions(tx: Transaction, user_id: number, kept: string | null): Promise<number> {
+  return tx.run(sql`DELETE FROM sessions WHERE user_id = ${user_id} AND id IS DISTINCT FROM ${kept}::uuid`);
+}
+
+async function endShown(tx: Transaction, request: FastifyRequest): Promise<void> {
+  const shown = sessionTokenOf(request);
+  if (shown === undefined) return;
+  const hash = request.server.context.secrets.hash(shown);
+  await tx.run(sql`DELETE FROM sessions WHERE token_hash = ${hash} OR previous_token_hash = ${hash}`);
+}

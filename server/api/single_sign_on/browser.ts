@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { randomBase62 } from '../../platform/http/api_key.ts';
+import { request_lifetime_ms } from './store.ts';
+
+const well_formed = /^[0-9A-Za-z]{43}$/;
+
+/**
+ * Marks the browser that begins a sign-in and gives what is kept of the mark, its HMAC. The cookie is unreadable for scripts and lasts as long as a sign-in may take. SameSite=Lax: it comes along
+ * when a provider leads the browser back by a link or a redirect, and not with a form that another site sends. A browser that has a mark keeps it, so that two tabs may sign in at once.
+ */
+export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
+  const secure = isSecure(request);
+  const mark = markOf(request) ?? randomBase62();
+  void reply.setCookie(cookieName(secure), mark, { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: request_lifetime_ms / 1000 });
+  return hashOf(request, mark);
+}
+
+/** What would be kept of the browser's mark; undefined when it has none. */
+export function findBrowser(request: FastifyRequest): Buffer | undefined {
+  const mark = markOf(request);
+  return mark === undefined ? undefined : hashOf(request, mark);
+}
+
+function markOf(request: FastifyRequest): string | undefined {
+  const mark = request.cookies[cookieName(isSecure(request))];
+  return mark !== undefined && well_formed.test(mark) ? mark : undefined;
+}
+
+/** Over https the name's prefix keeps other hosts of the domain from setting it. */
+function cookieName(secure: boolean): string {
+  return secure ? '__Host-sluice_sign_in' : 'sluice_sign_in';
+}
+
+function isSecure({ server }: FastifyRequest): boolean {
+  return server.context.config.public_url.startsWith('https:');
+}
+
+function hashOf({ server }: FastifyRequest, mark: string): Buffer {
+  return server.context.secrets.hash(`sign-in browser ${mark}`);
+}

@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { Type } from 'typebox';
+import type { TObject } from 'typebox';
+import { rawBody } from '../../platform/http/body.ts';
+import { throttled } from '../../platform/http/errors.ts';
+import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { addressOf } from '../../platform/http/slowing.ts';
+import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import { sendPage } from './pages.ts';
+import { SignInRefused } from './refusal.ts';
+
+/** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
+export type Way = 'saml' | 'link' | OpenidProvider;
+
+const html = (description: string) => ({ description, content: { 'text/html': { schema: Type.String() } } });
+const answers = {
+  200: html('A page.'),
+  303: { description: 'The browser goes on to `Location`.', type: 'null' },
+  400: html('A page: what was sent cannot be read.'),
+  403: html('A page with one neutral sentence and the request id, under which the log has the reason.'),
+  404: html('A page: there is no such sign-in.'),
+  413: html('A page: too much was sent.'),
+  429: html('A page: too many requests; Retry-After says when to come back.'),
+  500: html('A page: the server failed.'),
+  503: html('A page: the identity provider, or a store of this server, does not answer.'),
+};
+
+/** The options of a route that browsers navigate to: public, answered with pages, faults too, and with as many requests a minute from one address as a key has. */
+export function browserRoute(way: Way, described: { summary: string; description?: string; operationId: string; querystring?: TObject; body?: TObject }, size_bytes_max = 4_096) {
+  return {
+    config: { scope: 'public', accepts_anything: true },
+    schema: { ...described, tags: ['single_sign_on'], response: answers },
+    bodyLimit: size_bytes_max,
+    // It would do what GET does, which signs people in.
+    exposeHeadRoute: false,
+    onRequest: async (request: FastifyRequest) => limit(request),
+    errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) => answerFault(way, error, request, reply),
+  } satisfies RouteShorthandOptions;
+}
+
+/** The fields of a form as a browser posts it. Throws `SignInRefused` for another kind of body and for a field that stands twice. */
+export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
+  const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  const fields = type === 'application/x-www-form-urlencoded' ? [...new URLSearchParams(rawBody(request)?.toString('utf8') ?? '')] : undefined;
+  const form = new Map(fields);
+  if (fields === undefined || form.size < fields.length) throw new SignInRefused('form', 'The body is not a form, or a field stands in it twice.', 400);
+  return form;
+}
+
+/** Counts a sign-in that came to its end, and the reason where it was refused. */
+export function countSignIn({ server }: FastifyRequest, way: Way, outcome: 'accepted' | SignInRefused['reason']): void {
+  server.context.metrics.single_sign_ons.inc({ way, outcome });
+}
+
+/** Logs why a sign-in was refused. */
+export function logRefusal(request: FastifyRequest, way: Way, { reason, message }: Pick<SignInRefused, 'reason' | 'message'>): void {
+  countSignIn(request, way, reason);
+  request.server.context.log.warn({ request_id: request.id, way, reason, detail: message, ip: request.ip }, 'a single sign-on was refused');
+}
+
+function limit(request: FastifyRequest): void {
+  const budget = request.server.limiter.take(`single sign-on from ${addressOf(request.ip)}`);
+  if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+}
+
+function answerFault(way: Way, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const title = 'You are not signed in';
+  if (error instanceof SignInRefused) {
+    logRefusal(request, way, error);
+    return sendPage(reply, error.status, { title, paragraphs: [sentence, `Request id: ${request.id}`] });
+  }
+  const fault = apiErrorOf(error);
+  if (fault !== error && fault.status >= 500) request.server.context.log.error({ err: error, request_id: request.id }, 'a single sign-on failed');
+  const told = fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message;
+  return sendPage(reply.headers(fault.headers), fault.status, { title, paragraphs: [told, `Request id: ${request.id}`] });
+}
+
+const sentence = 'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.';

@@ -1,0 +1,15 @@
+import type { Certificate } from '../../platform/saml/certificates.ts';
+import type { RefusalReason } from './refusal.ts';
+
+/** Whom a SAML response signed in, as far as it is needed once it was verified. `certificate` is the one that verified it, named in a test alone. */
+export type Received = {
+  name_id: string;
+  email: string;
+  first_name?: string;
+  last_name?: string;
+  attribute_names: string[];
+  certificate?: Omit<Certificate, 'pem'>;
+};
+
+/** What became of a SAML response. A refusal is kept in a test alone; `detail` is a sentence for the administrator. */
+export type Outcome = Received | { refused: RefusalReason; detail: string };

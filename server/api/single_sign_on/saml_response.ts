@@ -1,0 +1,63 @@
+import type { Deps } from '../../deps.ts';
+import { readResponse } from '../../platform/saml/response.ts';
+import type { ResponseForm } from '../../platform/saml/response.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import type { Outcome } from './outcome.ts';
+import { SignInRefused } from './refusal.ts';
+import { findSamlParties, samlSettingsHash } from './saml_provider.ts';
+import type { SamlParties } from './saml_provider.ts';
+import { keepOutcome, useAssertion } from './store.ts';
+import type { SamlRequest } from './store.ts';
+
+/** How far the clock of an identity provider may be off: 3 minutes. */
+const skew_ms = 180_000;
+
+/** What a response is worth; `assertion` is what has to be used up with it, its end in ms. */
+export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: number } };
+
+/**
+ * Reads the response to a sign-in that is under way. Guarantee of an outcome that is no refusal: the domain is verified and its provider is the one that was asked, with the same settings; all rules
+ * of the gate hold. Nothing is kept or used up yet.
+ */
+export async function judgeResponse(deps: Deps, request: SamlRequest, form: ResponseForm, request_id: string): Promise<Judged> {
+  const domain = await findVerifiedDomain(deps.db, deps.config, request.domain);
+  if (domain?.id !== request.domain_id) return refused('domain_not_verified', `The domain ${request.domain} is no longer verified.`);
+  const parties = findSamlParties(deps.config, domain);
+  if (parties === undefined || !samlSettingsHash(deps.secrets, domain).equals(request.settings_hash)) return refused('provider_changed', changed(domain.domain));
+  const expectations = { request_id, now_ms: deps.clock.now(), skew_ms };
+  const read = await readResponse(form, parties.provider, parties.service, expectations);
+  if ('refused' in read) return refused(read.refused, read.detail);
+  const { assertion_id, name_id, email, first_name, last_name, attributes, not_on_or_after_ms } = read.sign_in;
+  const certificate = request.purpose === 'test' ? await findSigner(form, parties, expectations) : {};
+  const names = { ...(first_name === undefined ? {} : { first_name }), ...(last_name === undefined ? {} : { last_name }) };
+  return {
+    outcome: { name_id, email, ...names, attribute_names: Object.keys(attributes), ...certificate },
+    assertion: { id: assertion_id, until_ms: not_on_or_after_ms + skew_ms },
+  };
+}
+
+/** Keeps what a response said for the browser to fetch, and uses request and assertion up; of responses that race one is kept. Throws `SignInRefused` for the others. */
+export async function keepJudged(deps: Deps, request: SamlRequest, { outcome, assertion }: Judged): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    if (!(await keepOutcome(tx, request.id, outcome))) throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+    if (assertion !== undefined && !(await useAssertion(tx, deps, request.domain_id, assertion.id, assertion.until_ms)))
+      throw new SignInRefused('assertion_used', 'The assertion was used in another sign-in before.');
+  });
+}
+
+/** What the log says when the settings of a domain's provider are others than at the beginning. */
+export function changed(domain: string): string {
+  return `The settings of the identity provider of ${domain} were changed while the sign-in was under way.`;
+}
+
+function refused(reason: Extract<Outcome, { refused: string }>['refused'], detail: string): Judged {
+  return { outcome: { refused: reason, detail } };
+}
+
+/** Which of the certificates verifies the response. */
+async function findSigner(form: ResponseForm, { provider, service, certificates }: SamlParties, expectations: Parameters<typeof readResponse>[3]) {
+  for (const { pem, ...certificate } of certificates) {
+    if ('sign_in' in (await readResponse(form, { ...provider, certificates: [pem] }, service, expectations))) return { certificate };
+  }
+  return {};
+}

@@ -1,0 +1,144 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import type { VerifiedDomain } from '../domains/store.ts';
+import { open_for_ms } from '../invites/schema.ts';
+import type { Level } from '../members/schema.ts';
+import type { Outcome } from './outcome.ts';
+
+/** A sign-in has to come to its end within this time: 10 minutes. */
+export const request_lifetime_ms = 600_000;
+
+/** A sign-in that a browser begins. `token` is what the provider gives back. The last two are there for SAML and only then. */
+export type NewRequest = {
+  token: string;
+  browser_hash: Buffer;
+  provider: 'saml' | OpenidProvider;
+  purpose: 'sign_in' | 'test';
+  next: string;
+  domain_id?: string;
+  settings_hash?: Buffer;
+};
+
+type Stored = Pick<Deps, 'db' | 'secrets' | 'clock'>;
+
+/** Keeps a sign-in that begins now. */
+export async function insertRequest({ db, secrets, clock }: Stored, { token, ...request }: NewRequest): Promise<void> {
+  const { browser_hash, provider, purpose, next, domain_id = null, settings_hash = null } = request;
+  await db.run(sql`
+    INSERT INTO sso_requests (id, token_hash, browser_hash, provider, domain_id, settings_hash, purpose, next, expires_at)
+    VALUES (${uuidv7()}, ${tokenHash(secrets, token)}, ${browser_hash}, ${provider}, ${domain_id}::uuid, ${settings_hash}, ${purpose}, ${next},
+      ${isoInstant(clock.now() + request_lifetime_ms)}::timestamptz)`);
+}
+
+/** A SAML sign-in under way. `domain` is the name of the domain whose provider was asked. */
+export type SamlRequest = { id: string; domain_id: string; domain: string; settings_hash: Buffer; purpose: NewRequest['purpose']; is_answered: boolean };
+
+/** The SAML sign-in with this request id that has not expired. Leans on sso_requests_token_unique. */
+export function findSamlRequest({ db, secrets, clock }: Stored, request_id: string): Promise<SamlRequest | undefined> {
+  return db.row<SamlRequest>(sql`
+    SELECT r.id, r.domain_id, d.domain, r.settings_hash, r.purpose, r.outcome IS NOT NULL AS is_answered FROM sso_requests r JOIN domains d ON d.id = r.domain_id
+    WHERE r.token_hash = ${tokenHash(secrets, request_id)} AND r.expires_at > ${isoInstant(clock.now())}::timestamptz`);
+}
+
+/** Keeps what the response to a SAML request said. False when one was kept before: the row's lock lets one of several win. */
+export async function keepOutcome(tx: Transaction, id: string, outcome: Outcome): Promise<boolean> {
+  return (await tx.run(sql`UPDATE sso_requests SET outcome = ${JSON.stringify(outcome)}::json WHERE id = ${id}::uuid AND outcome IS NULL`)) === 1;
+}
+
+/** Uses an assertion of the domain's provider up, until the instant (ms) after which it is not taken anyway. False when it was used before, also when both come at once. */
+export async function useAssertion(tx: Transaction, { secrets }: Stored, domain_id: string, assertion_id: string, until_ms: number): Promise<boolean> {
+  const used = await tx.run(sql`
+    INSERT INTO saml_assertions (domain_id, assertion_hash, expires_at)
+    VALUES (${domain_id}::uuid, ${secrets.hash(`saml assertion ${assertion_id}`)}, ${isoInstant(until_ms)}::timestamptz)
+    ON CONFLICT (domain_id, assertion_hash) DO NOTHING`);
+  return used === 1;
+}
+
+/** A SAML sign-in whose response has come. */
+export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; purpose: NewRequest['purpose']; next: string; outcome: Outcome };
+
+/** Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id that is not used or expired. Of several at once one gets it. */
+export function useAnsweredRequest(tx: Transaction, now_ms: number, id: string, browser_hash: Buffer): Promise<AnsweredRequest | undefined> {
+  return tx.row<AnsweredRequest>(sql`
+    DELETE FROM sso_requests WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL AND expires_at > ${isoInstant(now_ms)}::timestamptz
+    RETURNING domain_id, settings_hash, purpose, next, outcome`);
+}
+
+/** Uses an OpenID sign-in up and gives where it leads; undefined when this browser has none with this state that is not used or expired. Of several at once one gets it. */
+export function useState({ db, secrets, clock }: Stored, provider: OpenidProvider, state: string, browser_hash: Buffer): Promise<{ next: string } | undefined> {
+  return db.row<{ next: string }>(sql`
+    DELETE FROM sso_requests
+    WHERE token_hash = ${tokenHash(secrets, state)} AND provider = ${provider} AND browser_hash = ${browser_hash} AND expires_at > ${isoInstant(clock.now())}::timestamptz
+    RETURNING next`);
+}
+
+/** Removes what has expired. Leans on the indexes by expiry. */
+export async function sweepSingleSignOn({ db, clock }: { db: Database; clock: Deps['clock'] }): Promise<void> {
+  const now = isoInstant(clock.now());
+  await db.run(sql`DELETE FROM sso_requests WHERE expires_at <= ${now}::timestamptz`);
+  await db.run(sql`DELETE FROM saml_assertions WHERE expires_at <= ${now}::timestamptz`);
+  await db.run(sql`DELETE FROM sign_in_links WHERE expires_at <= ${now}::timestamptz`);
+}
+
+/** The verified domain of an address, with its organization. */
+export type Home = { domain: VerifiedDomain; organization: { id: string; name: string } };
+
+/**
+ * The verified domain of an address, which stays as it is until the transaction ends, together with who is a member of its organization and who is invited there; undefined when the
+ * address has none. Locks go from the organization to the domain; what was read before the locks is read again.
+ */
+export async function holdHome(tx: Transaction, config: Deps['config'], address: string): Promise<Home | undefined> {
+  const seen = await findVerifiedDomain(tx, config, address);
+  if (seen === undefined) return undefined;
+  const organization = await tx.row<Home['organization']>(sql`SELECT id, name FROM organizations WHERE id = ${seen.organization_id}::uuid FOR NO KEY UPDATE`);
+  await tx.row(sql`SELECT 1 FROM domains WHERE id = ${seen.id}::uuid FOR SHARE`);
+  const domain = await findVerifiedDomain(tx, config, address);
+  // Another organization may have proved the name while we waited: it is not locked, so this sign-in is none of its business.
+  return organization === undefined || domain?.id !== seen.id ? undefined : { domain, organization };
+}
+
+/** How an address stands: its open invite to the organization, whether its account is a member there, and whether any organization has it as a member or has invited it. */
+export type Standing = { invite_id: string | null; invite_level: Level | null; is_member: boolean; is_awaited: boolean };
+
+/** How the address stands in the organization (null: in none) and elsewhere. Leans on invites_by_address and users_email_unique. */
+export async function getStanding(tx: Transaction, organization_id: string | null, email: string, now_ms: number): Promise<Standing> {
+  const row = await tx.row<Standing>(sql`
+    WITH open AS (
+      SELECT id, level, organization_id FROM invites WHERE lower(target_email) = lower(${email}) AND sent_at >= ${isoInstant(now_ms - open_for_ms)}::timestamptz),
+    memberships AS (SELECT m.organization_id FROM members m JOIN users u ON u.id = m.user_id WHERE lower(u.email) = lower(${email}))
+    SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organization_id}::uuid) AS is_member,
+      EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
+    FROM (SELECT 1) AS asked LEFT JOIN open here ON here.organization_id = ${organization_id}::uuid`);
+  return row!;
+}
+
+/** Notes that the user signed in under this account of the provider, in place of the one by which he did before. */
+export async function keepIdentity(tx: Transaction, now_ms: number, user_id: number, { provider, subject }: { provider: string; subject: string }): Promise<void> {
+  await tx.run(sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider} AND subject <> ${subject}`);
+  const now = isoInstant(now_ms);
+  await tx.run(sql`
+    INSERT INTO social_identities (id, user_id, provider, subject, created_at, last_used_at)
+    VALUES (${uuidv7()}, ${user_id}, ${provider}, ${subject}, ${now}::timestamptz, ${now}::timestamptz)
+    ON CONFLICT (provider, subject) DO UPDATE SET user_id = EXCLUDED.user_id, last_used_at = EXCLUDED.last_used_at`);
+}
+
+/**
+ * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail address lets nobody in by password. It looks at the domain alone, so it tells nothing about
+ * accounts.
+ */
+export async function refuseEnforced({ db, config }: { db: Queryable; config: Deps['config'] }, email: string): Promise<void> {
+  const enforced = (await findVerifiedDomain(db, config, email))?.sso_enforcement ?? '';
+  if (enforced === '') return;
+  const query = enforced === 'saml' ? `?email=${encodeURIComponent(email)}` : '';
+  throw invalid(null, 'sso_enforced', `The domain of this address asks for single sign-on: open ${config.public_url}/login/${enforced}/${query} in a browser.`);
+}
+
+function tokenHash(secrets: Deps['secrets'], token: string): Buffer {
+  return secrets.hash(`single sign-on ${token}`);
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict, invalid, unauthenticated } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { clearSessionCookie } from '../../platform/http/session.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { accountChanges, accountEntry } from './activity.ts';
+import { confirmPerson, holdConfirmed } from './confirm_person.ts';
+import { deleteUser, listOnlyOwned } from './delete_user.ts';
+import { Account, AccountPatch, Confirmation } from './schema.ts';
+import type { AccountRow } from './schema.ts';
+import { findAccount, updateUser } from './store.ts';
+
+const url = '/api/users/@me/';
+const mascot_config_length_max = 10_000;
+
+/** `/api/users/@me/`: retrieve, change, delete. */
+export function accountRoutes(app: FastifyInstance, deps: Deps): void {
+  const { clock, db } = deps;
+  app.get(
+    url,
+    { config: { scope: 'user:read' }, schema: { summary: 'Retrieve your account', operationId: 'users_me_retrieve', response: { 200: Account } } },
+    (request) => getAccount(db, request, isoInstant(clock.now())),
+  );
+
+  const change = (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const now = isoInstant(clock.now());
+      const before = await getAccount(tx, request, now, 'lock');
+      ifMatch(request, before);
+      const changes = body(request, AccountPatch);
+      if (JSON.stringify(changes.mascot_config ?? {}).length > mascot_config_length_max)
+        throw invalid('mascot_config', 'max_length', `Must have at most ${mascot_config_length_max} characters of JSON.`);
+      await updateUser(tx, before.id, changes);
+      const after = await getAccount(tx, request, now);
+      record(accountEntry('updated', before, accountChanges(before, after)));
+      return after;
+    });
+  const changing = {
+    summary: 'Change what is sent of your account; the address and the password have routes of their own',
+    body: AccountPatch,
+    response: { 200: Account },
+  };
+  app.patch(url, { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_partial_update' } }, change);
+  app.put(url, { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_update' } }, change);
+  deleteRoute(app, deps);
+}
+
+function deleteRoute(app: FastifyInstance, deps: Deps): void {
+  app.delete(
+    url,
+    {
+      config: { scope: 'user:write', session: true },
+      schema: {
+        summary: 'Delete your account with its keys, sessions and memberships',
+        description: '409 while you are the only owner of an organization: delete the organization, or make somebody else its owner, first.',
+        operationId: 'users_me_destroy',
+        body: Confirmation,
+        response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
+      },
+    },
+    async (request, reply) => {
+      const { user, succeeded } = await confirmPerson(deps, request, body(request, Confirmation).current_password);
+      return write(request, reply, 204, async (tx, record, afterwards) => {
+        const owned = await listOnlyOwned(tx, user.id);
+        await holdConfirmed(tx, user);
+        const before = await getAccount(tx, request, isoInstant(deps.clock.now()));
+        ifMatch(request, before);
+        if (owned.length > 0)
+          throw conflict(`You are the only owner of ${owned.join(', ')}: delete what nobody needs any more, or make somebody else an owner, first.`);
+        await deleteUser(tx, user.id);
+        afterwards(succeeded);
+        afterwards(async () => clearSessionCookie(app.context, reply));
+        record(accountEntry('deleted', user, accountChanges(before, undefined)));
+      });
+    },
+  );
+}
+
+/** Throws 401 when the account was deleted since the request came in. */
+async function getAccount(db: Queryable, request: FastifyRequest, now: string, lock?: 'lock'): Promise<AccountRow> {
+  const account = await findAccount(db, request.caller, now, lock);
+  if (account === undefined) throw unauthenticated('authentication_failed', 'The account has been deleted.');
+  return account;
+}

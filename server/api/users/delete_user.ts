@@ -1,0 +1,21 @@
+import sql from 'sql-template-tag';
+import type { Transaction } from '../../platform/postgres/database.ts';
+
+/**
+ * The names of the organizations that would have no active owner without the user. Locks those that he owns, in the order of their ids, so that the answer holds until the transaction
+ * ends: of the two last owners who go at once one is told to stay.
+ */
+export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
+  const owned = sql`SELECT organization_id FROM members WHERE user_id = ${user_id} AND level = 15`;
+  await tx.rows(sql`SELECT 1 FROM organizations WHERE id IN (${owned}) ORDER BY id FOR NO KEY UPDATE`);
+  const rows = await tx.rows<{ name: string }>(sql`
+    SELECT o.name FROM organizations o WHERE o.id IN (${owned}) AND NOT EXISTS (
+      SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active WHERE m.organization_id = o.id AND m.level = 15 AND m.user_id <> ${user_id})
+    ORDER BY o.created_at, o.id`);
+  return rows.map(({ name }) => name);
+}
+
+/** Deletes the user and by cascade his memberships, keys, sessions, links and codes. What he made stays, without his name. */
+export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);
+}

@@ -1,0 +1,114 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { body } from '../../platform/http/body.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { countMail } from '../../platform/http/slowing.ts';
+import { write } from '../../platform/http/write.ts';
+import { accountChanges, accountEntry, actorOf } from './activity.ts';
+import { changeEmail, refuseTaken } from './change_email.ts';
+import { confirmPerson, holdConfirmed } from './confirm_person.ts';
+import { deleteLinks, makeLink, useLink } from './links.ts';
+import { noticeMail, verificationMail } from './mails.ts';
+import { Account, EmailChange, GivenEmail, GivenToken } from './schema.ts';
+import { findAccount, findIdentityById } from './store.ts';
+
+/** Routes about the address of an account: change it, have a link sent that proves it, open that link. */
+export function emailRoutes(app: FastifyInstance, deps: Deps): void {
+  changeRoute(app, deps);
+  sendRoute(app, deps);
+  verifyRoute(app, deps);
+}
+
+function changeRoute(app: FastifyInstance, deps: Deps): void {
+  const { clock, mail } = deps;
+  app.post(
+    '/api/users/@me/email/',
+    {
+      config: { scope: 'user:write', session: true },
+      schema: {
+        summary: 'Change your e-mail address',
+        description:
+          'The address takes effect when the link that is mailed to it is opened; until then it is `pending_email`, and your present address takes it back. On a server that sends no mail it takes effect at once, unverified.',
+        operationId: 'users_me_email_create',
+        body: EmailChange,
+        response: { 200: Account },
+      },
+    },
+    async (request, reply) => {
+      const given = body(request, EmailChange);
+      const confirmed = await confirmPerson(deps, request, given.current_password);
+      if (mail.is_configured) await countMail(request, confirmed.user.address);
+      return write(request, reply, 200, async (tx, record, afterwards) => {
+        const user = await holdConfirmed(tx, confirmed.user);
+        const now = isoInstant(clock.now());
+        const before = await findAccount(tx, request.caller, now);
+        if (given.email === user.email) await deleteLinks(tx, user.id, 'verify_email');
+        else if (mail.is_configured) {
+          await refuseTaken(tx, user.id, given.email);
+          const link = await makeLink(tx, deps, 'verify_email', user.id, given.email);
+          afterwards(async () => void mail.send(verificationMail(given.email, link, true)));
+          afterwards(async () => void mail.send(noticeMail(user.email, 'email')));
+        } else await changeEmail(tx, user.id, given.email, false, 'email');
+        const after = await findAccount(tx, request.caller, now);
+        afterwards(confirmed.succeeded);
+        record(accountEntry('updated', user, accountChanges(before, after)));
+        return after;
+      });
+    },
+  );
+}
+
+function sendRoute(app: FastifyInstance, deps: Deps): void {
+  const { db, mail } = deps;
+  app.post(
+    '/api/users/@me/verify_email/',
+    {
+      config: { scope: 'user:write' },
+      schema: { summary: 'Have a link mailed to you that proves your address', operationId: 'users_me_verify_email_create', response: { 202: GivenEmail } },
+    },
+    async (request, reply) => {
+      const user = await findIdentityById(db, request.caller.user_id);
+      if (!mail.is_configured)
+        throw invalid(null, 'feature_not_available', 'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.');
+      if (user === undefined || user.is_email_verified) throw invalid(null, 'already_verified', 'The address is verified already.');
+      await countMail(request, user.address);
+      return write(request, reply, 202, async (tx, record, afterwards) => {
+        const link = await makeLink(tx, deps, 'verify_email', user.id, user.email);
+        afterwards(async () => void mail.send(verificationMail(user.email, link, false)));
+        record(accountEntry('requested_verification', user, []));
+        return { email: user.email };
+      });
+    },
+  );
+}
+
+function verifyRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/users/verify_email/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Prove an address with the token of the link that was mailed to it',
+        description: '400 `expired`: the link was used, is older than 3 days, or a newer one took its place.',
+        body: GivenToken,
+        response: { 200: Type.Object({ email: Type.String({ format: 'email' }) }), 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const { user, email } = await useLink(tx, deps, 'verify_email', body(request, GivenToken).token);
+        // A link to verify an address is always mailed to it.
+        const proved = email ?? user.email;
+        await changeEmail(tx, user.id, proved, true, null);
+        const changes = [
+          ...(proved === user.email ? [] : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),
+          { field: 'is_email_verified', action: 'changed' as const, before: user.is_email_verified, after: true },
+        ];
+        record({ ...accountEntry('verified_email', user, changes), actor: actorOf(user) });
+        return { email: proved };
+      }),
+  );
+}

@@ -1,0 +1,145 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
+import { body } from '../../platform/http/body.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { countMail, forgiveTries } from '../../platform/http/slowing.ts';
+import { write } from '../../platform/http/write.ts';
+import { hashPassword } from '../../platform/password.ts';
+import { passwordFault } from '../../platform/password_rules.ts';
+import { endSessions, replaceToken } from '../sessions/store.ts';
+import { accountEntry, actorOf } from './activity.ts';
+import { confirmPerson, holdConfirmed } from './confirm_person.ts';
+import { deleteLinks, readLink, useLink } from './links.ts';
+import { noticeMail } from './mails.ts';
+import { mailResetLink } from './mail_reset_link.ts';
+import { GivenEmail, PasswordChange, PasswordReset } from './schema.ts';
+import { findIdentity, updateUser } from './store.ts';
+import type { Identity } from './store.ts';
+
+/** Routes about the password of an account: change it, ask for a link to choose a new one, choose it. */
+export function passwordRoutes(app: FastifyInstance, deps: Deps): void {
+  changeRoute(app, deps);
+  requestRoute(app, deps);
+  resetRoute(app, deps);
+}
+
+function changeRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/users/@me/password/',
+    {
+      config: { scope: 'user:write', session: true },
+      schema: {
+        summary: 'Change your password, or choose the first one; ends all your other sessions',
+        description: 'This session goes on with a new cookie. Links that were mailed to you before are void. Personal API keys stay as they are.',
+        operationId: 'users_me_password_create',
+        body: PasswordChange,
+        response: { 204: { type: 'null' } },
+      },
+    },
+    async (request, reply) => {
+      const given = body(request, PasswordChange);
+      const confirmed = await confirmPerson(deps, request, given.current_password);
+      refuseWeak('new_password', given.new_password, confirmed.user);
+      const password_hash = await hashPassword(given.new_password);
+      return write(request, reply, 204, async (tx, record, afterwards) => {
+        const user = await holdConfirmed(tx, confirmed.user);
+        const { session_id } = request.caller;
+        await updateUser(tx, user.id, { password_hash });
+        await deleteLinks(tx, user.id);
+        await endSessions(tx, user.id, session_id);
+        if (session_id !== null) await replaceToken(tx, { request, reply, afterwards }, session_id);
+        afterwards(confirmed.succeeded);
+        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'password')));
+        record(accountEntry('changed_password', user, [passwordChange(user)]));
+      });
+    },
+  );
+}
+
+function requestRoute(app: FastifyInstance, deps: Deps): void {
+  const { db, mail, log } = deps;
+  const detail = mail.is_configured
+    ? 'If there is an account with this address, a link to choose a new password is on its way there.'
+    : 'This server sends no mail: ask its operator for a link (sluice user reset --email <address>).';
+  app.post(
+    '/api/users/reset_password/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Have a link mailed under which a new password can be chosen',
+        description: 'Answers the same, after the same time, whether there is an account or not.',
+        body: GivenEmail,
+        response: {
+          202: Type.Object({ detail: Type.String() }),
+          200: Type.Object({ detail: Type.String() }),
+          400: Problem,
+          413: Problem,
+          415: Problem,
+          429: Problem,
+          503: Problem,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { address, user } = await findIdentity(db, body(request, GivenEmail).email);
+      await countMail(request, address);
+      return write(request, reply, 202, async (_tx, record, afterwards) => {
+        record('nothing');
+        // Begun and not waited for, so that the answer takes no longer for an address that has an account.
+        if (user !== undefined && mail.is_configured)
+          afterwards(
+            async () =>
+              void mailResetLink(deps, user, request).catch((error: unknown) =>
+                log.error({ err: error, request_id: request.id }, 'a link to reset a password could not be made'),
+              ),
+          );
+        return { detail };
+      });
+    },
+  );
+}
+
+function resetRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/users/reset_password/confirm/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Choose a new password with the token of a link; ends all sessions of the account',
+        description:
+          'Does not sign in and leaves the second factor as it is. 400 `expired`: the link was used, is older than an hour, or a newer one took its place.',
+        body: PasswordReset,
+        response: { 200: Type.Object({ email: Type.String({ format: 'email' }) }), 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+      },
+    },
+    async (request, reply) => {
+      const { token, password } = body(request, PasswordReset);
+      refuseWeak('password', password, await readLink(deps.db, deps, 'reset_password', token));
+      const password_hash = await hashPassword(password);
+      return write(request, reply, 200, async (tx, record, afterwards) => {
+        const { user, email } = await useLink(tx, deps, 'reset_password', token);
+        const is_email_verified = user.is_email_verified || email === user.email;
+        await updateUser(tx, user.id, { password_hash, is_email_verified });
+        await deleteLinks(tx, user.id);
+        await endSessions(tx, user.id, null);
+        afterwards(() => forgiveTries(request, user.address));
+        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'password')));
+        record({ ...accountEntry('reset_password', user, [passwordChange(user)]), actor: actorOf(user) });
+        return { email: user.email };
+      });
+    },
+  );
+}
+
+function refuseWeak(attr: string, password: string, { email, first_name, last_name }: Identity): void {
+  const fault = passwordFault(password, [email, first_name, last_name]);
+  if (fault !== undefined) throw invalid(attr, 'invalid_input', fault);
+}
+
+function passwordChange({ password_hash }: Identity): Change {
+  return secretChange('password', password_hash === null ? 'created' : 'changed');
+}

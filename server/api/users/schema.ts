@@ -1,0 +1,100 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+
+const person = {
+  id: Type.Integer(),
+  uuid: Type.String({ format: 'uuid', description: 'The id in paths.' }),
+  distinct_id: Type.String({ description: 'Name of the person in events about the use of this server.' }),
+  first_name: Type.String(),
+  last_name: Type.String(),
+  email: Type.String({ format: 'email' }),
+  is_email_verified: Type.Boolean({ description: 'Whether a link sent to the address was opened.' }),
+  mascot_config: Type.Record(Type.String(), Type.Unknown(), { description: 'How the person wants the mascot to look; any keys.' }),
+};
+
+/** A person as members, invites and other records show him. */
+export const User = Type.Object(person, { title: 'User' });
+
+const Membership = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  membership_level: Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' }),
+  enforce_2fa: nullable(Type.Boolean({ description: 'When true, the organization is closed to the person until he has a second factor.' })),
+});
+
+/** The caller's own account. */
+export const Account = Type.Object(
+  {
+    ...person,
+    pending_email: nullable(
+      Type.String({ format: 'email', description: 'The address that `email` becomes when the link sent to it is opened; null when none is waiting.' }),
+    ),
+    has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),
+    is_2fa_enabled: Type.Boolean({ description: 'Whether a second factor is set up.' }),
+    recovery_codes_left: Type.Integer({ description: 'Recovery codes that are not used yet.' }),
+    has_social_auth: Type.Boolean({ description: 'Whether the person has signed in through another provider.' }),
+    organizations: Type.Array(Membership, { description: 'Those that the key or session reaches, in the order in which the person joined them.' }),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time', description: 'When the account was last changed.' }),
+  },
+  { title: 'Account' },
+);
+/** The caller's own account as SELECT gives it. */
+export type AccountRow = Static<typeof Account>;
+
+const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, description }));
+
+/** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
+export const AccountPatch = Type.Object({
+  first_name: name('At most 150 characters; may be blank.'),
+  last_name: name('At most 150 characters; may be blank.'),
+  mascot_config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100, description: 'Any keys; at most 10,000 characters of JSON.' })),
+});
+
+/** An address that somebody can be written to; white space around it is removed. */
+export const Email = Type.String({ trim: true, format: 'email', maxLength: 254 });
+
+/** A password that is being chosen. Beside its length, `passwordFault` of the platform says whether it will do. */
+export const NewPassword = Type.String({ minLength: 12, maxLength: 200, description: '12 to 200 characters of any kind; none that everybody would guess.' });
+
+/** A password that is being shown; as long as it may ever have been. */
+export const GivenPassword = Type.String({ minLength: 1, maxLength: 1000 });
+
+const current_password = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    description: 'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
+  }),
+);
+
+/** A code of the second factor: six digits of the app, or a recovery code. */
+export const SecondFactorCode = Type.String({ trim: true, minLength: 1, maxLength: 40, description: 'Six digits of the app, or a recovery code.' });
+
+/** Body of what the person has to prove anew that it is him for. */
+export const Confirmation = Type.Object({ current_password });
+/** As `Confirmation`, with a code of the second factor. */
+export const ConfirmationWithCode = Type.Object({ current_password, code: SecondFactorCode });
+/** Body of the change of the password. */
+export const PasswordChange = Type.Object({ current_password, new_password: NewPassword });
+/** Body of the change of the e-mail address. */
+export const EmailChange = Type.Object({ current_password, email: Email });
+/** A body or answer with nothing but an address. */
+export const GivenEmail = Type.Object({ email: Email });
+
+const token = Type.String({ minLength: 1, maxLength: 200, description: 'The last part of the address of a link.' });
+/** Body of what a link opens. */
+export const GivenToken = Type.Object({ token });
+/** Body of the choice of a new password by a link. */
+export const PasswordReset = Type.Object({ token, password: NewPassword });
+
+/** The seed of a second factor that is being set up. */
+export const TotpSecret = Type.Object({
+  secret: Type.String({ description: 'The seed in base 32, for typing it in.' }),
+  otpauth_url: Type.String({ description: 'What a QR code for the app holds.' }),
+});
+/** Body that finishes setting up a second factor. */
+export const TotpCode = Type.Object({ code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }) });
+/** Recovery codes; shown once. */
+export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code of the app.' }) });

@@ -1,0 +1,144 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/totp.ts';
+import { accountEntry } from './activity.ts';
+import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
+import { noticeMail } from './mails.ts';
+import { replaceRecoveryCodes } from './recovery_codes.ts';
+import { Confirmation, ConfirmationWithCode, RecoveryCodes, TotpCode, TotpSecret } from './schema.ts';
+import { confirmTotp, findIdentityById, removeSecondFactor, setTotpSecret, totpSealContext } from './store.ts';
+
+const url = '/api/users/@me/totp/';
+const config = { scope: 'user:write', session: true } as const;
+
+/** Routes about the second factor of an account: begin and finish setting it up, remove it, new recovery codes. */
+export function secondFactorRoutes(app: FastifyInstance, deps: Deps): void {
+  beginRoute(app, deps);
+  finishRoute(app, deps);
+  removeRoute(app, deps);
+  recoveryCodesRoute(app, deps);
+}
+
+function beginRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    url,
+    {
+      config,
+      schema: {
+        summary: 'Begin to set up a second factor: a seed for an authenticator app',
+        description:
+          'It counts once a code of it was sent to `totp/confirm/`; until then another call replaces the seed. 409 when one is set up: remove that first.',
+        operationId: 'users_me_totp_create',
+        body: Confirmation,
+        response: { 200: TotpSecret },
+      },
+    },
+    async (request, reply) => {
+      const confirmed = await confirmPerson(deps, request, body(request, Confirmation).current_password);
+      return write(request, reply, 200, async (tx, record, afterwards) => {
+        const user = await holdConfirmed(tx, confirmed.user);
+        if (user.has_second_factor) throw conflict('A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).');
+        const secret = makeTotpSecret();
+        await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
+        afterwards(confirmed.succeeded);
+        record(accountEntry('began_second_factor', user, [secretChange('totp_secret', 'created')]));
+        return { secret, otpauth_url: totpUrl(secret, user.email) };
+      });
+    },
+  );
+}
+
+function finishRoute(app: FastifyInstance, deps: Deps): void {
+  const { secrets, clock, mail } = deps;
+  app.post(
+    `${url}confirm/`,
+    {
+      config,
+      schema: {
+        summary: 'Finish setting up the second factor with a code of the app; gives the recovery codes, once',
+        operationId: 'users_me_totp_confirm_create',
+        body: TotpCode,
+        response: { 200: RecoveryCodes },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const user = await findIdentityById(tx, request.caller.user_id, 'lock');
+        const { code } = body(request, TotpCode);
+        if (user === undefined || user.totp_secret === null) throw conflict('Setting up a second factor begins with POST /api/users/@me/totp/.');
+        if (user.has_second_factor) throw conflict('The second factor is set up already.');
+        const now = clock.now();
+        const step = stepOfCode(secrets.open(user.totp_secret, totpSealContext(user.id)), code, now);
+        if (step === undefined) throw invalid('code', 'invalid_input', 'This is not the code that the app shows now: check the clocks of both devices.');
+        await confirmTotp(tx, user.id, step, isoInstant(now));
+        afterwards(async () => void mail.send(noticeMail(user.email, 'second_factor_set_up')));
+        record(accountEntry('set_up_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: false, after: true }]));
+        return { recovery_codes: await replaceRecoveryCodes(tx, secrets, user.id) };
+      }),
+  );
+}
+
+function removeRoute(app: FastifyInstance, deps: Deps): void {
+  app.delete(
+    url,
+    {
+      config,
+      schema: {
+        summary: 'Remove the second factor and its recovery codes',
+        description: 'Takes the password and a code. Organizations that enforce a second factor are closed to you from then on.',
+        operationId: 'users_me_totp_destroy',
+        body: ConfirmationWithCode,
+        response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
+      },
+    },
+    async (request, reply) => {
+      const { current_password, code } = body(request, ConfirmationWithCode);
+      const confirmed = await confirmPerson(deps, request, current_password);
+      return write(request, reply, 204, async (tx, record, afterwards) => {
+        const user = await holdConfirmed(tx, confirmed.user);
+        if (!user.has_second_factor) throw notFound();
+        await requireCode(tx, deps, user, code);
+        await removeSecondFactor(tx, user.id);
+        afterwards(confirmed.succeeded);
+        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')));
+        record(accountEntry('removed_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: true, after: false }]));
+      });
+    },
+  );
+}
+
+function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/users/@me/recovery_codes/',
+    {
+      config,
+      schema: {
+        summary: 'Make new recovery codes in place of those before; they are shown once',
+        description: 'Takes the password and a code. 409 without a second factor.',
+        operationId: 'users_me_recovery_codes_create',
+        body: ConfirmationWithCode,
+        response: { 200: RecoveryCodes },
+      },
+    },
+    async (request, reply) => {
+      const { current_password, code } = body(request, ConfirmationWithCode);
+      const confirmed = await confirmPerson(deps, request, current_password);
+      return write(request, reply, 200, async (tx, record, afterwards) => {
+        const user = await holdConfirmed(tx, confirmed.user);
+        if (!user.has_second_factor) throw conflict('Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).');
+        await requireCode(tx, deps, user, code);
+        const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
+        afterwards(confirmed.succeeded);
+        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
+        record(accountEntry('replaced_recovery_codes', user, [secretChange('recovery_codes', 'changed')]));
+        return { recovery_codes };
+      });
+    },
+  );
+}

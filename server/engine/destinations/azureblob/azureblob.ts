@@ -1,0 +1,14 @@
+import type { DestinationDefinition } from '../../destination.ts';
+import { defineObjectStore } from '../../object_store/define.ts';
+import { azureblob_config, azureblobViolations } from './config.ts';
+import { openContainer } from './container.ts';
+
+/** Block blobs in a container of Azure Blob Storage. */
+export const azureblob: DestinationDefinition<typeof azureblob_config> = defineObjectStore({
+  type: 'AzureBlob',
+  label: 'Azure Blob Storage',
+  config: azureblob_config,
+  secrets: ['connection_string', 'account_key', 'sas_token'],
+  validate: azureblobViolations,
+  openStore: (config, deps) => openContainer(config, deps.outbound, deps.signal),
+});

@@ -1,0 +1,41 @@
+import { isPlainAddress, textOf } from '../../object_store/config_rules.ts';
+
+/** Where a blob service is, and either the account's key or a shared access signature. */
+export type Access = { endpoint: string; account: { name: string; key: string }; sas?: undefined } | { endpoint: string; account?: undefined; sas: string };
+
+/**
+ * What an Azure connection string says, or a sentence about what is wrong with it, which holds nothing of the string. It is read here and not by the SDK, so that it
+ * can be checked before anything is stored and without loading the SDK.
+ */
+export function readConnectionString(text: string): Access | string {
+  const parts = partsOf(text);
+  if (parts === undefined) return 'A connection string is a row of name=value parts with semicolons between them.';
+  if (parts.has('usedevelopmentstorage')) return 'Write the address and key of the emulator out: AccountName, AccountKey and BlobEndpoint.';
+  const name = textOf(parts.get('accountname'));
+  const endpoint = endpointOf(parts, name);
+  if (endpoint === undefined || !isPlainAddress(endpoint))
+    return 'The connection string needs a BlobEndpoint, or an AccountName and https or http as DefaultEndpointsProtocol.';
+  const sas = textOf(parts.get('sharedaccesssignature'));
+  if (sas !== undefined) return { endpoint, sas };
+  const key = textOf(parts.get('accountkey'));
+  if (name === undefined || key === undefined) return 'The connection string needs AccountName and AccountKey, or a SharedAccessSignature.';
+  return { endpoint, account: { name, key } };
+}
+
+/** Names in lower case with their values. Keys and signatures hold equals signs themselves. */
+function partsOf(text: string): Map<string, string> | undefined {
+  const parts = new Map<string, string>();
+  for (const part of text.split(';').filter((one) => one.trim() !== '')) {
+    const middle = part.indexOf('=');
+    if (middle < 1) return undefined;
+    parts.set(part.slice(0, middle).trim().toLowerCase(), part.slice(middle + 1).trim());
+  }
+  return parts;
+}
+
+function endpointOf(parts: Map<string, string>, name: string | undefined): string | undefined {
+  const endpoint = textOf(parts.get('blobendpoint'));
+  if (endpoint !== undefined) return endpoint.replace(/\/+$/, '');
+  if (name === undefined) return undefined;
+  return `${parts.get('defaultendpointsprotocol') ?? 'https'}://${name}.blob.${parts.get('endpointsuffix') ?? 'core.windows.net'}`;
+}

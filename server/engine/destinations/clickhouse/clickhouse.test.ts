@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import tls from 'node:tls';
+import { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import { zstdCompressSync } from 'node:zlib';
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { openClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
+import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
+import { testDestination } from '../../../../test/destination_contract.ts';
+import type { Config } from '../../../../test/destination_world.ts';
+import { openTestStores } from '../../../../test/harness_stores.ts';
+import type { TestStores } from '../../../../test/harness_stores.ts';
+import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import type { Delivery, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { identifier } from '../../formats/expression.ts';
+import type { Column } from '../../models/column.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import { clickhouse } from './clickhouse.ts';
+import type { ClickHouseConfig } from './config.ts';
+import { clickHouseError } from './faults.ts';
+import { keyClauses } from './table.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+let stores: TestStores;
+let client: ClickHouseClient;
+let secure: ClickHouseProxy;
+let plain: ClickHouseProxy;
+let page: http.Server;
+let base: ClickHouseConfig;
+const databases: string[] = [];
+
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  client = createClient({ url: stores.clickhouse_url, log: { level: 127 }, clickhouse_settings: { date_time_output_format: 'simple' } });
+  const url = new URL(stores.clickhouse_url);
+  secure = await openClickHouseProxy(url.origin, { tls: true });
+  plain = await openClickHouseProxy(url.origin, { tls: false });
+  page = http.createServer((_request, response) => response.end('<html>Welcome</html>')).listen(0, '127.0.0.1');
+  base = { url: secure.url, user: url.username, password: decodeURIComponent(url.password), has_self_signed_cert: true };
+});
+
+after(async () => {
+  for (const database of databases) await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+  await client.close();
+  page.close();
+  await secure.close();
+  await plain.close();
+  await outbound.close();
+  await stores.close();
+});
+
+async function freshConfig(): Promise<ClickHouseConfig> {
+  const database = `Place \`"${databases.length}" ${new URL(stores.clickhouse_url).pathname.slice(1)}`;
+  databases.push(database);
+  await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
+  return { ...base, database };
+}
+
+const inDatabase = (config: Config, table = 'events') => `${identifier(String(config['database']))}.${identifier(table)}`;
+
+async function rows<Row>(query: string, parameters: Record<string, string> = {}): Promise<Row[]> {
+  return (await client.query({ query, query_params: parameters, format: 'JSONEachRow' })).json<Row>();
+}
+
+async function tables(config: Config): Promise<string[]> {
+  const found = await rows<{ name: string }>('SELECT name FROM system.tables WHERE database = {database:String} ORDER BY name', {
+    database: String(config['database']),
+  });
+  return found.map((row) => row.name);
+}
+
+async function readBack(config: Config): Promise<Record<string, unknown>[]> {
+  if (!(await tables(config)).includes('events')) return [];
+  const instant = "concat(replaceOne(toString(timestamp), ' ', 'T'), 'Z') AS instant";
+  const found = await rows<Record<string, unknown>>(
+    `SELECT uuid, event, properties, note, ${instant}, toString(amount) AS amount_text, ratio, is_new FROM ${inDatabase(config)} ORDER BY toString(uuid)`,
+  );
+  return found.map(({ instant: timestamp, amount_text: amount, properties, ...row }) => ({
+    ...row,
+    timestamp,
+    amount,
+    properties: parseExact(String(properties)),
+  }));
+}
+
+testDestination({
+  definition: clickhouse,
+  start: async () => deps,
+  stop: async () => undefined,
+  configure: freshConfig,
+  readBack,
+  leftovers: async (config) => (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+  misconfigure: async (config) => {
+    await client.command({ query: `CREATE TABLE ${inDatabase(config, 'other')} (uuid UUID, event String) ENGINE = MergeTree ORDER BY ()` });
+    await client.command({ query: `CREATE TABLE ${inDatabase(config, 'log')} (uuid UUID) ENGINE = Log` });
+    return [
+      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
+      { name: 'no such user', config: { ...config, user: 'nobody' }, code: 'authentication_failed' },
+      { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
+      { name: 'no such host', config: { ...config, url: 'https://no-such-host.invalid:8443' }, code: 'host_not_found' },
+      { name: 'a private address', config: { ...config, url: 'https://10.0.0.1:8443' }, code: 'outbound_refused' },
+      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
+      { name: 'a table without parts', config: { ...config, table_name: 'log' }, code: 'table_unsuitable' },
+      { name: 'TLS is not offered', config: { ...config, url: plain.url.replace('http:', 'https:') }, code: 'tls_not_offered' },
+      { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
+      { name: 'another server', config: { ...config, url: `http://127.0.0.1:${(page.address() as AddressInfo).port}` }, code: 'not_clickhouse' },
+    ];
+  },
+  invalid: [
+    { name: 'no url', change: { url: undefined }, attr: 'url' },
+    { name: 'url is a host', change: { url: 'db.example.com' }, attr: 'url' },
+    { name: 'url of the native protocol', change: { url: 'tcp://db.example.com:9000' }, attr: 'url' },
+    { name: 'url with a password', change: { url: 'https://a:b@db.example.com' }, attr: 'url' },
+    { name: 'no password', change: { password: undefined }, attr: 'password' },
+    { name: 'database is null', change: { database: null }, attr: 'database' },
+    { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
+    { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
+    { name: 'name of more bytes than a file can have', change: { table_name: 'é'.repeat(40) }, attr: 'table_name' },
+    { name: 'flag is text', change: { has_self_signed_cert: 'yes' }, attr: 'has_self_signed_cert' },
+  ],
+  damage: {
+    changed: (config) => run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid LIMIT 1`),
+    missing: (config) => run(`DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid) FROM ${inDatabase(config)})`),
+    added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES (generateUUIDv4())`),
+  },
+  has_nul: true,
+  recovers: false,
+});
+
+async function run(query: string): Promise<void> {
+  await client.command({ query });
+}
+
+function delivery(changes: Partial<Delivery> = {}): Delivery {
+  const run_id = randomUUID();
+  return {
+    delivery_id: run_id,
+    run_id,
+    attempt: 1,
+    batch_export_id: randomUUID(),
+    team_id: 7,
+    model: 'events',
+    data_interval_start: '2015-09-12T00:00:00Z',
+    data_interval_end: '2015-09-12T01:00:00Z',
+    columns: contractColumns,
+    ...changes,
+  };
+}
+
+const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
+const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+const csv = (text: string) => Readable.from([zstdCompressSync(text)]);
+
+async function deliver(config: ClickHouseConfig, given: Delivery, lines: string[]): Promise<void> {
+  const sink = await clickhouse.open(config, given, deps);
+  try {
+    const header = given.columns.map((column) => `"${column.name}"`).join(',');
+    await sink.write({ number: 0, records: lines.length }, csv(`${[header, ...lines].join('\n')}\n`));
+    await sink.commit([outcomeOf(lines.length)], { name: 'manifest', text: '{}' });
+  } finally {
+    await sink.close();
+  }
+}
+
+test('TLS is verified by name and authority unless the config says otherwise', async () => {
+  const config = { ...(await freshConfig()), has_self_signed_cert: false };
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  const status = async (changes: Partial<ClickHouseConfig>) =>
+    (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+  assert.match(await status({}), /certificate of the server/);
+  assert.equal(await status({ url: secure.url.replace('127.0.0.1', 'localhost') }), 'passed');
+  assert.equal(await status({ url: plain.url }), 'passed');
+});
+
+test('persons are merged: FINAL shows the highest version of each, whatever came last', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const row = (distinct: string, version: number, name: string) =>
+    `7,"${distinct}","018f0000-0000-7000-8000-000000000001","{""name"":""${name}""}",1,${version},"2020-01-01T00:00:00.000000Z",false,"2020-01-01T00:00:00.000000Z"`;
+  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })] as const;
+  await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
+  await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
+  const found = await rows<{ distinct_id: string; name: string }>(
+    `SELECT distinct_id, JSONExtractString(properties, 'name') AS name FROM ${inDatabase(config, 'persons')} FINAL ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.map((person) => `${person.distinct_id} ${person.name}`),
+    ['a five', 'b two', 'd one'],
+  );
+  const keys = async function* (id: string): AsyncIterable<string> {
+    yield* id === given[0].delivery_id ? ['a', 'b'] : ['a', 'b', 'd'];
+  };
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await clickhouse.verify(config, delivered, keys, deps), []);
+  await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await clickhouse.verify(config, delivered, keys, deps)).map((difference) => difference.kind),
+    ['missing'],
+  );
+});
+
+test('persons refuse a table that does not merge by their key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables.slice(0, 2);
+  const make = (engine: string) =>
+    run(`CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String, sluice_stage_id UUID) ENGINE = ${engine}`);
+  for (const engine of ['MergeTree ORDER BY (team_id, distinct_id)', 'ReplacingMergeTree ORDER BY team_id']) {
+    await make(engine);
+    await assert.rejects(
+      deliver(config, delivery({ model: 'persons', columns }), ['7,"a"']),
+      (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
+    );
+  }
+  await make('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
+  await deliver(config, delivery({ model: 'persons', columns }), ['7,"a"']);
+});
+
+test("a table of the user's own keeps its partitions, order, TTL, indexes, projections and defaults, and a value that does not fit is final", async () => {
+  const config = await freshConfig();
+  await run(
+    `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5, note LowCardinality(Nullable(String)), at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter, PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at) PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR SETTINGS index_granularity = 1024`,
+  );
+  const columns: Column[] = [...noteOnly, { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' }];
+  const months = Array.from({ length: 150 }, (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`);
+  await deliver(config, delivery({ columns }), [`,2020-01-05T00:00:00.000001Z`, `"",2020-01-06T00:00:00.000001Z`, ...months]);
+  const found = await rows(`SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note ORDER BY note NULLS FIRST`);
+  assert.deepEqual(found, [
+    { own: 5, note: null, n: 1 },
+    { own: 5, note: '', n: 1 },
+    { own: 5, note: 'n', n: 150 },
+  ]);
+  await assert.rejects(
+    deliver(config, delivery({ columns }), ['"a","no instant"']),
+    (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+  );
+});
+
+test('faults are told apart by the name of the error', () => {
+  const cases: [string, boolean, string][] = [
+    ['AUTHENTICATION_FAILED', false, 'authentication_failed'],
+    ['ACCESS_DENIED', false, 'permission_denied'],
+    ['READONLY', false, 'permission_denied'],
+    ['UNKNOWN_DATABASE', false, 'database_missing'],
+    ['UNKNOWN_TABLE', true, 'slice_lost'],
+    ['NOT_ENOUGH_SPACE', true, 'disk_full'],
+    ['MEMORY_LIMIT_EXCEEDED', true, 'out_of_resources'],
+    ['TOO_MANY_SIMULTANEOUS_QUERIES', true, 'too_many_connections'],
+    ['QUERY_WAS_CANCELLED', true, 'cancelled_by_server'],
+    ['CANNOT_PARSE_UUID', false, 'value_refused'],
+    ['VIOLATED_CONSTRAINT', false, 'constraint_violated'],
+    ['TABLE_IS_READ_ONLY', true, 'read_only'],
+    ['KEEPER_EXCEPTION', true, 'server_fault'],
+    ['LOGICAL_ERROR', true, 'server_fault'],
+  ];
+  for (const [type, isRetryable, code] of cases) {
+    const error = clickHouseError(Object.assign(new Error('said $& the server.'), { type, code: '1' }));
+    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, type);
+    assert.equal((error as RetryableError).code, code, type);
+  }
+  for (const [code, name] of [
+    ['ECONNREFUSED', 'connection_failed'],
+    ['ECONNRESET', 'connection_lost'],
+  ]) {
+    const error = clickHouseError(Object.assign(new Error('said'), { code }));
+    assert.ok(error instanceof RetryableError && error.code === name);
+  }
+  const source = new Error('the query failed');
+  assert.equal(clickHouseError(source), source);
+});
+
+test('the keys of a table are taken over word for word, without what follows them', () => {
+  const cases: [string, string][] = [
+    ['MergeTree ORDER BY tuple() SETTINGS index_granularity = 8192', 'ORDER BY tuple()'],
+    [
+      "ReplicatedMergeTree('/a/ORDER BY (', '{replica}', v) PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a TTL a + 1",
+      'PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a',
+    ],
+    ["MergeTree PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)", "PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)"],
+  ];
+  for (const [engine, keys] of cases) assert.equal(keyClauses(engine), keys);
+});

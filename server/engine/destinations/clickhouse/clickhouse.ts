@@ -1,0 +1,20 @@
+import type { DestinationDefinition } from '../../destination.ts';
+import { checkClickHouse } from './check.ts';
+import { clickhouse_config, clickHouseViolations } from './config.ts';
+import { openClickHouseSink } from './sink.ts';
+import { verifyClickHouse } from './verify.ts';
+
+/** A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking its parts. */
+export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
+  type: 'ClickHouse',
+  label: 'ClickHouse',
+  config: clickhouse_config,
+  secrets: ['password'],
+  column_set: 'tables',
+  validate: clickHouseViolations,
+  encoding: () => ({ format: 'CSV', compression: 'zstd' }),
+  sliceBytes: () => undefined,
+  open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
+  check: checkClickHouse,
+  verify: (config, delivered, source, deps) => verifyClickHouse(config, delivered, source, deps),
+};

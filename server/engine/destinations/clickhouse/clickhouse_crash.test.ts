@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { openClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
+import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
+import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
+import { openEmbeddedClickHouse } from '../../../platform/embedded/clickhouse.ts';
+import type { EmbeddedStore } from '../../../platform/embedded/supervise.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import { RetryableError } from '../../destination.ts';
+import type { Sink, SliceOutcome } from '../../destination.ts';
+import { clickhouse } from './clickhouse.ts';
+import type { ClickHouseConfig } from './config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+let folder: string;
+let store: EmbeddedStore;
+let client: ClickHouseClient;
+let proxy: ClickHouseProxy;
+let base: ClickHouseConfig;
+let places = 0;
+
+// A server of its own, because it is killed.
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-crash-'));
+  store = await openEmbeddedClickHouse({ folder: join(folder, 'data'), log: silentLog() });
+  client = createClient({ url: store.url, log: { level: 127 } });
+  const url = new URL(store.url);
+  proxy = await openClickHouseProxy(url.origin, { tls: false });
+  base = { url: proxy.url, user: url.username, password: url.password };
+});
+
+after(async () => {
+  await client.close();
+  await proxy.close();
+  await store.stop();
+  await outbound.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(query: string): Promise<void> {
+  await client.command({ query });
+}
+
+async function rows<Row>(query: string): Promise<Row[]> {
+  return (await client.query({ query, format: 'JSONEachRow' })).json<Row>();
+}
+
+/** A fresh table, with a partition for each of the two rows of a slice, and a delivery to it. */
+async function freshOrders(place: KillPlace): Promise<DeliveryOrders & { config: ClickHouseConfig }> {
+  const table_name = `place_${(places += 1)}`;
+  await run(`CREATE TABLE ${table_name} (n Int64, sluice_stage_id UUID) ENGINE = MergeTree PARTITION BY n % 2 ORDER BY n`);
+  const run_id = randomUUID();
+  const slice = (from: number) => ({ base64: zstdCompressSync(`"n"\n${from}\n${from + 1}\n`).toString('base64'), records: 2 });
+  return {
+    type: 'ClickHouse',
+    config: { ...base, table_name },
+    delivery: {
+      delivery_id: run_id,
+      run_id,
+      attempt: 1,
+      batch_export_id: randomUUID(),
+      team_id: 7,
+      model: 'events',
+      data_interval_start: '2015-09-12T00:00:00Z',
+      data_interval_end: '2015-09-12T01:00:00Z',
+      columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }],
+    },
+    slices: [slice(0), slice(2)],
+    place,
+  };
+}
+
+async function delivered({ config }: { config: ClickHouseConfig }): Promise<number[]> {
+  return (await rows<{ n: string }>(`SELECT n FROM ${config.table_name} ORDER BY n`)).map((row) => Number(row.n));
+}
+
+async function stages(): Promise<string[]> {
+  return (await rows<{ name: string }>("SELECT name FROM system.tables WHERE name LIKE 'sluice_stage_%'")).map((row) => row.name);
+}
+
+async function writeSlices(sink: Sink, orders: DeliveryOrders): Promise<SliceOutcome[]> {
+  const outcomes: SliceOutcome[] = [];
+  for (const [number, { base64, records }] of orders.slices.entries()) {
+    const written = await sink.write({ number, records }, Readable.from([Buffer.from(base64, 'base64')]));
+    outcomes.push({ number, ...written, records, bytes: 0, sha256: '' });
+  }
+  return outcomes;
+}
+
+const manifest = { name: 'manifest', text: '{}' };
+const isLost = (error: unknown) => error instanceof RetryableError && ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
+
+for (const [place, visible, isThere] of [
+  ['writing', [], false],
+  ['written', [], false],
+  ['committed', [0, 1, 2, 3], true],
+] as const) {
+  test(`a worker that is killed (${place}) has shown all or nothing, and the next one completes it once`, async () => {
+    const orders = await freshOrders(place);
+    await killDelivery(orders, { after_milliseconds: 0 });
+    assert.deepEqual(await delivered(orders), visible);
+    assert.equal(await deliverAgain(clickhouse, orders, deps), isThere);
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
+    assert.deepEqual(await stages(), []);
+  });
+}
+
+test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
+  for (const after_milliseconds of [0, 8, 16, 30]) {
+    const orders = await freshOrders('committing');
+    await killDelivery(orders, { after_milliseconds });
+    await deliverAgain(clickhouse, orders, deps);
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `killed after ${after_milliseconds} ms`);
+  }
+  assert.deepEqual(await stages(), []);
+});
+
+test('a server that is killed at any statement of a commit comes back, and the next attempt makes it all', async () => {
+  for (const [statement, isCommitted] of [
+    [/manifest.*JSONEachRow/, false],
+    [/_partition_id/, false],
+    [/ATTACH PARTITION/, false],
+    [/DROP TABLE/, true],
+  ] as const) {
+    const orders = await freshOrders('written');
+    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(sink, orders);
+    proxy.watch((text) => {
+      if (!statement.test(text)) return;
+      proxy.watch(undefined);
+      process.kill(store.pid!, 'SIGKILL');
+    });
+    if (isCommitted) await sink.commit(outcomes, manifest);
+    else await assert.rejects(sink.commit(outcomes, manifest), isLost, String(statement));
+    await sink.close();
+    await until(async () => (await client.ping()).success);
+    assert.equal(await deliverAgain(clickhouse, orders, deps), isCommitted);
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], String(statement));
+    assert.deepEqual(await stages(), []);
+  }
+});
+
+test('rows that were shown without an answer are found by the next attempt and not shown again', async () => {
+  const orders = await freshOrders('written');
+  const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+  const outcomes = await writeSlices(sink, orders);
+  proxy.watch(async (text) => {
+    if (!text.includes('ATTACH PARTITION')) return;
+    proxy.watch(undefined);
+    await run(text);
+    proxy.cut();
+  });
+  await assert.rejects(sink.commit(outcomes, manifest), isLost);
+  await sink.close();
+  assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
+  assert.equal(await deliverAgain(clickhouse, orders, deps), false);
+  assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
+  assert.deepEqual(await stages(), []);
+});
+
+test('a part that a killed server has shown is removed: by the next attempt, which shows all, and by abort', async () => {
+  for (const next of ['deliver', 'abort']) {
+    const orders = await freshOrders('written');
+    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(sink, orders);
+    proxy.watch(async (text) => {
+      if (!text.includes('ATTACH PARTITION')) return;
+      proxy.watch(undefined);
+      await run(text.replace(/,[^,]*$/, ''));
+      proxy.cut();
+    });
+    await assert.rejects(sink.commit(outcomes, manifest), isLost);
+    await sink.close();
+    assert.deepEqual(await delivered(orders), [0, 2]);
+    if (next === 'deliver') await deliverAgain(clickhouse, orders, deps);
+    else {
+      const last = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+      await last.abort([]);
+      await last.close();
+    }
+    assert.deepEqual(await delivered(orders), next === 'deliver' ? [0, 1, 2, 3] : []);
+    assert.deepEqual(await stages(), []);
+  }
+});
+
+test('an attempt that was believed dead and comes back in the middle of its commit can show nothing any more', async () => {
+  for (const statement of ['manifest', 'ATTACH PARTITION']) {
+    const orders = await freshOrders('written');
+    const dead = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(dead, orders);
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+    const { promise: asleep, resolve: sleep } = Promise.withResolvers<void>();
+    proxy.watch(async (text) => {
+      if (!text.includes(statement)) return;
+      proxy.watch(undefined);
+      sleep();
+      await woken;
+    });
+    const late = assert.rejects(dead.commit(outcomes, manifest), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+    await asleep;
+    assert.equal(await deliverAgain(clickhouse, orders, deps), false);
+    wake();
+    await late;
+    await dead.close();
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], statement);
+  }
+});
+
+test('a connection that is cut in the middle of a slice ends the write at once', async () => {
+  const orders = await freshOrders('writing');
+  const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+  const half = Buffer.from(orders.slices[0]!.base64, 'base64').subarray(0, 10);
+  const hanging = Readable.from(
+    (async function* () {
+      yield half;
+      proxy.cut();
+      await new Promise(() => {});
+    })(),
+  );
+  await assert.rejects(sink.write({ number: 0, records: 2 }, hanging), isLost);
+  await sink.close();
+  await deliverAgain(clickhouse, orders, deps);
+  assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
+});
+
+test('a server that hangs is left at once when the run is stopped', async () => {
+  const waits: [string, (sink: Sink, orders: DeliveryOrders) => Promise<unknown>][] = [
+    ['recover', (sink) => sink.recover([])],
+    ['write', (sink, orders) => writeSlices(sink, orders)],
+    ['commit', (sink) => sink.commit([], manifest)],
+    ['abort', (sink) => sink.abort([])],
+  ];
+  for (const [name, wait] of waits) {
+    const hanging = await openClickHouseProxy(new URL(store.url).origin, { tls: false });
+    const orders = await freshOrders('written');
+    const config = { ...orders.config, url: hanging.url };
+    const stop = new AbortController();
+    const sink = await clickhouse.open(config, orders.delivery, { ...deps, signal: stop.signal });
+    hanging.hold();
+    const waiting = assert.rejects(wait(sink, orders), /stopped/, name);
+    stop.abort('cancelled');
+    await waiting;
+    await sink.close();
+    await assert.rejects(clickhouse.open(config, orders.delivery, { ...deps, signal: stop.signal }), /stopped/);
+    await assert.rejects(
+      clickhouse.open(config, orders.delivery, { ...deps, signal: AbortSignal.timeout(100) }),
+      (error) => error instanceof RetryableError && error.code === 'timed_out',
+    );
+    await hanging.close();
+  }
+});
+
+/** Asks again until it holds, for ten seconds. */
+async function until(what: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await what())) assert.ok(performance.now() < end, 'waited for ten seconds');
+}

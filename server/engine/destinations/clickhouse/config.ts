@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { ConfigViolation } from '../../destination.ts';
+import { identifier } from '../../formats/expression.ts';
+
+/** The keys of a ClickHouse destination. */
+export const clickhouse_config = Type.Object(
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. With http the password and the data travel unprotected.',
+    }),
+    user: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'default', description: 'User that may make and write the tables.' })),
+    password: Type.String({ maxLength: 1000, description: 'Password of the user; empty for a user without one.' }),
+    database: Type.Optional(Type.String({ minLength: 1, maxLength: 150, default: 'default', description: 'Database that holds the table; it must exist.' })),
+    table_name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 150, default: 'events', description: 'Table to write to; made when it is not there, never altered.' }),
+    ),
+    has_self_signed_cert: Type.Optional(
+      Type.Boolean({ default: false, description: 'TLS without a check of the certificate, for servers that signed their own.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The values of the keys, as far as a user has set them. */
+export type ClickHouseConfig = Static<typeof clickhouse_config>;
+
+/** Begins the names of tables that hold a delivery until it is shown. */
+export const stage_prefix = 'sluice_stage_';
+
+/** The target's parts, its quoted name, that of the table of receipts, and how users are told of it. */
+export function targetOf(config: ClickHouseConfig): { database: string; table: string; quoted: string; receipts: string; name: string } {
+  const database = config.database ?? 'default';
+  const table = config.table_name ?? 'events';
+  return { database, table, quoted: inDatabase(config, table), receipts: inDatabase(config, 'sluice_receipts'), name: `${database}.${table}` };
+}
+
+/** A table's name, quoted, with the database of the config. */
+export function inDatabase(config: ClickHouseConfig, table: string): string {
+  return `${identifier(config.database ?? 'default')}.${identifier(table)}`;
+}
+
+/** Violations of rules that the schema cannot say. */
+export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[] {
+  const found: ConfigViolation[] = [];
+  if (!isPlainAddress(config.url))
+    found.push({ attr: 'url', code: 'invalid_input', detail: 'The url must be an http or https address without user, query or fragment.' });
+  if (config.table_name?.startsWith('sluice_') === true)
+    found.push({ attr: 'table_name', code: 'invalid_input', detail: "Names that begin with sluice_ are the export's own; choose another name." });
+  // ClickHouse makes a folder of each name, escaped.
+  for (const attr of ['database', 'table_name'] as const)
+    if (Buffer.byteLength(encodeURIComponent((config[attr] ?? '').toWellFormed())) > 200)
+      found.push({ attr, code: 'invalid_input', detail: 'The name is too long for ClickHouse.' });
+  for (const attr of ['user', 'password', 'database', 'table_name'] as const)
+    if (config[attr]?.includes('\0') === true) found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+  return found;
+}
+
+function isPlainAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+}

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type { Readable } from 'node:stream';
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import { NonRetryableError, stopError, throwIfStopped } from '../../destination.ts';
+import type { DestinationDeps } from '../../destination.ts';
+import type { ClickHouseConfig } from './config.ts';
+import { answerError } from './faults.ts';
+
+/** Values of `{name:Type}` in a statement. */
+type Parameters = Record<string, string>;
+
+/** The user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted; the server stops a query that is left. */
+export type Connection = {
+  /** All rows of a query with a small answer; 64-bit integers are numbers. */
+  rows<Row>(query: string, parameters?: Parameters): Promise<Row[]>;
+  command(query: string, parameters?: Parameters): Promise<void>;
+  /** Streams the bytes behind `INSERT INTO ... FORMAT ...`. Rejects with the error of `bytes` when they fail; then a part of them may be in the table. */
+  insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** For everything up to the answer to the first statement. */
+const start_timeout_milliseconds = 60_000;
+/** How long the server may say nothing. */
+const silence_milliseconds = 3_600_000;
+
+/** Waits of the server for us, in seconds: the source may take its time between two pieces. */
+const patient: ClickHouseSettings = { http_receive_timeout: 3_600, http_send_timeout: 3_600, wait_end_of_query: 1 };
+
+/** CSV as our source writes it and nothing else; what a column cannot hold is an error and not a default. */
+const insert_settings: ClickHouseSettings = {
+  ...patient,
+  async_insert: 0,
+  // Equal slices of two deliveries are both wanted.
+  insert_deduplicate: 0,
+  date_time_input_format: 'best_effort',
+  format_csv_delimiter: ',',
+  format_csv_null_representation: '',
+  format_csv_allow_single_quotes: 0,
+  format_csv_allow_double_quotes: 1,
+  input_format_csv_empty_as_default: 0,
+  input_format_null_as_default: 0,
+  input_format_with_names_use_header: 1,
+  input_format_skip_unknown_fields: 0,
+  input_format_allow_errors_num: '0',
+  input_format_allow_errors_ratio: 0,
+  // The months of a table of the user's own: instants of events may lie anywhere.
+  max_partitions_per_insert_block: '0',
+};
+
+/**
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; a redirect is not followed; the server has
+ * answered as a ClickHouse within 60 seconds or the call rejects.
+ */
+export async function connect(config: ClickHouseConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+  throwIfStopped(signal);
+  const url = new URL(config.url);
+  const agent = openAgent(config, outbound);
+  const client = createClient({
+    url,
+    username: config.user ?? 'default',
+    password: config.password,
+    database: config.database ?? 'default',
+    application: 'sluice',
+    request_timeout: silence_milliseconds,
+    compression: { request: false, response: false },
+    keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+    clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+    http_agent: agent,
+    log: { level: 127 },
+  });
+  const close = async () => {
+    await client.close();
+    agent.destroy();
+  };
+  try {
+    const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
+    // Agents do not ask `lookup` about literal addresses.
+    await outbound.resolveHost(url.hostname);
+    const [row] = await rows<{ version?: string }>(client, starting, 'SELECT version() AS version');
+    if (row?.version === undefined) throw new SyntaxError('no version');
+  } catch (error) {
+    await close();
+    if (error instanceof SyntaxError)
+      throw new NonRetryableError('not_clickhouse', "What answers at this address is not ClickHouse's HTTP interface; check the key url.", { cause: error });
+    throw error;
+  }
+  return connectionOf(client, signal, close);
+}
+
+function openAgent(config: ClickHouseConfig, { lookup }: DestinationDeps['outbound']): http.Agent | https.Agent {
+  const options = { keepAlive: true, maxSockets: 4, lookup };
+  if (!config.url.toLowerCase().startsWith('https:')) return new http.Agent(options);
+  return new https.Agent({ ...options, rejectUnauthorized: config.has_self_signed_cert !== true });
+}
+
+function connectionOf(client: ClickHouseClient, signal: AbortSignal, close: () => Promise<void>): Connection {
+  return {
+    rows: (query, parameters) => rows(client, signal, query, parameters),
+    command: (query, parameters = {}) =>
+      unlessStopped(signal, async () => void (await client.command({ query, query_params: parameters, clickhouse_settings: patient, abort_signal: signal }))),
+    insert: async (statement, bytes, options = {}) => {
+      let failure: Error | undefined;
+      bytes.once('error', (error) => (failure = error));
+      try {
+        await unlessStopped(signal, async () => {
+          const { stream } = await client.exec({
+            query: statement,
+            values: bytes,
+            clickhouse_settings: insert_settings,
+            abort_signal: signal,
+            http_headers: options.encoding === undefined ? {} : { 'Content-Encoding': options.encoding },
+          });
+          stream.resume();
+          await once(stream, 'end');
+        });
+      } catch (error) {
+        throw failure ?? error;
+      } finally {
+        bytes.destroy();
+      }
+    },
+    close,
+  };
+}
+
+async function rows<Row>(client: ClickHouseClient, signal: AbortSignal, query: string, parameters: Parameters = {}): Promise<Row[]> {
+  return unlessStopped(signal, async () => {
+    const result = await client.query({ query, query_params: parameters, clickhouse_settings: patient, abort_signal: signal, format: 'JSONEachRow' });
+    return result.json<Row>();
+  });
+}
+
+/** The client's own error for a stop says only that somebody has aborted the request; its errors without a code hold what another program answered. */
+async function unlessStopped<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  throwIfStopped(signal);
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw stopError(signal);
+    throw error instanceof Error && error.name === 'Error' && !('code' in error) ? answerError(error) : error;
+  }
+}

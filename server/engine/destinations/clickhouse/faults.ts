@@ -1,0 +1,149 @@
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+
+type Fault = { retryable: boolean; code: string; message: string };
+
+const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
+const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
+
+const unverified = final(
+  'tls_not_verified',
+  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+);
+const unreachable = passing('connection_failed', 'The server does not answer at this address. Check the key url, and that its firewall lets this server in.');
+const broken = passing('connection_lost', 'The connection to the server broke.');
+const credentials = final('authentication_failed', 'The server refused user or password; check the keys user and password, and from where the user may come.');
+const denied = final(
+  'permission_denied',
+  'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP TABLE on the database, and ALTER on the table.',
+);
+const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
+const statement = final('statement_refused', 'The server refused the statement (%). The table may not fit the export.');
+const gone = passing('slice_lost', 'A table of the delivery was removed before it could be shown, by hand or by another attempt; it is made again.');
+const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
+const short = passing('out_of_resources', 'The server is short of resources (%).');
+const not_clickhouse = final(
+  'not_clickhouse',
+  "What answers at this address is not ClickHouse's HTTP interface; check the key url (its usual ports are 8443 and 8123).",
+);
+
+/** By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said. */
+const faults: Record<string, Fault> = {
+  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key url.'),
+  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
+  ECONNREFUSED: unreachable,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  ETIMEDOUT: unreachable,
+  ECONNRESET: broken,
+  EPIPE: broken,
+  ERR_STREAM_PREMATURE_CLOSE: broken,
+  EPROTO: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
+  ERR_SSL_WRONG_VERSION_NUMBER: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
+  HPE_INVALID_CONSTANT: not_clickhouse,
+  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
+  SELF_SIGNED_CERT_IN_CHAIN: unverified,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
+  UNABLE_TO_GET_ISSUER_CERT: unverified,
+  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
+  CERT_HAS_EXPIRED: unverified,
+  outbound_refused: final('outbound_refused', '%'),
+  AUTHENTICATION_FAILED: credentials,
+  UNKNOWN_USER: credentials,
+  WRONG_PASSWORD: credentials,
+  REQUIRED_PASSWORD: credentials,
+  IP_ADDRESS_NOT_ALLOWED: credentials,
+  ACCESS_DENIED: denied,
+  READONLY: denied,
+  DATABASE_ACCESS_DENIED: denied,
+  UNKNOWN_DATABASE: final('database_missing', 'There is no database of this name; make it or check the key database.'),
+  UNKNOWN_TABLE: gone,
+  TABLE_IS_DROPPED: gone,
+  TABLE_ALREADY_EXISTS: passing('conflict', 'Another delivery made the table at the same moment.'),
+  INCOMPATIBLE_COLUMNS: passing('conflict', 'The table was altered during the delivery; it is delivered again.'),
+  TABLE_IS_READ_ONLY: passing('read_only', 'The server takes no writes to the table just now.'),
+  VIOLATED_CONSTRAINT: final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
+  CANNOT_PARSE_TEXT: value,
+  CANNOT_PARSE_QUOTED_STRING: value,
+  CANNOT_PARSE_INPUT_ASSERTION_FAILED: value,
+  CANNOT_PARSE_DATE: value,
+  CANNOT_PARSE_DATETIME: value,
+  CANNOT_PARSE_NUMBER: value,
+  CANNOT_PARSE_BOOL: value,
+  CANNOT_PARSE_UUID: value,
+  CANNOT_PARSE_IPV4: value,
+  CANNOT_PARSE_IPV6: value,
+  CANNOT_CONVERT_TYPE: value,
+  CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: value,
+  TYPE_MISMATCH: value,
+  ARGUMENT_OUT_OF_BOUND: value,
+  DECIMAL_OVERFLOW: value,
+  VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE: value,
+  UNKNOWN_ELEMENT_OF_ENUM: value,
+  TOO_LARGE_STRING_SIZE: value,
+  INCORRECT_DATA: value,
+  SYNTAX_ERROR: statement,
+  NOT_IMPLEMENTED: statement,
+  SUPPORT_IS_DISABLED: statement,
+  BAD_ARGUMENTS: statement,
+  UNKNOWN_SETTING: statement,
+  SETTING_CONSTRAINT_VIOLATION: statement,
+  UNKNOWN_IDENTIFIER: statement,
+  NO_SUCH_COLUMN_IN_TABLE: statement,
+  ILLEGAL_COLUMN: statement,
+  TABLES_HAVE_DIFFERENT_PARTITION_EXPRESSION: statement,
+  QUERY_IS_PROHIBITED: statement,
+  NOT_ENOUGH_SPACE: passing('disk_full', 'The disk of the server is full; free some space. The run goes on by itself.'),
+  CANNOT_READ_ALL_DATA: broken,
+  NETWORK_ERROR: broken,
+  SOCKET_TIMEOUT: broken,
+  TIMEOUT_EXCEEDED: cancelled,
+  TOO_SLOW: cancelled,
+  QUERY_WAS_CANCELLED: cancelled,
+  QUOTA_EXCEEDED: passing('throttled', 'A quota of the user is used up for now (%).'),
+  TOO_MANY_SIMULTANEOUS_QUERIES: passing('too_many_connections', 'The server runs as many queries as it may.'),
+  MEMORY_LIMIT_EXCEEDED: short,
+  TOO_MANY_PARTS: short,
+  TOO_MANY_BYTES: short,
+};
+
+const said_characters_max = 300;
+
+/** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+export function clickHouseError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  const { type, code } = error as Error & { type?: string; code?: string };
+  const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
+  if (fault !== undefined) return faultError(fault, error);
+  // ClickHouse has some seven hundred errors: those that are not named above are taken for its own.
+  if (type !== undefined) return faultError(passing('server_fault', `The server reported ${type} (%).`), error);
+  return error;
+}
+
+function faultError(fault: Fault, error: Error): Error {
+  const said = error.message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
+  const clipped = said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
+  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => clipped);
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+}
+
+/** The error for an answer that is none of ClickHouse's, such as a page of a proxy; the client gives its whole text as the message, which is not for users. */
+export function answerError(answer: Error): Error {
+  if (answer.message.startsWith('Timeout error')) return new RetryableError('timed_out', 'The server said nothing for an hour.', { cause: answer });
+  if (answer.message.includes('is for clickhouse-client')) return faultError(not_clickhouse, answer);
+  return new RetryableError(
+    'unexpected_answer',
+    'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',
+    { cause: answer },
+  );
+}
+
+/** Runs `work` and throws what `clickHouseError` makes of its errors. */
+export async function withClickHouseErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw clickHouseError(error);
+  }
+}

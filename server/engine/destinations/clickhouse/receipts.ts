@@ -1,0 +1,35 @@
+import { Readable } from 'node:stream';
+import type { Delivery } from '../../destination.ts';
+import { targetOf } from './config.ts';
+import type { ClickHouseConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+
+/** A line of the table of receipts. One with an empty manifest says that a stage is about to be shown, one with a manifest that its rows are there. */
+type ReceiptLine = { stage_id: string; records: number; manifest: string };
+
+/** The stage whose rows are the delivery, or undefined when the delivery was not completed. */
+export async function findDeliveredStage(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<string | undefined> {
+  const [row] = await connection.rows<{ stage_id: string }>(
+    `SELECT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
+    { id: delivery.delivery_id },
+  );
+  return row?.stage_id;
+}
+
+/** The stages that attempts of the delivery were about to show. */
+export async function listIntendedStages(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<string[]> {
+  const found = await connection.rows<{ stage_id: string }>(
+    `SELECT DISTINCT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest = '' ORDER BY stage_id`,
+    { id: delivery.delivery_id },
+  );
+  return found.map((row) => row.stage_id);
+}
+
+/** Adds a line; it is one block and so is there whole or not at all. */
+export async function writeReceipt(connection: Connection, config: ClickHouseConfig, delivery: Delivery, line: ReceiptLine): Promise<void> {
+  const { receipts, name } = targetOf(config);
+  const { delivery_id, batch_export_id, run_id } = delivery;
+  const row = JSON.stringify({ delivery_id, batch_export_id, run_id, table_name: name, ...line });
+  const columns = 'delivery_id, stage_id, batch_export_id, run_id, table_name, records, manifest';
+  await connection.insert(`INSERT INTO ${receipts} (${columns}) FORMAT JSONEachRow`, Readable.from([Buffer.from(`${row}\n`)]));
+}

@@ -1,0 +1,49 @@
+import { RetryableError } from '../../destination.ts';
+import { identifier, literal } from '../../formats/expression.ts';
+import { inDatabase, targetOf } from './config.ts';
+import { listIntendedStages, writeReceipt } from './receipts.ts';
+import type { Session } from './sink.ts';
+import { findTable, stage_column } from './table.ts';
+
+/**
+ * Brings the rows of the delivery into the target, and gives the stage that they came by: this attempt's own, or that of an earlier one whose answer was lost.
+ * Nothing is copied: the server links the files of the stage's parts, and shows those of one partition at once. To be called when no other stage is left.
+ */
+export async function showStage(session: Session, records: number): Promise<string> {
+  const { connection, config, delivery, stage } = session;
+  const intended = await listIntendedStages(connection, config, delivery);
+  // Asked after the list was read: while our stage stands, no later attempt has begun, so the list holds none of its stages.
+  if ((await findTable(connection, config, stage.table)) === undefined)
+    throw new RetryableError('slice_lost', 'Another attempt has taken this delivery over, or a table of it was removed by hand; it is made again.');
+  const earlier = await settle(session, intended, records);
+  if (earlier !== undefined) return earlier;
+  // Written first, so that the next attempt knows which rows to look for: looking for them costs a scan, which no delivery without a fault should pay.
+  await writeReceipt(connection, config, delivery, { stage_id: stage.id, records, manifest: '' });
+  const stageName = inDatabase(config, stage.table);
+  const partitions = await connection.rows<{ id: string }>(`SELECT DISTINCT _partition_id AS id FROM ${stageName} ORDER BY id`);
+  const attachments = partitions.map(({ id }) => `ATTACH PARTITION ID ${literal(id)} FROM ${stageName}`);
+  if (attachments.length > 0) await connection.command(`ALTER TABLE ${targetOf(config).quoted} ${attachments.join(', ')}`);
+  return stage.id;
+}
+
+/** Removes rows of attempts that were about to show and did not come to a receipt. */
+export async function takeBack(session: Session): Promise<void> {
+  const { connection, config } = session;
+  const isThere =
+    (await findTable(connection, config, 'sluice_receipts')) !== undefined && (await findTable(connection, config, targetOf(config).table)) !== undefined;
+  if (isThere) await settle(session, await listIntendedStages(connection, config, session.delivery), undefined);
+}
+
+/** Of earlier stages, finds one that is there with all `records`, and removes the rows of the others: a killed server may have left a part of them. */
+async function settle({ connection, config }: Session, stageIds: string[], records: number | undefined): Promise<string | undefined> {
+  const target = targetOf(config).quoted;
+  let whole: string | undefined;
+  for (const id of stageIds) {
+    const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${target} WHERE ${identifier(stage_column)} = {id:UUID}`, { id });
+    const found = row?.records ?? 0;
+    if (whole === undefined && found > 0 && found === records) whole = id;
+    else if (found > 0)
+      await connection.command(`ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID} SETTINGS mutations_sync = 2`, { id });
+  }
+  return whole;
+}

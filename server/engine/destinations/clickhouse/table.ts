@@ -1,0 +1,161 @@
+import { NonRetryableError } from '../../destination.ts';
+import type { Delivery } from '../../destination.ts';
+import { identifier, literal } from '../../formats/expression.ts';
+import type { Column, ColumnType } from '../../models/column.ts';
+import { inDatabase, targetOf } from './config.ts';
+import type { ClickHouseConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+
+/** Holds, in every row, which stage table it came by: so it can be told whether a commit whose answer was lost has happened. */
+export const stage_column = 'sluice_stage_id';
+
+const no_stage = '00000000-0000-0000-0000-000000000000';
+
+const types: Record<ColumnType, string> = {
+  uuid: 'UUID',
+  text: 'String',
+  json: 'String',
+  timestamp: "DateTime64(6, 'UTC')",
+  integer: 'Int64',
+  float: 'Float64',
+  boolean: 'Bool',
+};
+
+/** What makes two rows of a model the same row; persons are merged by it. */
+const person_key = ['team_id', 'distinct_id'];
+const event_order = ['event', 'timestamp', 'uuid'];
+
+/** A table as the server describes it. */
+export type Table = { engine: string; engine_full: string; sorting_key: string; storage_policy: string };
+
+/** What of a delivery decides how its table looks. */
+export type Layout = Pick<Delivery, 'model' | 'columns'>;
+
+/** The column by which rows are compared with the source, where the export has it. */
+export function keyColumn({ model, columns }: Layout): string | undefined {
+  const name = model === 'events' ? 'uuid' : 'distinct_id';
+  return columns.some((column) => column.name === name) ? name : undefined;
+}
+
+/** Do rows of this delivery take the place of those that are there? */
+export function isMerged({ model, columns }: Layout): boolean {
+  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name));
+}
+
+/** The statement that makes the table of an export. It has no partitions, so that a delivery is shown in one step; persons are merged by key and version. */
+export function tableStatement(target: string, layout: Layout): string {
+  const columns = layout.columns.map((column) => `${identifier(column.name)} ${typeOf(column)}`);
+  // MATERIALIZED keeps it out of SELECT *.
+  columns.push(`${identifier(stage_column)} UUID MATERIALIZED toUUID(${literal(no_stage)})`);
+  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = ${engineOf(layout)}`;
+}
+
+function typeOf(column: Column): string {
+  return column.nullable ? `Nullable(${types[column.type]})` : types[column.type];
+}
+
+function engineOf(layout: Layout): string {
+  const has = (name: string) => layout.columns.some((column) => column.name === name && !column.nullable);
+  const order = (names: string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
+  if (!isMerged(layout)) return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
+  const version = layout.columns.some((column) => column.name === 'person_version' && column.type === 'integer' && !column.nullable) ? 'person_version' : '';
+  return `ReplacingMergeTree(${version}) ORDER BY ${order(person_key)}`;
+}
+
+/** The table of this name, or undefined when there is none that the user may see. */
+export async function findTable(connection: Connection, config: ClickHouseConfig, table: string): Promise<Table | undefined> {
+  const { database } = targetOf(config);
+  const [found] = await connection.rows<Table>(
+    'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE database = {database:String} AND name = {table:String}',
+    { database, table },
+  );
+  return found;
+}
+
+/** Names of the tables of the database that begin so, in order. */
+export async function listTables(connection: Connection, config: ClickHouseConfig, prefix: string): Promise<string[]> {
+  const { database } = targetOf(config);
+  const found = await connection.rows<{ name: string }>(
+    'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String}) ORDER BY name',
+    { database, prefix },
+  );
+  return found.map((row) => row.name);
+}
+
+/** Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export. Gives the table as it is. */
+export async function prepareTables(connection: Connection, config: ClickHouseConfig, layout: Layout): Promise<Table> {
+  const target = targetOf(config);
+  await connection.command(
+    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID, batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String, written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
+  );
+  let found = await findTable(connection, config, target.table);
+  if (found === undefined) {
+    await connection.command(tableStatement(target.quoted, layout));
+    found = await findTable(connection, config, target.table);
+  }
+  if (found === undefined)
+    throw new NonRetryableError(
+      'permission_denied',
+      `The user may not see the table ${target.name} in system.tables; grant SHOW TABLES and SHOW COLUMNS on it.`,
+    );
+  await checkTable(connection, config, layout, found);
+  return found;
+}
+
+/** Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of which all that are missing are named. */
+export async function checkTable(connection: Connection, config: ClickHouseConfig, layout: Layout, table: Table): Promise<void> {
+  const { name } = targetOf(config);
+  if (!table.engine.endsWith('MergeTree')) {
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${name} has the engine ${table.engine}; a delivery can be shown at once only in one of the MergeTree family. Export to such a table.`,
+    );
+  }
+  const isKeyed = table.sorting_key.split(', ').sort().join() === person_key.toSorted().join();
+  if (isMerged(layout) && !(table.engine.includes('Replacing') && isKeyed)) {
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `Persons are merged by (team_id, distinct_id), but the table ${name} is no ReplacingMergeTree ordered by these columns; make one or export to another table.`,
+    );
+  }
+  await checkColumns(connection, config, layout.columns);
+}
+
+async function checkColumns(connection: Connection, config: ClickHouseConfig, columns: Column[]): Promise<void> {
+  const { database, table, name } = targetOf(config);
+  const found = await connection.rows<{ name: string; type: string }>(
+    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}',
+    { database, table },
+  );
+  const names = new Set(found.map((row) => row.name));
+  const missing = columns.filter((column) => !names.has(column.name)).map((column) => `${column.name} ${typeOf(column)}`);
+  if (!found.some((row) => row.name === stage_column && row.type === 'UUID')) missing.push(`${stage_column} UUID`);
+  if (missing.length > 0)
+    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+}
+
+/** Makes an empty table that fits the target part by part, whose rows say which stage they came by. */
+export async function makeStage(connection: Connection, config: ClickHouseConfig, target: Table, stage: { table: string; id: string }): Promise<void> {
+  const name = inDatabase(config, stage.table);
+  const policy = target.storage_policy === 'default' ? '' : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
+  await connection.command(`CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree ${keyClauses(target.engine_full)}${policy}`);
+  await connection.command(`ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`);
+}
+
+const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;
+
+/**
+ * Partition, order and sampling keys in the very text of the table's definition: the server takes `(a)` and `a` for different keys. What follows is left out:
+ * settings are the table's own, and a TTL would take rows out of the stage before they are counted.
+ */
+export function keyClauses(engineFull: string): string {
+  let depth = 0;
+  let start: number | undefined;
+  for (const { 0: token, index } of engineFull.matchAll(engine_token)) {
+    if (token === '(' || token === '[') depth += 1;
+    else if (token === ')' || token === ']') depth -= 1;
+    else if (depth === 0 && ['PARTITION', 'PRIMARY', 'ORDER', 'SAMPLE'].includes(token)) start ??= index;
+    else if (depth === 0 && start !== undefined && ['TTL', 'SETTINGS', 'COMMENT'].includes(token)) return engineFull.slice(start, index).trimEnd();
+  }
+  return engineFull.slice(start ?? engineFull.length);
+}

@@ -1,0 +1,72 @@
+import { Readable } from 'node:stream';
+import type { Outbound } from '../../../platform/outbound.ts';
+import { request_attempts_max, request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import type { ServiceAccount } from './config.ts';
+
+/** One request to Google; `path` holds the query. `bytes` is sent as it is. */
+export type GoogleRequest = {
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  path: string;
+  headers?: Record<string, string>;
+  bytes?: Buffer | string;
+  signal: AbortSignal;
+  /** Bounds one try; two minutes when absent. */
+  timeout_milliseconds?: number;
+};
+
+/** Sends requests as a service account. Every request is tried three times; what still fails is thrown as the library's own error. */
+export type GoogleClient = {
+  /** The answer's text, and its headers. */
+  text(request: GoogleRequest): Promise<{ text: string; headers: Headers }>;
+  /** The answer's bytes as they come. Ends with the signal; the time is bounded only while nothing comes. */
+  stream(request: GoogleRequest): Promise<Readable>;
+};
+
+/** What the library asks of a `fetch`. */
+type Fetch = NonNullable<Parameters<Outbound['fetch']>[1]>;
+
+/**
+ * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls are not used, because they open connections past
+ * any guard and cannot be stopped. The token is asked for when the first request needs it, and kept while it is valid; `signal` ends that too.
+ */
+export async function openGoogleClient(endpoint: string, account: ServiceAccount, outbound: Outbound, signal: AbortSignal): Promise<GoogleClient> {
+  const { Storage } = await import('@google-cloud/storage');
+  const guardedFetch = (url: string | URL, init?: { method?: string; headers?: Headers; body?: unknown; signal?: AbortSignal }) =>
+    outbound.fetch(url, {
+      method: init?.method ?? 'GET',
+      headers: [...(init?.headers ?? [])] as [string, string][],
+      body: (init?.body ?? null) as Fetch['body'] & null,
+      signal: init?.signal ?? AbortSignal.any([signal, AbortSignal.timeout(request_timeout_milliseconds)]),
+    });
+  const { authClient } = new Storage({
+    credentials: account,
+    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch as unknown as typeof fetch } },
+  });
+  const send = <Data>(request: GoogleRequest, responseType: 'text' | 'stream') =>
+    authClient.request<Data>({
+      url: `${endpoint}${request.path}`,
+      method: request.method,
+      headers: request.headers ?? {},
+      data: request.bytes,
+      signal: request.signal,
+      responseType,
+      ...(responseType === 'stream' ? {} : { timeout: request.timeout_milliseconds ?? request_timeout_milliseconds }),
+      retryConfig: {
+        retry: request_attempts_max - 1,
+        noResponseRetries: request_attempts_max - 1,
+        httpMethodsToRetry: [request.method],
+        statusCodesToRetry: [
+          [408, 408],
+          [429, 429],
+          [500, 599],
+        ],
+      },
+    });
+  return {
+    text: async (request) => {
+      const { data, headers } = await send<string>(request, 'text');
+      return { text: data, headers };
+    },
+    stream: async (request) => Readable.fromWeb((await send<Parameters<typeof Readable.fromWeb>[0]>(request, 'stream')).data),
+  };
+}

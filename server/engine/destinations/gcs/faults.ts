@@ -1,0 +1,107 @@
+import { causesOf, codeOf, explainFault, lastingFault, passingFault, throttled } from '../../object_store/faults.ts';
+import type { Fault } from '../../object_store/faults.ts';
+import type { StoreFaults } from '../../object_store/object_store.ts';
+
+const credentials = lastingFault(
+  'authentication_failed',
+  'Google refused the service account; check that service_account_json is whole, that its key was not deleted or disabled, and that the clock of this server is right.',
+);
+const denied = lastingFault(
+  'permission_denied',
+  'The service account may not do this. It needs storage.objects.create, storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to tidy up and to verify, storage.objects.get, storage.objects.list, storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has them all.',
+);
+const bucket = lastingFault('bucket_missing', 'There is no bucket of this name; check the key bucket_name.');
+const billing = lastingFault('permission_denied', 'Google has closed the project or the billing account of the bucket; open it again there.');
+const immutable = lastingFault('permission_denied', 'A retention policy or a hold of the bucket forbids to replace or remove an object.');
+const kms_key = lastingFault('kms_key_unusable', "The key of the bucket's encryption cannot be used; check it and the rights of the storage service to it.");
+const store_fault = passingFault('store_fault', 'Google reported an internal fault.');
+
+/** By the reason of the JSON API, the code of the XML API, or the error of the token service. */
+const by_name: Record<string, Fault> = {
+  invalid_grant: credentials,
+  invalid_client: credentials,
+  unauthorized_client: credentials,
+  authError: credentials,
+  AuthenticationRequired: credentials,
+  InvalidSecurity: credentials,
+  forbidden: denied,
+  AccessDenied: denied,
+  accountDisabled: billing,
+  billingNotEnabled: billing,
+  UserProjectAccountProblem: billing,
+  AccountProblem: billing,
+  NoSuchBucket: bucket,
+  InvalidBucketName: bucket,
+  retentionPolicyNotMet: immutable,
+  RetentionPolicyNotMet: immutable,
+  objectUnderActiveHold: immutable,
+  ObjectUnderActiveHold: immutable,
+  cloudKmsBadKey: kms_key,
+  cloudKmsDisabledKey: kms_key,
+  cloudKmsPermissionDenied: kms_key,
+  NoSuchUpload: passingFault('slice_lost', 'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.'),
+  InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
+  rateLimitExceeded: throttled,
+  userRateLimitExceeded: throttled,
+  SlowDown: throttled,
+  TooManyRequests: throttled,
+  backendError: store_fault,
+  internalError: store_fault,
+  InternalError: store_fault,
+  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check endpoint_url.'),
+};
+
+const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: bucket };
+
+/** What is known of an error of the library. */
+type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
+
+function statusOf(error: unknown): number | undefined {
+  const { response, status } = (error ?? {}) as LibraryError;
+  return response?.status ?? status;
+}
+
+/** The library hides the system's error behind its own and that of `fetch`. */
+function namesOf(error: Error): string[] {
+  const said = saidBy((error as LibraryError).response?.data);
+  return [...said, ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name])].filter((name) => name !== undefined);
+}
+
+/** The names in an answer, whichever of Google's three forms of an error it has. */
+function saidBy(data: unknown): string[] {
+  if (typeof data === 'string') {
+    const code = /<Code>(\w+)<\/Code>/.exec(data)?.[1];
+    return code === undefined ? saidBy(parsed(data)) : [code];
+  }
+  const { error } = (data ?? {}) as { error?: string | { errors?: { reason?: string }[] } };
+  if (typeof error === 'string') return [error];
+  return (error?.errors ?? []).flatMap(({ reason }) => reason ?? []);
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How errors of the library are read. */
+export const gcs_faults: StoreFaults = {
+  explain: (error) => explainFault(error, { by_name, by_status }, (known) => ({ names: namesOf(known), status: statusOf(known) })),
+  isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
+};
+
+/**
+ * What `work` gives, or undefined when Google says that there is no such object or upload. The JSON API says the same of a bucket that is missing; the XML API tells them
+ * apart, and a missing bucket is thrown.
+ */
+export async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error && statusOf(error) === 404 && !namesOf(error).includes('NoSuchBucket')) return undefined;
+    throw error;
+  }
+}

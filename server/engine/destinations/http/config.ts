@@ -1,0 +1,115 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/http/nullable.ts';
+import type { ConfigViolation } from '../../destination.ts';
+
+/** The shapes of a request's body, the default first. `Batch` is `{"api_key", "historical_migration": true, "batch": [...]}`. */
+export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;
+
+/** How bodies can be compressed. */
+export const body_compressions = ['gzip', 'brotli', 'zstd'] as const;
+
+const signing_prefix = 'whsec_';
+
+/** The keys of an HTTP destination. */
+export const http_config = Type.Object(
+  {
+    url: Type.String({ minLength: 1, maxLength: 4096, description: 'Address that takes the rows by POST. With http everything travels unprotected.' }),
+    token: Type.Optional(
+      Type.String({ maxLength: 4096, default: '', description: 'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.' }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        maxProperties: 50,
+        default: {},
+        description: 'More headers of every request, such as the key of an API. Kept secret as a whole.',
+      }),
+    ),
+    body_format: Type.Optional(
+      Type.Unsafe<(typeof body_formats)[number]>({
+        type: 'string',
+        enum: [...body_formats],
+        default: 'JSONLines',
+        description: 'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with `api_key`, `historical_migration` and the list `batch`.',
+      }),
+    ),
+    compression: Type.Optional(
+      nullable(
+        Type.Unsafe<(typeof body_compressions)[number]>({
+          type: 'string',
+          enum: [...body_compressions],
+          default: null,
+          description: 'Content-Encoding of the bodies. Null: none.',
+        }),
+      ),
+    ),
+    max_request_records: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 5_000, description: 'Most rows in one request.' })),
+    max_request_size_mb: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.' }),
+    ),
+    signing_secret: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        default: '',
+        description: 'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Empty: requests are not signed.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The values of the keys, as far as a user has set them. */
+export type HttpConfig = Static<typeof http_config>;
+
+/** The signing key's bytes, or undefined when requests are not signed. */
+export function signingKey(config: HttpConfig): Buffer | undefined {
+  const secret = config.signing_secret ?? '';
+  return secret === '' ? undefined : Buffer.from(secret.slice(signing_prefix.length), 'base64');
+}
+
+/** Headers that the request itself decides; lower case. */
+const own_headers = new Set([
+  'authorization',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'idempotency-key',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+]);
+
+/** Violations of rules that the schema cannot say. */
+export function httpViolations(config: HttpConfig): ConfigViolation[] {
+  const found: ConfigViolation[] = [];
+  if (!isPlainAddress(config.url))
+    found.push({ attr: 'url', code: 'invalid_input', detail: 'The url must be an http or https address without user, password or fragment.' });
+  if (config.token !== undefined && !/^[\x21-\x7e]*$/.test(config.token))
+    found.push({ attr: 'token', code: 'invalid_input', detail: 'The token must be of visible ASCII characters without blanks.' });
+  for (const [name, value] of Object.entries(config.headers ?? {})) {
+    const isUsable = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value) && value.length <= 8192;
+    const isOwn = own_headers.has(name.toLowerCase()) && !(name.toLowerCase() === 'authorization' && (config.token ?? '') === '');
+    if (!isUsable || isOwn) {
+      const detail = isOwn ? `The header ${name.toLowerCase()} is set by the export itself.` : 'A header has a name or a value that HTTP does not allow.';
+      found.push({ attr: 'headers', code: 'invalid_input', detail });
+    }
+  }
+  const key = signingKey(config);
+  const isKey = key === undefined || (/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(config.signing_secret ?? '') && key.length >= 24 && key.length <= 64);
+  if (!isKey) found.push({ attr: 'signing_secret', code: 'invalid_input', detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.' });
+  return found;
+}
+
+function isPlainAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === '' && url.hash === '';
+}

@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import type { Response } from 'undici';
+import type { Clock } from '../../../platform/clock.ts';
+import type { DestinationDeps } from '../../destination.ts';
+import { RetryableError, stopError, throwIfStopped } from '../../destination.ts';
+import { envelopeOf } from './bodies.ts';
+import type { Body } from './bodies.ts';
+import { signingKey } from './config.ts';
+import type { HttpConfig } from './config.ts';
+import { httpError, statusError } from './faults.ts';
+
+/** What an endpoint works with beside the deps of every destination. `pause` rejects when the signal is aborted. */
+export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal'> & { clock: Clock; pause(milliseconds: number, signal: AbortSignal): Promise<void> };
+
+/** The other side. */
+export type Endpoint = {
+  /**
+   * Sends a body until it is acknowledged by a status of 200 to 299, at most five times with growing pauses or those that the endpoint asks for. Every time with the
+   * same `Idempotency-Key`. Rejects with the last fault; then the endpoint may or may not have taken the rows.
+   */
+  send(id: string, body: Body): Promise<void>;
+  /** Sends a body once and gives the status, whatever it is. */
+  probe(id: string, body: Body): Promise<{ status: number; error: Error | undefined }>;
+};
+
+const tries_max = 5;
+const pause_milliseconds_max = 60_000;
+const said_characters_max = 300;
+const read_bytes_max = 64 * 1024;
+const read_timeout_milliseconds = 5_000;
+
+const compressors = {
+  gzip: { encoding: 'gzip', compress: promisify(gzip) as (bytes: Buffer) => Promise<Buffer> },
+  brotli: {
+    encoding: 'br',
+    compress: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  },
+  zstd: { encoding: 'zstd', compress: promisify(zstdCompress) as (bytes: Buffer) => Promise<Buffer> },
+};
+
+type Answer = { status: number; error: Error | undefined; retry_after: string | null };
+
+/** The endpoint of a config, reached through the outbound guard. Redirects are not followed, and of an answer at most 64 KiB are read. */
+export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
+  return {
+    send: async (id, body) => {
+      for (let tried = 1; ; tried += 1) {
+        const answer = await tryOnce(config, deps, id, body);
+        if (answer.error === undefined) return;
+        const pause = pauseOf(answer, tried, deps.clock);
+        if (!(answer.error instanceof RetryableError) || tried === tries_max || pause > pause_milliseconds_max) throw answer.error;
+        await deps.pause(pause, deps.signal).catch((error: unknown) => {
+          throw deps.signal.aborted ? stopError(deps.signal) : error;
+        });
+      }
+    },
+    probe: (id, body) => tryOnce(config, deps, id, body),
+  };
+}
+
+/** Half a minute, and a second for each 100 kB, so that a slow line is no fault. */
+function timeoutOf(bytes: number): number {
+  return 30_000 + Math.ceil(bytes / 100);
+}
+
+async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body: Body): Promise<Answer> {
+  throwIfStopped(deps.signal);
+  const compressor = config.compression === undefined || config.compression === null ? undefined : compressors[config.compression];
+  const bytes = compressor === undefined ? body.bytes : await compressor.compress(body.bytes);
+  const timeout = AbortSignal.timeout(timeoutOf(bytes.length));
+  try {
+    const response = await deps.outbound.fetch(config.url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...headersOf(config, deps.clock, id, body), ...(compressor === undefined ? {} : { 'Content-Encoding': compressor.encoding }) },
+      body: bytes,
+      signal: AbortSignal.any([deps.signal, timeout]),
+    });
+    const text = await readText(response);
+    const error = response.ok ? undefined : statusError(response.status, spoken(text, config));
+    return { status: response.status, error, retry_after: response.headers.get('retry-after') };
+  } catch (error) {
+    if (deps.signal.aborted) throw stopError(deps.signal);
+    const explained = timeout.aborted ? stopError(timeout) : httpError(error);
+    if (!(explained instanceof Error)) throw explained;
+    return { status: 0, error: explained, retry_after: null };
+  }
+}
+
+function headersOf(config: HttpConfig, clock: Clock, id: string, body: Body): Record<string, string> {
+  const token = config.token ?? '';
+  const key = signingKey(config);
+  const timestamp = String(Math.floor(clock.now() / 1000));
+  return {
+    ...config.headers,
+    'User-Agent': 'sluice',
+    'Content-Type': envelopeOf(config).content_type,
+    'Idempotency-Key': id,
+    ...(token === '' || config.body_format === 'Batch' ? {} : { Authorization: `Bearer ${token}` }),
+    ...(key === undefined
+      ? {}
+      : {
+          'webhook-id': id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body.bytes).digest('base64')}`,
+        }),
+  };
+}
+
+/** The beginning of the answer's text. The status is the acknowledgement, so an answer that breaks off, hangs or goes on for ever is no fault. */
+async function readText(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return '';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), read_timeout_milliseconds);
+  try {
+    while (bytes < read_bytes_max) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      chunks.push(value as Uint8Array);
+      bytes += (value as Uint8Array).length;
+    }
+  } catch {
+    // What was read has to do.
+  } finally {
+    clearTimeout(timer);
+    await reader.cancel().catch(() => undefined);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** A part of an answer that may be shown: endpoints like to repeat what they were sent. */
+function spoken(text: string, config: HttpConfig): string {
+  const secrets = [config.token ?? '', config.signing_secret ?? '', ...Object.values(config.headers ?? {})].filter((secret) => secret !== '');
+  const hidden = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]).reduce((said, secret) => said.replaceAll(secret, '***'), text);
+  // eslint-disable-next-line no-control-regex
+  const plain = hidden.replaceAll(/[\s\u0000-\u001f\u007f]+/g, ' ').trim().replace(/\.$/, '');
+  return plain.length > said_characters_max ? `${plain.slice(0, said_characters_max)} ...` : plain;
+}
+
+/** 1, 2, 4, 8 seconds, or what `Retry-After` asks for: seconds or a date. */
+function pauseOf({ retry_after }: Answer, tried: number, clock: Clock): number {
+  const seconds = Number(retry_after);
+  if (retry_after !== null && Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
+  const at = Date.parse(retry_after ?? '');
+  return Number.isNaN(at) ? 1000 * 2 ** (tried - 1) : Math.max(0, at - clock.now());
+}

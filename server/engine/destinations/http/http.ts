@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../../platform/clock.ts';
+import { runSteps } from '../../../platform/timed_steps.ts';
+import { throwIfStopped } from '../../destination.ts';
+import type { CheckStep, DeliveredSlices, DestinationDefinition, DestinationDeps, Difference } from '../../destination.ts';
+import { bodyOf } from './bodies.ts';
+import { http_config, httpViolations } from './config.ts';
+import type { HttpConfig } from './config.ts';
+import { openEndpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { httpError } from './faults.ts';
+import { openHttpSink } from './sink.ts';
+
+/** What is sent again when a worker dies in the middle of a slice. */
+const slice_bytes = 50_000_000;
+
+/** Any endpoint that takes rows as JSON over HTTP; at least once, with a key for each request by which a repeat is known. */
+export const http: DestinationDefinition<typeof http_config> = {
+  type: 'HTTP',
+  label: 'HTTP endpoint',
+  config: http_config,
+  secrets: ['token', 'headers', 'signing_secret'],
+  column_set: 'files',
+  validate: httpViolations,
+  encoding: () => ({ format: 'JSONLines', compression: null }),
+  sliceBytes: () => slice_bytes,
+  open: async (config, delivery, deps) => {
+    throwIfStopped(deps.signal);
+    return openHttpSink(config, delivery, endpointOf(config, deps));
+  },
+  check: (config, _columns, deps) => check(config, deps),
+  verify: async (config, delivered) => unreadable(config, delivered),
+};
+
+function endpointOf(config: HttpConfig, deps: DestinationDeps): Endpoint {
+  const wait = (milliseconds: number, signal: AbortSignal) => pause(milliseconds, undefined, { signal });
+  return openEndpoint(config, { outbound: deps.outbound, signal: deps.signal, clock: systemClock, pause: wait });
+}
+
+/** What many endpoints answer to a request without rows, after they have let its sender in. */
+const refusals_of_nothing = [400, 411, 422];
+
+function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> {
+  const steps = [
+    {
+      name: 'Find the host',
+      run: async () => {
+        await deps.outbound.resolveHost(new URL(config.url).hostname);
+        return 'The host has an address that may be reached.';
+      },
+    },
+    {
+      name: 'Send a request without rows',
+      run: async () => {
+        const { status, error } = await endpointOf(config, deps).probe(`check-${randomUUID()}`, bodyOf(config, []));
+        if (refusals_of_nothing.includes(status)) return `The endpoint let us in and answered ${status} to a request without rows, as many do.`;
+        if (error !== undefined) throw error;
+        return `The endpoint answered ${status}.`;
+      },
+    },
+  ];
+  return runSteps(steps, (error) => {
+    deps.log.info({ err: error }, 'connection test failed');
+    const explained = httpError(error);
+    return explained instanceof Error ? explained.message : 'The endpoint refused it.';
+  });
+}
+
+/** Nothing can be compared, and that is said instead of nothing. */
+function unreadable(config: HttpConfig, delivered: DeliveredSlices[]): Difference[] {
+  if (delivered.length === 0) return [];
+  const detail = `An HTTP endpoint cannot be read again; that ${delivered.length} deliveries were acknowledged is all that is known.`;
+  return [{ kind: 'unreadable', name: new URL(config.url).host, detail }];
+}

@@ -1,0 +1,36 @@
+import type { Delivery, Sink } from '../../destination.ts';
+import { bodiesOf } from './bodies.ts';
+import type { HttpConfig } from './config.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/**
+ * Opens a delivery to an endpoint. What is sent is seen at once and cannot be taken back, so `commit` and `abort` have nothing to do. A slice is finished when all
+ * its requests are acknowledged; the next attempt does not send it again. A slice that broke off is sent again from its beginning, with the same keys.
+ */
+export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: Endpoint): Sink {
+  const name = new URL(config.url).host;
+  return {
+    isCommitted: async () => false,
+    recover: async (outcomes) => outcomes,
+    write: async (slice, bytes) => {
+      let requests = 0;
+      try {
+        for await (const body of bodiesOf(config, bytes)) {
+          await endpoint.send(requestId(delivery, slice.number, requests), body);
+          requests += 1;
+        }
+      } finally {
+        bytes.destroy();
+      }
+      return { name, state: { requests } };
+    },
+    commit: async () => undefined,
+    abort: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** The same for every attempt: an export that is changed gets deliveries of its own. */
+function requestId(delivery: Delivery, slice: number, request: number): string {
+  return `${delivery.delivery_id}-${slice}-${request}`;
+}

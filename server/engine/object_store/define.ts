@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { Static, TObject } from 'typebox';
+import { runSteps } from '../../platform/timed_steps.ts';
+import { NonRetryableError, RetryableError, throwIfStopped } from '../destination.ts';
+import type { CheckStep, DestinationDefinition, DestinationDeps } from '../destination.ts';
+import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
+import type { FileConfig } from '../formats/file_config.ts';
+import { constantFolder } from '../formats/naming.ts';
+import { readStoredText, verifyFiles } from '../formats/verify_files.ts';
+import { withStoreFaults } from './faults.ts';
+import type { ObjectStore } from './object_store.ts';
+import { openObjectSink } from './sink.ts';
+
+/** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
+type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema>, 'type' | 'label' | 'config' | 'secrets' | 'validate'> & {
+  openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
+};
+
+/**
+ * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and verify in the same way and differ only in their store. The schema has
+ * `prefix` and the `file_keys`.
+ */
+export function defineObjectStore<Schema extends TObject>({ openStore, ...definition }: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
+  return {
+    ...definition,
+    column_set: 'files',
+    encoding: (config) => fileEncoding(filesOf(config)),
+    sliceBytes: (config) => fileSliceBytes(filesOf(config)),
+    open: async (config, delivery, deps) => {
+      throwIfStopped(deps.signal);
+      return openObjectSink(await openStore(config, deps), filesOf(config), delivery, deps.log);
+    },
+    check: async (config, _columns, deps) => check(await openStore(config, deps), filesOf(config), deps),
+    verify: async (config, delivered, _source, deps) => {
+      const store = await openStore(config, deps);
+      const list = (folder: string) => store.list(folder === '' ? '' : `${folder}/`, { direct: true });
+      return withStoreFaults(store, () => verifyFiles({ read: (name) => withStoreFaults(store, () => store.read(name)), list }, delivered));
+    },
+  };
+}
+
+/** The compiler cannot see into the values of a schema that is not known yet. */
+function filesOf(config: unknown): FileConfig {
+  return config as FileConfig;
+}
+
+async function check(store: ObjectStore, config: FileConfig, deps: DestinationDeps): Promise<CheckStep[]> {
+  const folder = constantFolder(config.prefix);
+  const text = randomUUID();
+  const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;
+  let isLeft = false;
+  const remove = async () => {
+    await store.remove(key);
+    isLeft = false;
+    return 'The object is gone again.';
+  };
+  const write = async () => {
+    await store.put(key, text);
+    isLeft = true;
+    return 'An object was written.';
+  };
+  const read = async () => {
+    if ((await readStoredText(store, key)) !== text) throw new RetryableError('store_fault', 'The object holds something else than was written.');
+    return 'The same text came back.';
+  };
+  const steps = [
+    { name: 'Reach the bucket', run: () => store.find().then(() => 'The bucket is there.') },
+    { name: 'Write an object', run: write },
+    { name: 'Read it back', run: read },
+    { name: 'Remove it', run: remove },
+  ];
+  const results = await runSteps(steps, (error) => explain(store, error, deps));
+  if (isLeft) await remove().catch((error: unknown) => deps.log.warn({ err: error }, 'the object of a connection test could not be removed'));
+  return results;
+}
+
+function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {
+  deps.log.info({ err: error }, 'connection test failed');
+  const explained = faults.explain(error);
+  return explained instanceof NonRetryableError || explained instanceof RetryableError ? explained.message : 'The store refused it; the server log says more.';
+}

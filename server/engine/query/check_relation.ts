@@ -1,0 +1,74 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { literal } from '../formats/expression.ts';
+import { matchesEngineType } from './engine_type.ts';
+import { findForeignNode } from './gate.ts';
+import { queryError } from './query_error.ts';
+import type { QueryRelation, ResolvedQuery } from './query.ts';
+import { explainEngineError, isEngineError } from './engine_error.ts';
+
+/** How the store is asked: `settings` are those of `querySettings`, which the run uses too. */
+export type EngineCheck = { clickhouse: ClickHouse; settings: Record<string, string | number>; signal?: AbortSignal };
+
+/** Thrown when a printed query has something that no printed query may have: a fault of this program, never run. */
+export class ForeignNodeError extends Error {
+  constructor(node: string) {
+    super(`A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`);
+    this.name = 'ForeignNodeError';
+  }
+}
+
+/**
+ * The last gate before a printed query runs: ClickHouse itself says what it reads in the text, without running it, and nothing may be there that the printer does not write. Throws a
+ * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single statement, because EXPLAIN would run a second one.
+ */
+export async function gateRelation({ clickhouse, signal }: EngineCheck, relation: QueryRelation): Promise<void> {
+  const options = { clickhouse_settings: { max_query_size: '16000000', max_parser_depth: '2000' }, abort_signal: signal, use_multipart_params_auto: true } as const;
+  const formatted = await clickhouse.query({ query: `SELECT formatQuery(${literal(`SELECT * FROM ${relation.text}`)}) AS text`, format: 'JSONEachRow', ...options });
+  const [row] = await formatted.json<{ text: string }>();
+  const { stream } = await clickhouse.exec({ query: `EXPLAIN AST ${row?.text ?? ''}`, query_params: emptied(relation), ...options });
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  const lines = Buffer.concat(chunks).toString().split('\n');
+  const foreign = findForeignNode(lines.filter((line) => line !== ''));
+  if (foreign !== undefined) throw new ForeignNodeError(foreign);
+}
+
+/** The parameters without their contents, which do not change the tree but would stand in it. */
+function emptied({ text, parameters }: QueryRelation): Record<string, string> {
+  const types = new Map(Array.from(text.matchAll(/\{(\w+):([^}]+)\}/g), ([, name, type]) => [name!, type!]));
+  return Object.fromEntries(Object.keys(parameters).map((name) => [name, emptyOf(types.get(name) ?? 'String')]));
+}
+
+function emptyOf(type: string): string {
+  if (type.startsWith('Array')) return '[]';
+  if (type === 'String') return '';
+  if (type === 'UUID') return '00000000-0000-0000-0000-000000000000';
+  return type.startsWith('Date') ? '2000-01-01' : '0';
+}
+
+/**
+ * Has ClickHouse analyse the query, without reading a row, and compares its types with those that were inferred. Throws a `QueryError` with the author's own line and column for what only ClickHouse
+ * finds wrong, such as a broken regular expression.
+ */
+export async function describeRelation({ clickhouse, settings, signal }: EngineCheck, query: ResolvedQuery, relation: QueryRelation): Promise<void> {
+  const types = await readTypes().catch((error: unknown) => {
+    throw isEngineError(error) ? explainEngineError(query, error) : error;
+  });
+  for (const [index, column] of query.columns.entries()) {
+    const [type, found] = [relation.typed.types[index]!, types[index] ?? ''];
+    if (!matchesEngineType(type, found))
+      throw queryError(query.text, [{ message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`, span: query.tree }]);
+  }
+
+  async function readTypes(): Promise<string[]> {
+    const result = await clickhouse.query({
+      query: `DESCRIBE TABLE ${relation.typed.text}`,
+      format: 'JSONEachRow',
+      query_params: relation.parameters,
+      clickhouse_settings: settings,
+      abort_signal: signal,
+      use_multipart_params_auto: true,
+    });
+    return (await result.json<{ type: string }>()).map((row) => row.type);
+  }
+}

@@ -1,0 +1,38 @@
+import { aggregates } from './aggregates.ts';
+import type { FunctionDefinition } from './definition.ts';
+import { functionTopics } from './index.ts';
+import { readSignatures } from './signature.ts';
+import type { Signature } from './signature.ts';
+import { windows } from './windows.ts';
+
+/** A function that may be called: its definition, its signatures read, and whether it works on one row, many rows, or needs OVER. */
+export type KnownFunction = { definition: FunctionDefinition; signatures: Signature[]; use: 'row' | 'aggregate' | 'window' };
+
+/** An aggregate's name taken apart: `countIf` is `count` with `If`. */
+export type AggregateName = { base: KnownFunction; has_condition: boolean; or_null: boolean };
+
+const known = new Map<string, KnownFunction>(
+  functionTopics.flatMap((topic) => {
+    const use = topic === aggregates ? 'aggregate' : topic === windows ? 'window' : 'row';
+    return topic.functions.map((definition) => [definition.name, { definition, signatures: readSignatures(definition.signature), use }] as const);
+  }),
+);
+
+/** The function of exactly this name, or undefined. */
+export function findFunction(name: string): KnownFunction | undefined {
+  return known.get(name);
+}
+
+/** The aggregate of this name with its endings (`If`, `OrNull`, both in this order), or undefined. */
+export function findAggregate(name: string): AggregateName | undefined {
+  const or_null = name.endsWith('OrNull');
+  const withoutNull = or_null ? name.slice(0, -'OrNull'.length) : name;
+  const has_condition = withoutNull.endsWith('If');
+  const base = known.get(has_condition ? withoutNull.slice(0, -'If'.length) : withoutNull);
+  return base?.use === 'aggregate' ? { base, has_condition, or_null } : undefined;
+}
+
+/** Every name that can be called, without the endings of aggregates. */
+export function functionNames(): Iterable<string> {
+  return known.keys();
+}

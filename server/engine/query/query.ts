@@ -1,0 +1,124 @@
+import type { Rectangle } from '../ledger.ts';
+import type { Column } from '../models/column.ts';
+import type { Model, QueryText } from '../models/model.ts';
+import { models } from '../models/index.ts';
+import type { Context, ResolvedSelect } from './context.ts';
+import { Fault } from './fault.ts';
+import { finalExpression, outputColumns } from './output.ts';
+import { parse } from './parse.ts';
+import { queryError } from './query_error.ts';
+import { resolve } from './resolve.ts';
+import type { Levels } from './resolve.ts';
+import { resolveSelect } from './resolve_select.ts';
+import type { Select } from './tree.ts';
+import type { ValueType } from './value_type.ts';
+import { QueryWriter } from './writer.ts';
+
+/** A query that was read and understood for one model. Nothing of it depends on a project, a run or a time. */
+export type ResolvedQuery = {
+  model: Model['name'];
+  text: string;
+  tree: Select;
+  /** The columns of the export; `expression` is over what `queryRelation` gives. */
+  columns: Column[];
+  /** The `schema` of the API: ClickHouse text of each output column, and its name; `values` are the contents of the placeholders in them. */
+  fields: { expression: string; alias: string }[];
+  values: QueryText['parameters'];
+  /** One row for each row of the model's table at most, each by itself: a run can be cut into slices by insertion time. */
+  is_row_wise: boolean;
+};
+
+/** The rows of one run: its project, its selection and the end of its data interval (milliseconds), which is what `now()` gives. */
+export type QueryRun = { team_id: number; selection: Rectangle[]; data_interval_end: number };
+
+/**
+ * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s, and what orders its rows: `ORDER BY <order>` puts them in one order that is the same
+ * whenever it is asked. Where the query is row-wise it has `inserted_at` and the model's key as well, under these names, so that it can stand where `Model.relation` does.
+ */
+export type QueryRelation = QueryText & {
+  order: string;
+  /** The same rows before their columns are made those of an export, with the types that were inferred: for `describeRelation`. */
+  typed: { text: string; types: ValueType[] };
+};
+
+/** The tree of a query. Throws a `QueryError` for text that is not of the language. */
+export function parseQuery(text: string): Select {
+  return named(text, () => parse(text));
+}
+
+/** Reads a query for exports of `model` and says what its columns are. Throws a `QueryError` that names what has to be changed. */
+export function resolveQuery(text: string, options: { model: Model['name'] }): ResolvedQuery {
+  return named(text, () => {
+    const tree = parse(text);
+    const { select, writer } = compile(tree, options.model, { team_id: 0, selection: [], data_interval_end: 0 });
+    const columns = outputColumns(select.columns);
+    const fields = select.columns.map(({ expression, name }) => ({ expression, alias: name }));
+    const values = writer.parametersOf(fields.map(({ expression }) => expression).join(' '));
+    return { model: options.model, text, tree, columns, fields, values, is_row_wise: select.is_row_wise };
+  });
+}
+
+/**
+ * The query over the rows of one run. Guarantee: every table in it is `Model.relation` of the run's project: within the selection where the table is the export's model or stands first in FROM,
+ * else (joined, or in a subquery of an expression) everything that was inserted before the selection ends.
+ */
+export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
+  const { select, writer } = compile(query.tree, query.model, run);
+  const outputs = select.columns.map(({ sql, type }, index) => `${finalExpression(sql, type)} AS ${query.columns[index]!.expression}`);
+  const rowKeys = ['inserted_at', models[query.model].key];
+  const orderKeys = select.order.map(({ sql }, index) => `${sql} AS order_${index + 1}`);
+  const text = `(SELECT ${[...outputs, ...(select.is_row_wise ? rowKeys : orderKeys)].join(', ')} FROM ${select.text})`;
+  const keys = select.order.map(({ direction }, index) => `order_${index + 1}${direction}`);
+  const order = select.is_row_wise ? models[query.model].order : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
+  const typed = `(SELECT ${select.columns.map(({ sql }) => sql).join(', ')} FROM ${select.text})`;
+  const parameters = { ...writer.parametersOf(text), team_id: run.team_id, data_interval_end: instant(run.data_interval_end) };
+  return { text, parameters, order, typed: { text: typed, types: select.columns.map(({ type }) => type) } };
+}
+
+function compile(tree: Select, model: Model['name'], run: QueryRun): { select: ResolvedSelect; writer: QueryWriter } {
+  const levels: Levels = { expressions: 0, selects: 0 };
+  const end = Math.max(...run.selection.map((side) => side.inserted_to));
+  const lookup = run.selection.length === 0 ? [] : [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: end }];
+  const context: Context = {
+    writer: new QueryWriter(),
+    model,
+    rows: { team_id: run.team_id, selection: run.selection, lookup },
+    faults: [],
+    tables: new Set(),
+    resolve: (scope, node) => resolve(context, levels, scope, node),
+    select: (node, use) => resolveSelect(context, levels, node, use),
+  };
+  try {
+    const select = context.select(tree, { withs: new Map(), is_lookup: false, is_outermost: true });
+    if (context.faults.length > 0) throw new Faults(context.faults);
+    if (context.tables.size === 0) throw new Fault('The query reads no table: add FROM events or FROM persons.', tree);
+    return { select, writer: context.writer };
+  } catch (error) {
+    throw error instanceof Fault ? new Faults([...context.faults, error]) : error;
+  }
+}
+
+/** Faults of several clauses; one that an alias repeats is told once. */
+class Faults extends Error {
+  readonly faults: Fault[];
+
+  constructor(faults: Fault[]) {
+    super('The query has faults.');
+    const first = new Map(faults.map((fault) => [`${fault.span.start} ${fault.message}`, fault]));
+    this.faults = [...first.values()];
+  }
+}
+
+function named<Result>(text: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Fault) throw queryError(text, [error]);
+    if (error instanceof Faults) throw queryError(text, error.faults);
+    throw error;
+  }
+}
+
+function instant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('T', ' ').replace('Z', '');
+}

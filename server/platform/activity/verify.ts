@@ -1,0 +1,83 @@
+import sql from 'sql-template-tag';
+import type { Database, Transaction } from '../postgres/database.ts';
+import type { Secrets } from '../secrets.ts';
+import { genesis_hash, hashOf, sealOf } from './chain.ts';
+import type { ChainEnd, StoredEntry } from './chain.ts';
+
+/** A place at which a chain is not what was written: the entry's number and a sentence that says what is wrong there. */
+export type ChainFault = { chain_id: string; number: number; detail: string };
+
+/** What reading the whole log gave. Of many faults the first 1,000 are kept; `faults_found` counts all. */
+export type VerifiedActivity = { entries: number; chains: number; faults_found: number; faults: ChainFault[] };
+
+type Head = ChainEnd & { seal: Buffer };
+
+const faults_kept_max = 1_000;
+const read_at_once = 5_000;
+const before_all = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Reads every entry again and says where a chain was edited, thinned out, reordered, added to or cut. Reads one state of the database in portions, so memory does not grow. It cannot
+ * see that a whole chain was removed together with its head, nor that a chain and its head were put back from a copy of an earlier moment.
+ */
+export async function verifyActivity(db: Database, secrets: Secrets): Promise<VerifiedActivity> {
+  return db.transaction(async (tx) => {
+    await tx.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    const heads = new Map((await tx.rows<Head>(sql`SELECT chain_id, number, hash, seal FROM activity_heads`)).map((head) => [head.chain_id, head]));
+    const found: VerifiedActivity = { entries: 0, chains: heads.size, faults_found: 0, faults: [] };
+    const tell = (chain_id: string, number: number, detail: string | undefined) => {
+      if (detail === undefined) return;
+      found.faults_found += 1;
+      if (found.faults.length < faults_kept_max) found.faults.push({ chain_id, number, detail });
+    };
+    const endChain = (end: ChainEnd) => {
+      tell(end.chain_id, end.number, headFault(end, heads.get(end.chain_id), secrets));
+      heads.delete(end.chain_id);
+    };
+    let end: ChainEnd | undefined;
+    for (let rows = await portion(tx, end); rows.length > 0; rows = await portion(tx, end)) {
+      for (const row of rows) {
+        if (end !== undefined && end.chain_id !== row.chain_id) endChain(end);
+        tell(row.chain_id, row.number, entryFault(row, end?.chain_id === row.chain_id ? end : beginning(row.chain_id), secrets));
+        end = row;
+      }
+      found.entries += rows.length;
+    }
+    if (end !== undefined) endChain(end);
+    // What is left are heads of chains without a single entry.
+    for (const head of heads.values()) tell(head.chain_id, head.number, headFault(beginning(head.chain_id), head, secrets));
+    return found;
+  });
+}
+
+/** The next entries by chain and number; leans on activity_number_unique. */
+function portion(tx: Transaction, after: ChainEnd | undefined): Promise<StoredEntry[]> {
+  return tx.rows<StoredEntry>(sql`
+    SELECT id, chain_id, number, organization_id, activity, scope, item_id, item_name, changes::text AS changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip,
+      request_id, created_at, previous_hash, hash
+    FROM activity WHERE (chain_id, number) > (${after?.chain_id ?? before_all}::uuid, ${after?.number ?? 0}::bigint)
+    ORDER BY chain_id, number LIMIT ${read_at_once}`);
+}
+
+function beginning(chain_id: string): ChainEnd {
+  return { chain_id, number: 0, hash: genesis_hash };
+}
+
+function entryFault(row: StoredEntry, before: ChainEnd, secrets: Secrets): string | undefined {
+  const { chain_id, number, previous_hash } = row;
+  if (!hashOf(secrets, row, sealOf(secrets, { chain_id, number: number - 1, hash: previous_hash })).equals(row.hash))
+    return 'The entry is not what the server wrote here, or the head of the chain had been changed when it was written.';
+  if (number !== before.number + 1) return missing(before.number + 1, number - 1);
+  return previous_hash.equals(before.hash) ? undefined : 'The entry does not follow the one before it.';
+}
+
+function headFault(end: ChainEnd, head: Head | undefined, secrets: Secrets): string | undefined {
+  if (head === undefined) return 'The head of the chain is missing.';
+  if (!sealOf(secrets, head).equals(head.seal)) return 'The head of the chain was changed: entries may have been cut off its end.';
+  if (head.number > end.number) return missing(end.number + 1, head.number);
+  return head.number === end.number && head.hash.equals(end.hash) ? undefined : 'The entry stands behind the end of its chain, or is not the one that ended it.';
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? `The entry ${first} is missing.` : `The entries ${first} to ${last} are missing.`;
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { startChores } from './chores.ts';
+import { silentLog } from './log.ts';
+
+test('every chore is done at once and again, none overlaps itself or waits for another', async () => {
+  const runs = { quick: 0, slow: 0 };
+  let open = 0;
+  let open_max = 0;
+  const done = Promise.withResolvers<void>();
+  const quick = async () => {
+    runs.quick += 1;
+    if (runs.quick >= 20 && runs.slow >= 2) done.resolve();
+  };
+  const slow = async () => {
+    open += 1;
+    open_max = Math.max(open_max, open);
+    await setTimeout(20);
+    open -= 1;
+    runs.slow += 1;
+  };
+  const chores = startChores(
+    [
+      { name: 'quick', interval_ms: 1, work: quick },
+      { name: 'slow', interval_ms: 1, work: slow },
+    ],
+    silentLog(),
+  );
+  await done.promise;
+  await chores.stop();
+  assert.equal(open_max, 1);
+  assert.ok(runs.quick > runs.slow);
+});
+
+test('a fault is logged with the name of the chore, which goes on', async () => {
+  const lines: { chore: string; level: number }[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))) });
+  let runs = 0;
+  const again = Promise.withResolvers<void>();
+  const work = async () => {
+    runs += 1;
+    if (runs < 3) throw new Error('The store is away.');
+    again.resolve();
+  };
+  const chores = startChores([{ name: 'failing', interval_ms: 1, work }], pino({}, sink));
+  await again.promise;
+  await chores.stop();
+  assert.deepEqual(
+    lines.map(({ chore, level }) => [chore, level]),
+    [
+      ['failing', 40],
+      ['failing', 40],
+    ],
+  );
+});
+
+test('stop ends the waiting, tells the work under way, and waits for its end without a word in the log', async () => {
+  const lines: string[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, next) => next(void lines.push(String(chunk))) });
+  let ended = 0;
+  const begun = Promise.withResolvers<void>();
+  const work = async (signal: AbortSignal) => {
+    begun.resolve();
+    await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
+  };
+  let waited = 0;
+  const idle = async () => void (waited += 1);
+  const chores = startChores(
+    [
+      { name: 'long', interval_ms: 60_000, work },
+      { name: 'idle', interval_ms: 60_000, work: idle },
+    ],
+    pino({}, sink),
+  );
+  await begun.promise;
+  await chores.stop();
+  assert.deepEqual([ended, waited, lines], [1, 1, []]);
+});

@@ -1,0 +1,24 @@
+/** The OpenID and OAuth providers that people can sign in with, by the names under which the API knows them. */
+const openid_providers = ['google-oauth2', 'github', 'gitlab'] as const;
+/** One of the providers. */
+export type OpenidProvider = (typeof openid_providers)[number];
+
+/** What the operator registered this server as with each provider. */
+export type OpenidSettings = {
+  google_client_id: string | undefined;
+  google_client_secret: string | undefined;
+  github_client_id: string | undefined;
+  github_client_secret: string | undefined;
+  gitlab_client_id: string | undefined;
+  gitlab_client_secret: string | undefined;
+};
+
+/** The providers whose id and secret are both set, in the order of the list. Nothing else says whether a provider can be used. */
+export function configuredProviders(settings: OpenidSettings): OpenidProvider[] {
+  const credentials: Record<OpenidProvider, (string | undefined)[]> = {
+    'google-oauth2': [settings.google_client_id, settings.google_client_secret],
+    github: [settings.github_client_id, settings.github_client_secret],
+    gitlab: [settings.gitlab_client_id, settings.gitlab_client_secret],
+  };
+  return openid_providers.filter((provider) => credentials[provider].every((value) => value !== undefined));
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server on 127.0.0.1 whose answers can be taken over, one request at a time. */
+export type FaultyServer = {
+  endpoint: string;
+  /** Requests that it has seen, as `PUT /path?query`. */
+  requests: string[];
+  /** Answers the next request that matches with this status and code, in the server's own form of an error. */
+  failNext(pattern: RegExp, status: number, code: string): void;
+  /** Never answers the next request that matches. */
+  holdNext(pattern: RegExp): void;
+  /** Breaks the connection of the next request that matches, after the first of its bytes. */
+  dropNext(pattern: RegExp): void;
+  close(): Promise<void>;
+};
+
+type Refusal = (request: http.IncomingMessage, response: http.ServerResponse, status: number, code: string) => void;
+type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
+type Fault = { pattern: RegExp; handle: Handler };
+
+/** Starts one that answers with `handle` unless a fault was asked for; `refuse` writes an error. */
+export async function openFaultyServer(handle: Handler, refuse: Refusal): Promise<FaultyServer> {
+  const faults: Fault[] = [];
+  const requests: string[] = [];
+  const server = http.createServer((request, response) => {
+    const line = `${request.method} ${request.url}`;
+    requests.push(line);
+    const index = faults.findIndex(({ pattern }) => pattern.test(line));
+    const [fault] = index === -1 ? [] : faults.splice(index, 1);
+    (fault?.handle ?? handle)(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const next = (pattern: RegExp, fault: Handler) => void faults.push({ pattern, handle: fault });
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    failNext: (pattern, status, code) =>
+      next(pattern, (request, response) => {
+        request.resume();
+        refuse(request, response, status, code);
+      }),
+    holdNext: (pattern) => next(pattern, (request) => void request.resume()),
+    dropNext: (pattern) => next(pattern, (request) => void request.once('readable', () => request.destroy())),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

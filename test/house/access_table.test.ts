@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { buildApp } from '../../server/app.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness } from '../harness.ts';
+import { collectRoutes } from '../registered_routes.ts';
+import type { RegisteredRoute } from '../registered_routes.ts';
+import { accessMarkdown, accessTable, access_columns, wantedStatus } from './access_table.ts';
+
+let harness: Harness;
+let routes: RegisteredRoute[];
+before(async () => {
+  let registered: () => RegisteredRoute[] = () => [];
+  harness = await openHarness({
+    clickhouse: false,
+    build: (deps) => {
+      const app = buildApp(deps);
+      registered = collectRoutes(app);
+      return app;
+    },
+  });
+  routes = registered().filter((route) => route.scope !== 'public');
+});
+after(() => harness.close());
+
+test('every route answers everybody as the decisions say, and docs/access.md shows it', async () => {
+  const rows = await accessTable(harness, routes);
+  const differing: string[] = [];
+  for (const row of rows) {
+    for (const column of access_columns) {
+      const [found, wanted] = [row.cells[column], wantedStatus(row, column)];
+      const isRight = wanted === undefined ? ![401, 403, 404, 500].includes(Number(found)) : found === wanted;
+      if (found !== '' && !isRight) differing.push(`${row.route.method} ${row.route.path}, ${column}: ${found} instead of ${wanted ?? 'what is allowed'}`);
+    }
+  }
+  assert.deepEqual(differing, []);
+  const table = accessMarkdown(rows);
+  if (process.env['WRITE_ACCESS_TABLE'] !== undefined) console.log(table);
+  const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
+  assert.ok(page.includes(table), `docs/access.md is not current; the table is now:\n${table}`);
+});

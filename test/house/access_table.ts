@@ -1,0 +1,100 @@
+import { targetParameter } from '../../server/platform/http/guard.ts';
+import type { Harness, Member, TestOrganization } from '../harness.ts';
+import type { RegisteredRoute } from '../registered_routes.ts';
+
+/** Somebody who asks: no credentials, a key or a session's cookie. */
+type Asker = { key?: string; headers?: Record<string, string> };
+/** One route with the status that each asker got. */
+export type AccessRow = { route: RegisteredRoute; cells: Record<string, number | ''> };
+
+/** The columns of the table, in order. */
+export const access_columns = [
+  'no key',
+  'wrong scope',
+  'key, level 1',
+  'key, level 8',
+  'key, level 15',
+  'session, level 15',
+  'other organization',
+  'unknown organization',
+  'broken id',
+] as const;
+
+const unknown = { organization: '01890000-0000-7000-8000-000000000000', project: '2147483647' };
+const missing_id = unknown.organization;
+
+/**
+ * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty body, so that one route takes nothing away from the next; ids beyond the
+ * organization or project are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx elsewhere.
+ */
+export async function accessTable(harness: Harness, routes: RegisteredRoute[]): Promise<AccessRow[]> {
+  const own = await harness.newOrganization();
+  const stranger = await harness.newOrganization();
+  const members = { 1: await harness.newMember(own.organization.id, 1), 8: await harness.newMember(own.organization.id, 8), 15: own };
+  const session = { headers: { cookie: await harness.newSession(own.user) } };
+  const rows: AccessRow[] = [];
+  for (const route of routes) {
+    const ask = async (asker: Asker, target: string, id = missing_id) => (await send(harness, route, pathOf(route, target, id), asker)).status;
+    const home = route.within === 'project' ? String(own.project.id) : own.organization.id;
+    const isInside = route.within !== undefined;
+    rows.push({
+      route,
+      cells: {
+        'no key': await ask({}, home),
+        'wrong scope': route.scope === 'any' ? '' : await ask(await wrongKey(harness, own, route), home),
+        'key, level 1': await ask(members[1], home),
+        'key, level 8': await ask(members[8], home),
+        'key, level 15': await ask(members[15], home),
+        'session, level 15': await ask(session, home),
+        'other organization': isInside ? await ask(stranger, home) : '',
+        'unknown organization': isInside ? await ask(stranger, unknown[route.within!]) : '',
+        'broken id': route.path.includes('/:') ? await ask(own, isInside ? home : 'x', 'x') : '',
+      },
+    });
+  }
+  return rows;
+}
+
+/** The status that decisions and route list ask for; undefined where what is allowed may answer as it must. */
+export function wantedStatus({ route }: AccessRow, column: (typeof access_columns)[number]): number | undefined {
+  if (column === 'no key') return 401;
+  if (column === 'wrong scope') return 403;
+  if (route.session && column !== 'session, level 15') return 403;
+  if (column === 'other organization' || column === 'unknown organization' || column === 'broken id') return 404;
+  const level = Number(/\d+$/.exec(column)![0]);
+  if (route.within !== undefined && level < route.level) return 403;
+  return namesMore(route) ? 404 : undefined;
+}
+
+/** The table as Markdown. */
+export function accessMarkdown(rows: AccessRow[]): string {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
+  const body = rows.map(({ route, cells }) =>
+    line([
+      `${route.method} ${route.path}`,
+      `\`${route.scope}\``,
+      route.within === undefined ? '' : route.level,
+      ...access_columns.map((column) => cells[column] ?? ''),
+    ]),
+  );
+  return [line(['route', 'scope', 'level', ...access_columns]), line(Array.from({ length: access_columns.length + 3 }, () => '---')), ...body].join('\n');
+}
+
+function namesMore(route: RegisteredRoute): boolean {
+  const [own, ...more] = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]);
+  return route.within === undefined ? own !== undefined : more.length > 0;
+}
+
+function pathOf(route: RegisteredRoute, target: string, other: string): string {
+  const parameter = route.within === undefined ? undefined : targetParameter(route.path, route.within);
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) => (name === parameter ? target : other));
+}
+
+async function wrongKey(harness: Harness, { user }: TestOrganization, route: RegisteredRoute): Promise<Pick<Member, 'key'>> {
+  return { key: await harness.newKey(user, { scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'] }) };
+}
+
+function send(harness: Harness, route: RegisteredRoute, path: string, asker: Asker) {
+  const isChange = route.method !== 'GET';
+  return harness.request(route.method, isChange ? `${path}?validate_only=true` : path, { ...asker, ...(isChange ? { body: {} } : {}) });
+}
