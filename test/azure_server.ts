@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
 
@@ -21,7 +21,7 @@ const account_key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I
  * means a firewall: the front gives it Azure's.
  */
 export async function openAzureServer(): Promise<AzureServer> {
-  const program = createRequire(import.meta.url).resolve('azurite/dist/src/blob/main.js');
+  const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'));
   const options = ['--inMemoryPersistence', '--skipApiVersionCheck', '--disableTelemetry', '--silent', '--blobHost', '127.0.0.1', '--blobPort', '0'];
   const child = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await listeningPort(child.stdout);

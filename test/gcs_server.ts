@@ -42,7 +42,11 @@ const part_bytes_min = 5 * 1024 * 1024;
 
 /** Starts one with empty buckets. Signatures of key files are verified, tokens are asked for, lists come in pages of two. */
 export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
-  const keys = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  const keys = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
   const client_email = 'exports@test-project.iam.gserviceaccount.com';
   const store: Store = {
     buckets: new Map(buckets.map((name) => [name, { objects: new Map(), uploads: new Map() }])),
@@ -53,7 +57,13 @@ export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
   const server = await openFaultyServer((request, response) => void handle(store, request, response), refuse);
   return {
     ...server,
-    service_account_json: JSON.stringify({ type: 'service_account', project_id: 'test-project', client_email, private_key: keys.privateKey, token_uri: token_url }),
+    service_account_json: JSON.stringify({
+      type: 'service_account',
+      project_id: 'test-project',
+      client_email,
+      private_key: keys.privateKey,
+      token_uri: token_url,
+    }),
     objects: (bucket) => bucketOf(store, bucket).objects,
     openUploads: (bucket) => [...bucketOf(store, bucket).uploads.values()].map((upload) => upload.key),
     reroute: (outbound) => ({
@@ -196,7 +206,9 @@ function completeUpload(bucket: Bucket, id: string, upload: Upload, body: string
 function listUploads(bucket: Bucket, url: URL): Answer {
   const { prefix = '', 'key-marker': key = '', 'upload-id-marker': id = '' } = Object.fromEntries(url.searchParams) as Record<string, string>;
   const place = (upload: { key: string; id: string }) => `${upload.key}\0${upload.id}`;
-  const uploads = [...bucket.uploads].map(([uploadId, upload]) => ({ key: upload.key, id: uploadId })).sort((one, other) => (place(one) < place(other) ? -1 : 1));
+  const uploads = [...bucket.uploads]
+    .map(([uploadId, upload]) => ({ key: upload.key, id: uploadId }))
+    .sort((one, other) => (place(one) < place(other) ? -1 : 1));
   const left = uploads.filter((upload) => upload.key.startsWith(prefix) && place(upload) > `${key}\0${id}`);
   const page = left.slice(0, page_size);
   const [isMore, last] = [left.length > page_size, page.at(-1)];
@@ -210,6 +222,8 @@ function listParts(upload: Upload, marker: number): Answer {
   const page = left.slice(0, page_size);
   const isMore = left.length > page_size;
   const next = isMore ? `<NextPartNumberMarker>${page.at(-1)?.[0]}</NextPartNumberMarker>` : '';
-  const list = page.map(([number, part]) => `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(part.etag)}</ETag><Size>${part.bytes.length}</Size></Part>`);
+  const list = page.map(
+    ([number, part]) => `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(part.etag)}</ETag><Size>${part.bytes.length}</Size></Part>`,
+  );
   return xml(`<ListPartsResult>${next}<IsTruncated>${isMore}</IsTruncated>${list.join('')}</ListPartsResult>`);
 }

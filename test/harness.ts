@@ -100,11 +100,15 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     close: async () => {
       await app.close();
       await deps.mail.close();
-      await planted.search(deps.db);
-      // Routes that a test brings itself need not change anything.
-      if (options.build === undefined) await recorded.check(deps.db);
-      await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
-      await stores.close();
+      try {
+        await planted.search(deps.db);
+        // Routes that a test brings itself need not change anything.
+        if (options.build === undefined) await recorded.check(deps.db);
+      } finally {
+        // What stays open would keep the test file from ending.
+        await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
+        await stores.close();
+      }
     },
   };
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { TOTP } from 'otpauth';
 import { findUserByEmail, insertUser } from '../server/api/users/store.ts';
 import type { UserRow } from '../server/api/users/store.ts';
 import { hashPassword } from '../server/platform/password.ts';
 import type { Answer, Harness } from './harness.ts';
+import type { MailServer, ReceivedMail } from './mail_server.ts';
 
 /** The password of everybody that `newPerson` makes. */
 export const password = 'tidal lamp orchid crust';
@@ -29,12 +31,20 @@ export async function newPerson({ deps }: Harness, fields: { email?: string; pas
 }
 
 /** Tries to sign in; from 127.0.0.1 unless an address is given. */
-export function trySignIn(harness: Harness, email: string, more: { password?: string; code?: string } = {}, headers: Record<string, string> = {}): Promise<Answer> {
+export function trySignIn(
+  harness: Harness,
+  email: string,
+  more: { password?: string; code?: string } = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   return harness.request('POST', '/api/sessions/', { body: { email, password, ...more }, headers });
 }
 
 /** A browser: it keeps the cookie that answers set, and shows it. */
-export type TestBrowser = { cookie(): string | undefined; ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> };
+export type TestBrowser = {
+  cookie(): string | undefined;
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+};
 
 /** Opens a browser, with a cookie when one is given. */
 export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
@@ -101,4 +111,24 @@ export async function userNow({ deps }: Harness, email: string): Promise<UserRow
   const user = await findUserByEmail(deps.db, email);
   assert.ok(user, `there is no ${email}`);
   return user;
+}
+
+/** The token in the link of the latest mail to the address with this path, such as `reset-password`; waits up to 5 seconds for one that is not among those known. */
+export async function mailedToken(server: MailServer, address: string, path: string, known: string[] = []): Promise<string> {
+  const link = new RegExp(`/${path}/([0-9A-Za-z]{43})$`, 'm');
+  return inMail(server, address, ({ content }) => {
+    const token = link.exec(content.text ?? '')?.[1];
+    return token === undefined || known.includes(token) ? undefined : token;
+  });
+}
+
+/** What `find` finds in the latest mail to the address in which it finds something; waits up to 5 seconds for one. */
+export async function inMail<Found>(server: MailServer, address: string, find: (mail: ReceivedMail) => Found | undefined): Promise<Found> {
+  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) {
+    for (const mail of server.mails.toReversed()) {
+      const found = mail.to.includes(address) ? find(mail) : undefined;
+      if (found !== undefined) return found;
+    }
+  }
+  return assert.fail(`no such mail came to ${address}`);
 }

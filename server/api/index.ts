@@ -10,7 +10,8 @@ import { memberRoutes } from './members/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
+import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { userRoutes } from './users/routes.ts';
 
 /** Everything that the API has, one line each. */
-export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, memberRoutes, inviteRoutes, projectRoutes, batchExportRoutes, domainRoutes, eventRoutes, apiKeyRoutes, activityRoutes, sessionRoutes, userRoutes];
+export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, memberRoutes, inviteRoutes, projectRoutes, batchExportRoutes, domainRoutes, eventRoutes, apiKeyRoutes, activityRoutes, sessionRoutes, userRoutes, singleSignOnRoutes];

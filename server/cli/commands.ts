@@ -76,6 +76,7 @@ function build(wrap: Wrap): Command {
     .description('bring both stores to this version and exit')
     .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
   addKeyCommand(program, wrap);
+  addUserCommand(program, wrap);
   addImportCommand(program, wrap);
   program
     .command('verify')
@@ -104,6 +105,49 @@ function addKeyCommand(program: Command, wrap: Wrap): void {
         (await import('./key.ts')).createKey(context, options),
       ),
     );
+}
+
+function addUserCommand(program: Command, wrap: Wrap): void {
+  const user = program.command('user').description('people and how they get in').exitOverride();
+  const load = () => import('./user.ts');
+  user
+    .command('create')
+    .description('make a user and print the link under which he chooses a password')
+    .requiredOption('--email <address>', 'his e-mail address')
+    .option('--organization <id>', 'id or slug of the organization that he becomes a member of')
+    .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
+    .action(
+      wrap(async (context, options: { email: string; organization?: string; level: string }) => {
+        const { makeUser, userCommand } = await load();
+        return userCommand(context, (deps) => makeUser(deps, options));
+      }),
+    );
+  user
+    .command('reset')
+    .description('print a link, good for an hour and once, under which the user chooses a new password')
+    .requiredOption('--email <address>', 'whose password')
+    .option('--second-factor', 'take his second factor away as well')
+    .action(
+      wrap(async (context, { email, secondFactor = false }: { email: string; secondFactor?: boolean }) => {
+        const { resetUser, userCommand } = await load();
+        return userCommand(context, (deps) => resetUser(deps, { email, second_factor: secondFactor }));
+      }),
+    );
+  for (const [name, description, is_active] of [
+    ['deactivate', 'keep a user out: ends his sessions, refuses his keys; nothing is deleted', false],
+    ['activate', 'let a user in again', true],
+  ] as const) {
+    user
+      .command(name)
+      .description(description)
+      .requiredOption('--email <address>', 'whom')
+      .action(
+        wrap(async (context, { email }: { email: string }) => {
+          const { setUserActive, userCommand } = await load();
+          return userCommand(context, (deps) => setUserActive(deps, email, is_active));
+        }),
+      );
+  }
 }
 
 function addImportCommand(program: Command, wrap: Wrap): void {

@@ -3,6 +3,9 @@ import { cpus, freemem, platform } from 'node:os';
 import sql from 'sql-template-tag';
 import { findFolderHolder } from '../platform/data_folder.ts';
 import type { Config } from '../config.ts';
+import { verifyActivity } from '../platform/activity/verify.ts';
+import type { VerifiedActivity } from '../platform/activity/verify.ts';
+import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './commands.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
@@ -12,6 +15,8 @@ import { NoStoreError, joinStores } from './stores.ts';
 type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
 
 const gibibyte = 2 ** 30;
+/** Faults of the activity log that are told one by one. */
+const faults_told_max = 20;
 
 /** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It changes nothing but what any start changes. */
 export async function doctor(context: CommandContext): Promise<number> {
@@ -96,7 +101,32 @@ async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
       : ok('clock', `within ${skew} ms of PostgreSQL`),
     ...late.map((row) => warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`)),
     ...failed.map((row) => warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`)),
+    ...(await activity(deps.db, await verifyActivity(deps.db, deps.secrets))),
   ];
+}
+
+/** A sentence for each place at which the activity log is not what was written; of very many only the first. */
+async function activity(db: Database, { entries, chains, entries_changed, faults_found, faults }: VerifiedActivity): Promise<Finding[]> {
+  if (faults_found === 0) return [ok('activity log', `${entries} entries in ${chains} chains, as they were written`)];
+  const told = faults.slice(0, faults_told_max);
+  const names = await chainNames(
+    db,
+    told.map(({ chain_id }) => chain_id),
+  );
+  const findings = told.map(({ chain_id, number, detail }) => fault('activity log', `${names.get(chain_id) ?? `${chain_id} (deleted)`}, entry ${number}: ${detail}`));
+  if (faults_found > told.length) findings.push(fault('activity log', `${faults_found - told.length} more places are not as they were written.`));
+  if (entries_changed === entries && entries > 0)
+    findings.push(warning('activity log', 'no entry is as it was written: look first whether this is the secret key that the server had then.'));
+  else findings.push(warning('activity log', 'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.'));
+  return findings;
+}
+
+/** What people call the chains: the organization with its name, the person with his address. */
+async function chainNames(db: Database, ids: string[]): Promise<Map<string, string>> {
+  const rows = await db.rows<{ id: string; name: string }>(sql`
+    SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations WHERE id = ANY (${ids}::uuid[])
+    UNION ALL SELECT uuid, 'person ' || email || ' (' || uuid || ')' FROM users WHERE uuid = ANY (${ids}::uuid[])`);
+  return new Map(rows.map((row) => [row.id, row.name]));
 }
 
 function ok(subject: string, detail: string): Finding {

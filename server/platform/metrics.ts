@@ -10,6 +10,7 @@ export type Metrics = {
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   events_taken: Counter<'outcome'>;
+  single_sign_ons: Counter<'way' | 'outcome'>;
 };
 
 /** Makes a registry of its own for each process (and each test), with Node's default metrics when asked. */
@@ -50,6 +51,12 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       name: 'sluice_events_taken_total',
       help: 'Events sent to the ingestion endpoint, by outcome.',
       labelNames: ['outcome'],
+      registers,
+    }),
+    single_sign_ons: new Counter({
+      name: 'sluice_single_sign_ons_total',
+      help: 'Sign-ins through identity providers and links, by way and outcome: accepted, or the reason of the refusal.',
+      labelNames: ['way', 'outcome'],
       registers,
     }),
   };

@@ -1,5 +1,5 @@
 /** The OpenID and OAuth providers that people can sign in with, by the names under which the API knows them. */
-const openid_providers = ['google-oauth2', 'github', 'gitlab'] as const;
+export const openid_providers = ['google-oauth2', 'github', 'gitlab'] as const;
 /** One of the providers. */
 export type OpenidProvider = (typeof openid_providers)[number];
 

@@ -111,7 +111,7 @@ test('a sign-up needs a password that will do', async () => {
     [{ password: 'x'.repeat(201) }, 'password max_length'],
     [{ password: 123456789012 }, 'password invalid_input'],
     [{ password: 'password1234' }, 'password invalid_input'],
-    [{ password: link.target_email }, 'password invalid_input'],
+    [{ password: link.target_email.toUpperCase() }, 'password invalid_input'],
     [{ password, first_name: 'x'.repeat(151) }, 'first_name max_length'],
     [{ password, last_name: null }, 'last_name null'],
   ];
@@ -120,6 +120,18 @@ test('a sign-up needs a password that will do', async () => {
     assert.deepEqual([answer.status, `${answer.body.attr} ${answer.body.code}`], [400, wanted], JSON.stringify(body));
   }
   assert.deepEqual(await members(home), [[home.user.email, 15]]);
+});
+
+test('where the domain of the address asks for single sign-on nobody signs up with a password', async () => {
+  const home = await harness.newOrganization();
+  const domain = `${randomUUID()}.example.com`;
+  await harness.deps.db.run(sql`
+    INSERT INTO domains (id, organization_id, domain, state, verified_at, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert)
+    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, 'verified', now(), 'x', 'saml', 'https://idp.example', 'https://idp.example/sso', 'x')`);
+  const link = await invite(home, { target_email: `grace@${domain}` });
+  const answer = await accept(link, { password });
+  assert.deepEqual([answer.status, answer.body.code], [400, 'sso_enforced']);
+  assert.equal((await look(link)).body.has_account, false);
 });
 
 test('who has an account signs in first; with it he joins, by session or key', async () => {

@@ -14,6 +14,7 @@ import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findMember, joinOrganization } from '../members/store.ts';
 import { startSession } from '../sessions/store.ts';
+import { refuseEnforced } from '../single_sign_on/store.ts';
 import { insertUser } from '../users/store.ts';
 import { findPerson, getInviteFor } from './found.ts';
 import { Acceptance } from './schema.ts';
@@ -36,7 +37,7 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
   const seen = await getInviteFor(request, deps.db, visitor);
   refuse(seen, caller);
   // Hashing takes long, so it is done before anything is locked.
-  const account = caller === undefined ? await newAccount(seen, sent) : undefined;
+  const account = caller === undefined ? await newAccount(deps, seen, sent) : undefined;
   try {
     return await write(request, reply, 201, async (tx, record, afterwards) => {
       const invite = await getInviteFor(request, tx, visitor, 'lock');
@@ -90,9 +91,11 @@ function signInFirst() {
 }
 
 async function newAccount(
+  deps: Deps,
   { record }: InviteAnywhere,
   { password, first_name = record.first_name, last_name = '' }: Static<typeof Acceptance>,
 ): Promise<NewAccount> {
+  await refuseEnforced(deps, record.target_email);
   if (password === undefined) throw invalid('password', 'required', 'This field is required.');
   const fault = passwordFault(password, [record.target_email, first_name, last_name]);
   if (fault !== undefined) throw invalid('password', 'invalid_input', fault);

@@ -18,15 +18,6 @@ const remove = (organization_id: string, member: Member | '@me', key: string) =>
 const countOf = async (organization_id: string) =>
   (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id}`))!.count;
 
-/** A session of the person, as a sign-in makes it; gives the header that a browser sends. */
-async function newSession(user: { id: number }) {
-  const token = `sls_${'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'.slice(0, 30)}${String(user.id).padStart(13, '0')}`;
-  await harness.deps.db.run(sql`
-    INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
-    VALUES (${uuidv7()}, ${user.id}, ${harness.deps.secrets.hash(token)}, now(), 'password', '127.0.0.1', '', now(), now(), now() + interval '1 day')`);
-  return { cookie: `sluice_session=${token}` };
-}
-
 test('who may remove whom, and who may leave', async () => {
   const cases: [Level, Level | '@me', number][] = [
     [1, '@me', 204],
@@ -77,7 +68,7 @@ test('whoever is removed is nobody there on the next request, with every key and
   const elsewhere = await harness.newOrganization();
   const member = await harness.newMember(organization.id, 8);
   await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`);
-  const session = await newSession(member.user);
+  const session = { cookie: await harness.newSession(member.user) };
   const here = [`/api/organizations/${organization.id}/`, `/api/organizations/${organization.id}/members/`, `/api/projects/${project.id}/`];
   const asks = (url: string) => [harness.request('GET', url, { key: member.key }), harness.request('GET', url, { headers: session })];
   for (const url of here) for (const answer of await Promise.all(asks(url))) assert.equal(answer.status, 200, url);
@@ -92,7 +83,7 @@ test('who has no organization left is signed out everywhere, also when two organ
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const member = await harness.newMember(homes[0].organization.id, 1);
     await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`);
-    const session = await newSession(member.user);
+    const session = { cookie: await harness.newSession(member.user) };
     const answers = await Promise.all(homes.map((home) => remove(home.organization.id, member, home.key)));
     assert.deepEqual(answers.map(({ status }) => status), [204, 204]);
     assert.equal((await harness.request('GET', '/api/organizations/', { headers: session })).status, 401);

@@ -65,7 +65,8 @@ test('@current signs out and takes the cookie back; with a key there is none', a
   assert.match(setCookieOf(ended)!, /^sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970/);
   assert.equal(await isSignedIn(openBrowser(harness, cookie)), false);
   const key = await harness.newKey(user);
-  for (const id of ['@current', 'x', '01890000-0000-7000-8000-000000000000']) assert.equal((await harness.request('DELETE', `${list}${id}/`, { key })).status, 404);
+  for (const id of ['@current', 'x', '01890000-0000-7000-8000-000000000000'])
+    assert.equal((await harness.request('DELETE', `${list}${id}/`, { key })).status, 404);
 });
 
 test('all others are ended at once, with a key all; the entry in the log says how many', async () => {
@@ -74,7 +75,9 @@ test('all others are ended at once, with a key all; the entry in the log says ho
   const stranger = await signedIn(harness, await newPerson(harness));
   assert.equal((await one.ask('DELETE', list)).status, 204);
   assert.deepEqual([await isSignedIn(one), await isSignedIn(other), await isSignedIn(third), await isSignedIn(stranger)], [true, false, false, true]);
-  const entry = await harness.deps.db.row<{ changes: unknown }>(sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'ended_others'`);
+  const entry = await harness.deps.db.row<{ changes: unknown }>(
+    sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'ended_others'`,
+  );
   assert.deepEqual(entry?.changes, [{ field: 'ended', action: 'created', before: null, after: 2 }]);
   assert.equal((await harness.request('DELETE', list, { key: await harness.newKey(user, { scopes: ['user:write'] }) })).status, 204);
   assert.equal(await isSignedIn(one), false);

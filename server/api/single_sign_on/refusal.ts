@@ -17,7 +17,8 @@ export type RefusalReason =
   | 'no_account'
   | 'not_a_member'
   | 'inactive'
-  | 'account_unverified';
+  | 'account_unverified'
+  | 'link_unknown';
 
 /** Ends a sign-in. `detail` is a sentence for the administrator, in the log alone: the person is shown one neutral sentence. */
 export class SignInRefused extends Error {

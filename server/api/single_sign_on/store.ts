@@ -64,9 +64,10 @@ export async function useAssertion(tx: Transaction, { secrets }: Stored, domain_
 export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; purpose: NewRequest['purpose']; next: string; outcome: Outcome };
 
 /** Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id that is not used or expired. Of several at once one gets it. */
-export function useAnsweredRequest(tx: Transaction, now_ms: number, id: string, browser_hash: Buffer): Promise<AnsweredRequest | undefined> {
-  return tx.row<AnsweredRequest>(sql`
-    DELETE FROM sso_requests WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL AND expires_at > ${isoInstant(now_ms)}::timestamptz
+export function useAnsweredRequest({ db, clock }: Stored, id: string, browser_hash: Buffer): Promise<AnsweredRequest | undefined> {
+  return db.row<AnsweredRequest>(sql`
+    DELETE FROM sso_requests
+    WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL AND expires_at > ${isoInstant(clock.now())}::timestamptz
     RETURNING domain_id, settings_hash, purpose, next, outcome`);
 }
 

@@ -12,7 +12,10 @@ export const passingFault = (code: string, message: string): Fault => ({ retryab
 
 const unreachable = passingFault('connection_failed', 'The store does not answer at its address.');
 const broken = passingFault('connection_lost', 'The connection to the store broke or took too long.');
-const certificate = lastingFault('tls_not_verified', "The certificate of the store's address is not signed by an authority known here, or is for another host.");
+const certificate = lastingFault(
+  'tls_not_verified',
+  "The certificate of the store's address is not signed by an authority known here, or is for another host.",
+);
 
 /** The fault of a store that asks for fewer requests. */
 export const throttled = passingFault('throttled', 'The store asks for fewer requests; the run goes on by itself.');

@@ -103,7 +103,11 @@ test('what is known of an error is found by name, by connection, by status, and 
     [new Error('e'), { names: [], status: 502 }, 'store_fault'],
     [new Error('f'), { names: [], status: 418 }, 'request_refused'],
     [new Error('g'), { names: ['constructor', '__proto__'], status: 204 }, undefined],
-    [new Error('h', { cause: new Error('i', { cause: Object.assign(new Error('refused'), { code: 'outbound_refused' }) }) }), { names: [] }, 'outbound_refused'],
+    [
+      new Error('h', { cause: new Error('i', { cause: Object.assign(new Error('refused'), { code: 'outbound_refused' }) }) }),
+      { names: [] },
+      'outbound_refused',
+    ],
   ];
   for (const [error, { names, status }, code] of cases) {
     const explained = explainFault(error, table, () => ({ names, status }));

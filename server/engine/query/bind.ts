@@ -34,7 +34,7 @@ export function bind(context: Context, scope: Scope, known: KnownFunction, args:
   let first: unknown;
   for (const signatureRead of candidates.filter((one) => isLambda(one.parameters[0]?.form) === hasLambda)) {
     try {
-      return bindSignature(context, scope, name, signatureRead, resolved);
+      return bindSignature(context, scope, known, signatureRead, resolved);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       first ??= error;
@@ -56,7 +56,8 @@ function formsOf(parameters: Parameter[], count: number): Form[] | undefined {
   return forms.length === count ? forms : undefined;
 }
 
-function bindSignature(context: Context, scope: Scope, name: string, signature: Signature, args: Argument[]): Binding {
+function bindSignature(context: Context, scope: Scope, known: KnownFunction, signature: Signature, args: Argument[]): Binding {
+  const { name } = known.definition;
   const forms = formsOf(signature.parameters, args.length) ?? [];
   const fitted = args.map((argument, index): Fitted => fitKnown(context, scope, name, forms[index]!, argument));
   const letters = bindLetters(context, name, fitted);
@@ -70,7 +71,9 @@ function bindSignature(context: Context, scope: Scope, name: string, signature: 
   }
   const type = resultType(signature.result, letters, fitted);
   const values = fitted.map(({ value }) => value!);
-  const texts = fitted.map(({ value, text }) => text ?? (isContainer(type.kind) && signature.result.name !== 'T' ? withoutNull(value!).sql : value!.sql));
+  // Aggregates leave NULL out; other functions that make arrays do not take it.
+  const needsValue = isContainer(type.kind) && known.use === 'row';
+  const texts = fitted.map(({ value, text }) => text ?? (needsValue ? withoutNull(value!) : value!).sql);
   return { texts, values, type };
 }
 

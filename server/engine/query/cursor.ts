@@ -36,6 +36,14 @@ const advice: Record<string, string> = {
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
 };
 
+// Words of the language that are functions too where a bracket follows.
+const callable = new Set(['AND', 'OR', 'LEFT', 'RIGHT', 'FORMAT', 'ARRAY', 'ANY']);
+
+/** Is the text the name of a function as it stands, before a bracket? */
+export function isPlainFunctionName(text: string): boolean {
+  return isPlainName(text) || callable.has(text.toUpperCase());
+}
+
 /** Is the text a name as it stands, without quotes? */
 export function isPlainName(text: string): boolean {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(text) && !reserved.has(text.toUpperCase());
@@ -115,8 +123,14 @@ export class Cursor {
     return { text: value, start, end };
   }
 
-  /** Takes a name behind a dot, where words of the language are names too: `properties.from`. */
-  nameBehindDot(): Name {
+  /** Does a call begin here, of a function that may be named like a word of the language? */
+  isCall(): boolean {
+    const { kind, value } = this.peek();
+    return this.isSign('(', 1) && (kind === 'quoted' || (kind === 'word' && isPlainFunctionName(value)));
+  }
+
+  /** Takes a name at a place where words of the language are names too, as in `properties.from`. */
+  anyName(): Name {
     const { kind, value, start, end } = this.peek();
     if (kind !== 'word' && kind !== 'quoted') this.fail('Write the name of a column or property behind the dot; names with other signs stand in backticks.');
     this.next();

@@ -1,32 +1,31 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { fillTwoProjects, january } from './cases/two_projects.ts';
 import { checkQuery, readRows } from './cases/run_query.ts';
+import { january, openTwoProjects } from './cases/two_projects.ts';
+import type { TwoProjects } from './cases/two_projects.ts';
 import { functionTopics } from './functions/index.ts';
 
 let stores: TestStores;
-let clickhouse: ClickHouse;
+let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
-  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
-  const alone = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
-  await alone.close();
-  await fillTwoProjects(clickhouse, clickhouse).catch(() => {});
+  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await clickhouse.close();
+  await projects.close();
   await stores.close();
 });
 
 for (const { title, functions } of functionTopics) {
   test(`${title}: every example runs, and gives the type that its signature names`, async () => {
     for (const { name, example } of functions) {
-      const text = `SELECT ${example} AS x FROM events`;
-      await assert.doesNotReject(async () => readRows(clickhouse, await checkQuery(clickhouse, text, 'events', january)), `${name}: ${example}`);
+      const checked = await checkQuery(projects.both, `SELECT ${example} AS x FROM events`, 'events', january);
+      const rows = await readRows(projects.both, checked);
+      assert.ok(rows.length > 0, name);
+      assert.ok(example.includes(`${name}(`), `The example of ${name} does not call it.`);
     }
   });
 }

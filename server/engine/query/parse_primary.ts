@@ -22,7 +22,7 @@ export function parsePrimary(grammar: Grammar): Expression {
 
 function parseAccess({ cursor }: Grammar, target: Expression): Expression {
   if (cursor.peek().kind !== 'number') {
-    const name = cursor.nameBehindDot();
+    const name = cursor.anyName();
     return { kind: 'field', target, name, ...cursor.since(target.start) };
   }
   const position = Number(cursor.next().value);
@@ -46,6 +46,7 @@ function parseAtom(grammar: Grammar): Expression {
     const special = parseKeyword(grammar, token.value.toUpperCase());
     if (special !== undefined) return special;
   }
+  if (cursor.isCall()) return parseCall(grammar, cursor.anyName());
   if (!cursor.isName()) cursor.fail('Write an expression here; a name that is a word of the language stands in backticks.');
   return parseNamed(grammar);
 }
@@ -106,12 +107,11 @@ function parseNamed(grammar: Grammar): Expression {
   const { cursor } = grammar;
   const first = cursor.name('a column');
   if (cursor.isSign('->')) return parseLambda(grammar, [first], first.start);
-  if (cursor.isSign('(')) return parseCall(grammar, first);
   const parts = [first];
   while (cursor.isSign('.') && cursor.peek(1).kind !== 'number') {
     cursor.next();
     if (parts.length === 1 && cursor.acceptSign('*')) return { kind: 'star', table: first, ...cursor.since(first.start) };
-    parts.push(cursor.nameBehindDot());
+    parts.push(cursor.anyName());
   }
   if (cursor.isSign('(')) cursor.fail('Functions have no table or database before their name.');
   return { kind: 'column', parts, ...cursor.since(first.start) };

@@ -1,4 +1,4 @@
-import { isPlainName } from './cursor.ts';
+import { isPlainFunctionName, isPlainName } from './cursor.ts';
 import type { Expression, ExpressionOf, Frame, FrameBound, Join, Name, OrderItem, Select, SelectCore, Source, TypeName, Window, With } from './tree.ts';
 
 const operators = new Set<Expression['kind']>(['not', 'minus', 'binary', 'between', 'like', 'in_list', 'in_select', 'is_null', 'cast', 'interval', 'lambda']);
@@ -122,7 +122,7 @@ function printType({ name, items }: TypeName): string {
 
 function printCall({ name, parameters, args, distinct, filter, window }: ExpressionOf<'call'>): string {
   return [
-    printName(name),
+    isPlainFunctionName(name.text) ? name.text : printName(name),
     parameters === undefined ? '' : `(${printList(parameters)})`,
     `(${distinct ? 'DISTINCT ' : ''}${printList(args)})`,
     filter === undefined ? '' : ` FILTER (WHERE ${printExpression(filter)})`,

@@ -1,6 +1,6 @@
 import type { Rectangle } from '../ledger.ts';
 import type { Column } from '../models/column.ts';
-import type { Model, QueryText } from '../models/model.ts';
+import type { Model } from '../models/model.ts';
 import { models } from '../models/index.ts';
 import type { Context, ResolvedSelect } from './context.ts';
 import { Fault } from './fault.ts';
@@ -13,6 +13,7 @@ import { resolveSelect } from './resolve_select.ts';
 import type { Select } from './tree.ts';
 import type { ValueType } from './value_type.ts';
 import { QueryWriter } from './writer.ts';
+import type { QueryParameters } from './writer.ts';
 
 /** A query that was read and understood for one model. Nothing of it depends on a project, a run or a time. */
 export type ResolvedQuery = {
@@ -23,7 +24,7 @@ export type ResolvedQuery = {
   columns: Column[];
   /** The `schema` of the API: ClickHouse text of each output column, and its name; `values` are the contents of the placeholders in them. */
   fields: { expression: string; alias: string }[];
-  values: QueryText['parameters'];
+  values: QueryParameters;
   /** One row for each row of the model's table at most, each by itself: a run can be cut into slices by insertion time. */
   is_row_wise: boolean;
 };
@@ -35,7 +36,9 @@ export type QueryRun = { team_id: number; selection: Rectangle[]; data_interval_
  * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s, and what orders its rows: `ORDER BY <order>` puts them in one order that is the same
  * whenever it is asked. Where the query is row-wise it has `inserted_at` and the model's key as well, under these names, so that it can stand where `Model.relation` does.
  */
-export type QueryRelation = QueryText & {
+export type QueryRelation = {
+  text: string;
+  parameters: QueryParameters;
   order: string;
   /** The same rows before their columns are made those of an export, with the types that were inferred: for `describeRelation`. */
   typed: { text: string; types: ValueType[] };

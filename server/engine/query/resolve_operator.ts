@@ -15,6 +15,7 @@ import { describeType, isTextual } from './value_type.ts';
 const pattern_characters_max = 1_000;
 const pattern_wildcards_max = 16;
 
+const like_functions = { LIKE: 'like', ILIKE: 'ilike', 'NOT LIKE': 'notLike', 'NOT ILIKE': 'notILike' } as const;
 const arithmetic = { '+': 'plus', '-': 'minus', '*': 'multiply', '/': 'divide', '%': 'modulo' } as const;
 
 /** The value of an operator's node. */
@@ -114,8 +115,8 @@ function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>)
     throw new Fault(`A pattern of LIKE has at most ${pattern_characters_max} characters and ${pattern_wildcards_max} signs % and _.`, node.pattern);
   if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value)) throw new Fault('The pattern ends with a lone backslash: write \\\\\\\\ for a backslash in LIKE.', node.pattern);
   const pattern = context.resolve(scope, node.pattern);
-  const name = `${node.negated ? 'not' : ''}${node.insensitive ? 'ILike' : 'Like'}`;
-  return boolean(`${node.negated ? name : name.charAt(0).toLowerCase() + name.slice(1)}(${operand.sql}, ${pattern.sql})`, [operand, pattern], node);
+  const name = like_functions[`${node.negated ? 'NOT ' : ''}${node.insensitive ? 'ILIKE' : 'LIKE'}`];
+  return boolean(`${name}(${operand.sql}, ${pattern.sql})`, [operand, pattern], node);
 }
 
 function resolveCase(context: Context, scope: Scope, node: ExpressionOf<'case'>): Value {

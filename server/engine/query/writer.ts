@@ -1,4 +1,5 @@
-import type { QueryText } from '../models/model.ts';
+/** Contents of placeholders by their names, as the client of ClickHouse takes them. */
+export type QueryParameters = Record<string, string | number | string[]>;
 
 /** ClickHouse's types of literals. */
 export type LiteralType = 'String' | 'Int64' | 'UInt64' | 'Float64' | 'UUID' | 'Date32' | "DateTime64(6, 'UTC')";
@@ -9,7 +10,7 @@ export type LiteralType = 'String' | 'Int64' | 'UInt64' | 'Float64' | 'UUID' | '
  */
 export class QueryWriter {
   private readonly parameters = new Map<string, string>();
-  private readonly content = new Map<string, string>();
+  private readonly content = new Map<string, string | string[]>();
   private names = 0;
 
   /** A name that is used nowhere else in this query. */
@@ -26,13 +27,11 @@ export class QueryWriter {
 
   /** A placeholder for a list of contents. */
   list(type: LiteralType, contents: string[]): string {
-    const isQuoted = type !== 'Int64' && type !== 'UInt64' && type !== 'Float64';
-    const items = isQuoted ? contents.map((content) => `'${content.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`) : contents;
-    return this.bind(`Array(${type})`, `[${items.join(',')}]`);
+    return this.bind(`Array(${type})`, contents);
   }
 
-  private bind(type: string, content: string): string {
-    const key = `${type}\n${content}`;
+  private bind(type: string, content: string | string[]): string {
+    const key = JSON.stringify([type, content]);
     const known = this.parameters.get(key);
     if (known !== undefined) return known;
     const name = `p${this.content.size}`;
@@ -43,7 +42,7 @@ export class QueryWriter {
   }
 
   /** The contents of the placeholders that stand in the text. */
-  parametersOf(text: string): QueryText['parameters'] {
+  parametersOf(text: string): QueryParameters {
     const used = new Set(Array.from(text.matchAll(/\{(p\d+):/g), ([, name]) => name!));
     return Object.fromEntries([...this.content].filter(([name]) => used.has(name)));
   }

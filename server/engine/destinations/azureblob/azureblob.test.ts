@@ -157,7 +157,9 @@ test('a connection string, with a key or a signature, does the same as the keys 
   const permissions = ContainerSASPermissions.parse('rcwdl');
   const signature = generateBlobSASQueryParameters({ containerName: container_name, permissions, expiresOn: new Date('2100-01-01') }, credential).toString();
   const ways: Partial<AzureBlobConfig>[] = [
-    { connection_string: `DefaultEndpointsProtocol=http;AccountName=${server.account_name};AccountKey=${server.account_key};BlobEndpoint=${server.endpoint}/;` },
+    {
+      connection_string: `DefaultEndpointsProtocol=http;AccountName=${server.account_name};AccountKey=${server.account_key};BlobEndpoint=${server.endpoint}/;`,
+    },
     { connection_string: `BlobEndpoint=${server.endpoint};SharedAccessSignature=?${signature}` },
     { account_name: server.account_name, sas_token: signature, endpoint_url: server.endpoint },
   ];

@@ -14,7 +14,10 @@ export const azureblob_config = Type.Object(
   {
     container_name: Type.String({ minLength: 1, maxLength: 63, description: 'Container to write to; it must exist.' }),
     prefix: prefixKey('Beginning of the names.'),
-    connection_string: optionalText(4096, "Connection string of the account, with a key or a shared access signature. Instead of the account's own keys below."),
+    connection_string: optionalText(
+      4096,
+      "Connection string of the account, with a key or a shared access signature. Instead of the account's own keys below.",
+    ),
     account_name: optionalText(24, 'Storage account. Needed without a connection_string.'),
     account_key: optionalText(512, 'Key of the account. Either this or sas_token.'),
     sas_token: optionalText(2048, 'Shared access signature for the account or the container. Either this or account_key.'),
@@ -33,7 +36,9 @@ const violation = (attr: string, detail: string, code: ConfigViolation['code'] =
 export function azureblobViolations(config: AzureBlobConfig): ConfigViolation[] {
   const found = fileViolations(config);
   if (!/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$|^\$(root|web)$/.test(config.container_name))
-    found.push(violation('container_name', 'A container name is 3 to 63 lower-case letters, digits and single hyphens, and begins and ends with a letter or digit.'));
+    found.push(
+      violation('container_name', 'A container name is 3 to 63 lower-case letters, digits and single hyphens, and begins and ends with a letter or digit.'),
+    );
   if (config.prefix.split('/').some((part) => part.endsWith('.'))) found.push(violation('prefix', 'No part of the prefix may end with a dot.'));
   return [...found, ...accessViolations(config)];
 }

@@ -18,7 +18,10 @@ const by_name: Record<string, Fault> = {
   AuthenticationFailed: credentials,
   InvalidAuthenticationInfo: credentials,
   NoAuthenticationInformation: credentials,
-  KeyBasedAuthenticationNotPermitted: lastingFault('authentication_failed', 'The account does not allow keys; use a sas_token of a user delegation, or allow them.'),
+  KeyBasedAuthenticationNotPermitted: lastingFault(
+    'authentication_failed',
+    'The account does not allow keys; use a sas_token of a user delegation, or allow them.',
+  ),
   AccountIsDisabled: denied,
   AuthorizationFailure: denied,
   AuthorizationPermissionMismatch: denied,
@@ -35,7 +38,10 @@ const by_name: Record<string, Fault> = {
   BlobImmutableDueToLegalHold: immutable,
   LeaseIdMissing: passingFault('locked', 'Another program holds a lease on an object of this delivery; end the lease.'),
   InvalidBlockList: passingFault('slice_lost', 'Blocks of an upload are gone; it is made again.'),
-  BlockCountExceedsLimit: lastingFault('request_refused', 'Too many blocks of attempts that failed wait at Azure; it discards them within a week. Set max_file_size_mb.'),
+  BlockCountExceedsLimit: lastingFault(
+    'request_refused',
+    'Too many blocks of attempts that failed wait at Azure; it discards them within a week. Set max_file_size_mb.',
+  ),
   ServerBusy: throttled,
   OperationTimedOut: passingFault('store_fault', 'Azure did not manage the request in its own time.'),
   InternalError: passingFault('store_fault', 'Azure reported an internal fault.'),

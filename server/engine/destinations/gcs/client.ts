@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { StorageOptions } from '@google-cloud/storage';
 import type { Outbound } from '../../../platform/outbound.ts';
 import { request_attempts_max, request_timeout_milliseconds } from '../../object_store/object_store.ts';
 import type { ServiceAccount } from './config.ts';
@@ -22,8 +23,8 @@ export type GoogleClient = {
   stream(request: GoogleRequest): Promise<Readable>;
 };
 
-/** What the library asks of a `fetch`. */
-type Fetch = NonNullable<Parameters<Outbound['fetch']>[1]>;
+/** The options of the guard's `fetch`. */
+type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
 
 /**
  * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls are not used, because they open connections past
@@ -34,13 +35,14 @@ export async function openGoogleClient(endpoint: string, account: ServiceAccount
   const guardedFetch = (url: string | URL, init?: { method?: string; headers?: Headers; body?: unknown; signal?: AbortSignal }) =>
     outbound.fetch(url, {
       method: init?.method ?? 'GET',
-      headers: [...(init?.headers ?? [])] as [string, string][],
-      body: (init?.body ?? null) as Fetch['body'] & null,
+      headers: [...(init?.headers ?? [])] as FetchOptions['headers'],
+      body: (init?.body ?? null) as FetchOptions['body'],
       signal: init?.signal ?? AbortSignal.any([signal, AbortSignal.timeout(request_timeout_milliseconds)]),
     });
   const { authClient } = new Storage({
     credentials: account,
-    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch as unknown as typeof fetch } },
+    // The types ask for the global fetch, of which the library uses no more than this.
+    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch } } as unknown as StorageOptions['clientOptions'],
   });
   const send = <Data>(request: GoogleRequest, responseType: 'text' | 'stream') =>
     authClient.request<Data>({

@@ -67,7 +67,8 @@ export function readServiceAccount(text: string): ServiceAccount | string {
   const { type, client_email, private_key } = (parsed ?? {}) as Record<string, unknown>;
   if (type !== 'service_account') return 'The JSON must be the key of a service account: its "type" is "service_account".';
   if (typeof client_email !== 'string' || client_email === '') return 'The key of the service account has no "client_email".';
-  if (typeof private_key !== 'string' || !isRsaKey(private_key)) return 'The key of the service account has no "private_key", or it is not a whole RSA key in PEM.';
+  if (typeof private_key !== 'string' || !isRsaKey(private_key))
+    return 'The key of the service account has no "private_key", or it is not a whole RSA key in PEM.';
   return { client_email, private_key };
 }
 

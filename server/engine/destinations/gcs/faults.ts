@@ -39,7 +39,10 @@ const by_name: Record<string, Fault> = {
   cloudKmsBadKey: kms_key,
   cloudKmsDisabledKey: kms_key,
   cloudKmsPermissionDenied: kms_key,
-  NoSuchUpload: passingFault('slice_lost', 'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.'),
+  NoSuchUpload: passingFault(
+    'slice_lost',
+    'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
+  ),
   InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
   rateLimitExceeded: throttled,
   userRateLimitExceeded: throttled,

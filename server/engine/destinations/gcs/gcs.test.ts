@@ -66,7 +66,11 @@ testDestination({
     { name: 'account is null', change: { service_account_json: 'null' }, attr: 'service_account_json' },
     { name: 'account of another kind', change: { service_account_json: '{"type":"external_account"}' }, attr: 'service_account_json' },
     { name: 'account without address', change: { service_account_json: '{"type":"service_account"}' }, attr: 'service_account_json' },
-    { name: 'half a key', change: { service_account_json: '{"type":"service_account","client_email":"a@b","private_key":"-----BEGIN"}' }, attr: 'service_account_json' },
+    {
+      name: 'half a key',
+      change: { service_account_json: '{"type":"service_account","client_email":"a@b","private_key":"-----BEGIN"}' },
+      attr: 'service_account_json',
+    },
     { name: 'no prefix', change: { prefix: undefined }, attr: 'prefix' },
     { name: 'unknown variable', change: { prefix: '{yesterday}' }, attr: 'prefix' },
     { name: 'out of the bucket', change: { prefix: 'a/../../other' }, attr: 'prefix' },
@@ -261,7 +265,9 @@ test('faults are told apart by the three forms in which Google says them', () =>
     assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, code);
     assert.equal((error as RetryableError).code, code);
   }
-  const hidden = new Error('said the library', { cause: new TypeError('fetch failed', { cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }) }) });
+  const hidden = new Error('said the library', {
+    cause: new TypeError('fetch failed', { cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }) }),
+  });
   assert.equal((gcs_faults.explain(hidden) as RetryableError).code, 'connection_failed');
   const source = new Error('the query failed');
   assert.equal(gcs_faults.explain(source), source);

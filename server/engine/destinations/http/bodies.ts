@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { HttpConfig } from './config.ts';
 
-/** The body of one request before compression. */
-export type Body = { records: number; bytes: Buffer };
+/** The body of one request before compression; `digest` is a hash of its rows alone. */
+export type Body = { records: number; bytes: Buffer; digest: string };
 
 type Envelope = { start: string; separator: string; end: string; content_type: string };
 
@@ -29,8 +30,15 @@ export function envelopeOf(config: HttpConfig): Envelope {
 /** A body that holds these rows, each without its line end. */
 export function bodyOf(config: HttpConfig, rows: Buffer[]): Body {
   const { start, separator, end } = envelopeOf(config);
-  const parts = rows.flatMap((row, index) => (index === 0 ? [row] : [Buffer.from(separator), row]));
-  return { records: rows.length, bytes: Buffer.concat([Buffer.from(start), ...parts, Buffer.from(rows.length === 0 && end === '\n' ? '' : end)]) };
+  const hash = createHash('sha256');
+  const parts: Buffer[] = [Buffer.from(start)];
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) parts.push(Buffer.from(separator));
+    parts.push(row);
+    hash.update(row).update('\n');
+  }
+  if (rows.length > 0 || start !== '') parts.push(Buffer.from(end));
+  return { records: rows.length, bytes: Buffer.concat(parts), digest: hash.digest('hex').slice(0, 16) };
 }
 
 /**

@@ -134,10 +134,10 @@ async function readText(response: Response): Promise<string> {
 
 /** A part of an answer that may be shown: endpoints like to repeat what they were sent. */
 function spoken(text: string, config: HttpConfig): string {
-  const secrets = [config.token ?? '', config.signing_secret ?? '', ...Object.values(config.headers ?? {})].filter((secret) => secret !== '');
-  const hidden = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]).reduce((said, secret) => said.replaceAll(secret, '***'), text);
-  // eslint-disable-next-line no-control-regex
-  const plain = hidden.replaceAll(/[\s\u0000-\u001f\u007f]+/g, ' ').trim().replace(/\.$/, '');
+  const secrets = [config.token ?? '', ...Object.values(config.headers ?? {})].filter((secret) => secret !== '');
+  const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]).toSorted((one, other) => other.length - one.length);
+  const hidden = forms.reduce((said, secret) => said.replaceAll(secret, '***'), text);
+  const plain = hidden.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim().replace(/\.$/, '');
   return plain.length > said_characters_max ? `${plain.slice(0, said_characters_max)} ...` : plain;
 }
 

@@ -1,5 +1,6 @@
 import type { Delivery, Sink } from '../../destination.ts';
 import { bodiesOf } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import type { HttpConfig } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -16,7 +17,7 @@ export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: E
       let requests = 0;
       try {
         for await (const body of bodiesOf(config, bytes)) {
-          await endpoint.send(requestId(delivery, slice.number, requests), body);
+          await endpoint.send(requestId(delivery, slice.number, requests, body), body);
           requests += 1;
         }
       } finally {
@@ -30,7 +31,10 @@ export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: E
   };
 }
 
-/** The same for every attempt: an export that is changed gets deliveries of its own. */
-function requestId(delivery: Delivery, slice: number, request: number): string {
-  return `${delivery.delivery_id}-${slice}-${request}`;
+/**
+ * The same for every attempt while the limits of a request are; with others the rows are parted differently, and then the digest keeps the endpoint from taking a request for one that
+ * it knows.
+ */
+function requestId(delivery: Delivery, slice: number, request: number, body: Body): string {
+  return `${delivery.delivery_id}-${slice}-${request}-${body.digest}`;
 }

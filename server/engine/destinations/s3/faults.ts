@@ -36,7 +36,10 @@ const faults: Record<string, Fault> = {
   KeyTooLongError: lastingFault('request_refused', 'The keys are too long for the store; choose a shorter prefix.'),
   InvalidEncryptionAlgorithmError: lastingFault('request_refused', 'The store does not know this encryption.'),
   NotImplemented: lastingFault('request_refused', 'The store lacks something that exports need, such as multipart uploads.'),
-  NoSuchUpload: passingFault('slice_lost', 'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.'),
+  NoSuchUpload: passingFault(
+    'slice_lost',
+    'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
+  ),
   InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
   EntityTooSmall: passingFault('slice_lost', 'The store refused a part as too small; it is made again.'),
   SlowDown: throttled,
@@ -52,7 +55,10 @@ const faults: Record<string, Fault> = {
 };
 
 // Answers to HEAD have no body, so only the status tells.
-const refused = lastingFault('permission_denied', 'The store refused the request: the access key or its secret is wrong, or the key has no right to this bucket.');
+const refused = lastingFault(
+  'permission_denied',
+  'The store refused the request: the access key or its secret is wrong, or the key has no right to this bucket.',
+);
 
 const by_status: Record<number, Fault> = { 301: region, 307: region, 401: credentials, 403: refused, 404: bucket };
 

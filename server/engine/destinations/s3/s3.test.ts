@@ -245,7 +245,8 @@ test('faults are told apart by name and status', () => {
     assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, name);
     assert.equal((error as RetryableError).code, code, name);
   }
-  for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT']) assert.ok(s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError);
+  for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
+    assert.ok(s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError);
   const source = new Error('the query failed');
   assert.equal(s3_faults.explain(source), source);
 });

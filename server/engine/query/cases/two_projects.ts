@@ -1,4 +1,6 @@
+import { openClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../../../platform/clickhouse/migrate.ts';
 import type { QueryRun } from '../query.ts';
 
 /** The project whose queries are tested, and the one whose rows no query may ever see. */
@@ -55,12 +57,12 @@ const events: EventRow[] = [
     timestamp: '2024-01-10 09:00:00',
     inserted_at: '2024-01-10 09:00:00',
   },
-  { n: 5, event: 'page view', distinct_id: 'd3', properties: '{}', timestamp: '2024-01-31 23:59:59.999999', inserted_at: '2024-01-31 23:59:59.999999' },
+  { n: 5, event: 'page view', distinct_id: 'd3', properties: '{"n":-5}', timestamp: '2024-01-31 23:59:59.999999', inserted_at: '2024-01-31 23:59:59.999999' },
   {
     n: 6,
     event: "weird 'quote' \"double\" \\ back",
     distinct_id: 'd3',
-    properties: '{"s":"line\\nbreak\\ttab","q":"a\\"b","u":"größe 😀","lone":"\\ud800","n":-5}',
+    properties: '{"s":"line\\nbreak\\ttab","q":"a\\"b","u":"größe 😀","lone":"\\ud800"}',
     timestamp: '2019-03-31 01:30:00',
     inserted_at: '2024-01-15 12:00:00',
   },
@@ -77,8 +79,19 @@ const persons: PersonRow[] = [
   { distinct_id: 'd3', n: 3, properties: '{"plan":"team","age":7}', person_version: 5, inserted_at: '2023-12-31 00:00:00' },
 ];
 
-/** Fills `both` with the rows of two projects, and `alone` with those of the own project only, where the views `mine`, `people` and `people_changed` show what the run selects and what its look-ups see. */
-export async function fillTwoProjects(both: ClickHouse, alone: ClickHouse): Promise<void> {
+/**
+ * Two stores: `both` has the rows of two projects, `alone` those of the own project only, so that a query gives the same over both or has seen what it must not. In `alone` the views `mine`,
+ * `people` and `people_changed` show what the run selects and what its look-ups see.
+ */
+export type TwoProjects = { both: ClickHouse; alone: ClickHouse; close(): Promise<void> };
+
+/** Fills a migrated ClickHouse and a second database beside it. */
+export async function openTwoProjects(url: string, migrations: string): Promise<TwoProjects> {
+  const both = openClickHouse(url, { application: 'sluice-test' });
+  const database = `${new URL(url).pathname.slice(1) || 'default'}_alone`;
+  await both.command({ query: `CREATE DATABASE ${database}` });
+  const alone = openClickHouse(Object.assign(new URL(url), { pathname: `/${database}` }).href, { application: 'sluice-test' });
+  await migrateClickHouse(alone, migrations);
   for (const store of [both, alone]) {
     await insert(store, 'events', events.map(eventRow));
     await insert(store, 'persons', persons.map(personRow));
@@ -90,6 +103,12 @@ export async function fillTwoProjects(both: ClickHouse, alone: ClickHouse): Prom
   const latest = 'ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id';
   await view(alone, 'people', `SELECT * FROM persons WHERE inserted_at < '2024-02-01' ${latest}`);
   await view(alone, 'people_changed', `SELECT * FROM persons WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01' ${latest}`);
+  const close = async () => {
+    await alone.close();
+    await both.command({ query: `DROP DATABASE IF EXISTS ${database}` });
+    await both.close();
+  };
+  return { both, alone, close };
 }
 
 async function insert(store: ClickHouse, table: string, values: unknown[]): Promise<void> {

@@ -1,0 +1,127 @@
+import {
+  AuthorizationResponseError,
+  ClientSecretPost,
+  Configuration,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+} from 'openid-client';
+import type { CustomFetch } from 'openid-client';
+import type { Deps } from '../../deps.ts';
+import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import { OutboundRefused } from '../../platform/outbound.ts';
+import { readGithubPerson, readOpenidPerson } from './openid_person.ts';
+import type { OpenidPerson } from './openid_person.ts';
+import { SignInRefused } from './refusal.ts';
+
+/** What ties the way back to the way there. `nonce` and `verifier` never leave the server but for the nonce in the request and the verifier to the provider. */
+export type OpenidSecrets = { state: string; nonce: string; verifier: string };
+
+/** This server as a client of one provider. */
+export type OpenidClient = {
+  /** The address to send the browser to: an authorization request with PKCE (S256), state and, but for GitHub, nonce. */
+  begin(secrets: OpenidSecrets, login_hint: string | undefined): Promise<URL>;
+  /** Redeems the code in the query with which the provider sent the browser back, checks what comes for it, and gives whom the provider vouches for. */
+  finish(secrets: OpenidSecrets, query: string): Promise<OpenidPerson>;
+};
+
+type Needed = Pick<Deps, 'config' | 'outbound' | 'clock'>;
+
+const time_limit_seconds = 10;
+const metadata_kept_ms = 3_600_000;
+const google_issuer = 'https://accounts.google.com';
+const github = {
+  issuer: 'https://github.com/login/oauth',
+  authorization_endpoint: 'https://github.com/login/oauth/authorize',
+  token_endpoint: 'https://github.com/login/oauth/access_token',
+};
+const scopes: Record<OpenidProvider, string> = { 'google-oauth2': 'openid email profile', gitlab: 'openid email profile', github: 'read:user user:email' };
+
+/**
+ * Opens the client of a provider that is configured. Everything that it asks the provider goes through the outbound guard and takes 10 seconds at most; what the provider publishes
+ * about itself is kept for an hour. Throws `SignInRefused`: `provider_unavailable`, `provider_refused`, `provider_answer`.
+ */
+export function openOpenidClient(deps: Needed, provider: OpenidProvider): OpenidClient {
+  const redirect_uri = `${deps.config.public_url}/complete/${provider}/`;
+  const configuration = kept(deps, () => openConfiguration(deps, provider));
+  const has_id_token = provider !== 'github';
+  return {
+    begin: ({ state, nonce, verifier }, login_hint) =>
+      explained(async () =>
+        buildAuthorizationUrl(await configuration(), {
+          redirect_uri,
+          scope: scopes[provider],
+          state,
+          code_challenge: await calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+          ...(has_id_token ? { nonce } : {}),
+          ...(login_hint === undefined ? {} : { [has_id_token ? 'login_hint' : 'login']: login_hint }),
+        }),
+      ),
+    finish: ({ state, nonce, verifier }, query) =>
+      explained(async () => {
+        const configured = await configuration();
+        const checks = { expectedState: state, pkceCodeVerifier: verifier, ...(has_id_token ? { expectedNonce: nonce, idTokenExpected: true } : {}) };
+        const tokens = await authorizationCodeGrant(configured, new URL(`${redirect_uri}${query}`), checks);
+        return has_id_token ? readOpenidPerson(configured, provider, tokens) : readGithubPerson(configured, tokens);
+      }),
+  };
+}
+
+async function openConfiguration({ config, outbound }: Needed, provider: OpenidProvider): Promise<Configuration> {
+  const credentials: Record<OpenidProvider, [string | undefined, string | undefined]> = {
+    'google-oauth2': [config.google_client_id, config.google_client_secret],
+    github: [config.github_client_id, config.github_client_secret],
+    gitlab: [config.gitlab_client_id, config.gitlab_client_secret],
+  };
+  const [id = '', secret = ''] = credentials[provider];
+  // undici's own types and those of Node's globals name the same things.
+  const guarded = ((url: string, options: object) => outbound.fetch(url, options)) as unknown as CustomFetch;
+  if (provider === 'github') {
+    const configured = new Configuration(github, id, undefined, ClientSecretPost(secret));
+    configured[customFetch] = guarded;
+    configured.timeout = time_limit_seconds;
+    return configured;
+  }
+  const issuer = new URL(provider === 'gitlab' ? config.gitlab_url : google_issuer);
+  const execute = [enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : [])];
+  return discovery(issuer, id, undefined, ClientSecretPost(secret), { execute, timeout: time_limit_seconds, [customFetch]: guarded });
+}
+
+/** What `open` gave, for an hour; a fault is not kept. */
+function kept<Opened>({ clock }: Pick<Needed, 'clock'>, open: () => Promise<Opened>): () => Promise<Opened> {
+  let opened: { value: Promise<Opened>; until_ms: number } | undefined;
+  return () => {
+    if (opened === undefined || clock.now() >= opened.until_ms) {
+      const fresh = { value: open(), until_ms: clock.now() + metadata_kept_ms };
+      opened = fresh;
+      fresh.value.catch(() => {
+        if (opened === fresh) opened = undefined;
+      });
+    }
+    return opened.value;
+  };
+}
+
+/** Turns the library's errors into refusals. Their messages are the library's own words; what a provider wrote stands in their causes, which are left out. */
+async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof SignInRefused || !(error instanceof Error)) throw error;
+    if (error instanceof AuthorizationResponseError) throw new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
+    const { code } = error as { code?: unknown };
+    const isLibrary = typeof code === 'string' && code.startsWith('OAUTH_') && code !== 'OAUTH_TIMEOUT';
+    if (isLibrary) throw new SignInRefused('provider_answer', `The provider's answer was not taken: ${error.message} (${code}).`);
+    const detail = error instanceof OutboundRefused ? error.message : `The provider does not answer: ${error.message}.`;
+    throw new SignInRefused('provider_unavailable', detail, 503);
+  }
+}
+
+function printable(text: string): string {
+  return text.slice(0, 60).replaceAll(/[^\w .-]/g, '?');
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { randomBase62 } from '../../platform/http/api_key.ts';
+import { query } from '../../platform/http/query.ts';
+import { configuredProviders, openid_providers } from '../../platform/openid_providers.ts';
+import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import { findUserByEmail } from '../users/store.ts';
+import { signIn } from './admit.ts';
+import { findBrowser, markBrowser } from './browser.ts';
+import { browserRoute, countSignIn } from './browser_route.ts';
+import { localPath } from './local_path.ts';
+import { openOpenidClient } from './openid_client.ts';
+import type { OpenidClient, OpenidSecrets } from './openid_client.ts';
+import type { OpenidPerson } from './openid_person.ts';
+import { sendPage } from './pages.ts';
+import { SignInRefused } from './refusal.ts';
+import { insertRequest, useState } from './store.ts';
+
+const Login = Type.Object({
+  email: Type.Optional(Type.String({ description: 'Which account of the provider is meant; a hint for its page.' })),
+  next: Type.Optional(Type.String({ description: 'Where to go afterwards: a path of this server. Anything else leads to `/`.' })),
+});
+/** The provider may add more; all of it is handed to the library. */
+const Completion = Type.Object({ state: Type.Optional(Type.String()), code: Type.Optional(Type.String()), error: Type.Optional(Type.String()) });
+
+/** Sign-in through Google, GitHub and GitLab, where they are configured. */
+export function openidRoutes(app: FastifyInstance, deps: Deps): void {
+  const configured = configuredProviders(deps.config);
+  for (const provider of openid_providers) {
+    const client = configured.includes(provider) ? openOpenidClient(deps, provider) : undefined;
+    const route = browserRoute.bind(undefined, provider);
+    const name = provider.replace('-', '_');
+    app.get(
+      `/login/${provider}/`,
+      route({ summary: `Sign in with ${provider}`, operationId: `login_${name}`, querystring: Login }),
+      (request, reply) => (client === undefined ? notConfigured(reply) : begin(deps, provider, client, request, reply)),
+    );
+    app.get(
+      `/complete/${provider}/`,
+      route({ summary: `End a sign-in with ${provider} in the browser that began it`, operationId: `complete_${name}`, querystring: Completion }),
+      (request, reply) => (client === undefined ? notConfigured(reply) : complete(deps, provider, client, request, reply)),
+    );
+  }
+}
+
+async function notConfigured(reply: FastifyReply): Promise<FastifyReply> {
+  return sendPage(reply, 404, { title: 'No such sign-in', paragraphs: ['This server has no sign-in with this provider.'] });
+}
+
+async function begin(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { email, next } = query(request, Login);
+  const state = randomBase62();
+  const url = await client.begin(secretsOf(deps, state), email);
+  await insertRequest(deps, { token: state, browser_hash: markBrowser(request, reply), provider, purpose: 'sign_in', next: localPath(next) });
+  return reply.redirect(url.href, 303);
+}
+
+/** The state is used up before anything is asked of the provider, so of several requests with one code only one redeems it. */
+async function complete(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { state = '' } = query(request, Completion);
+  const browser_hash = findBrowser(request);
+  const begun = browser_hash === undefined ? undefined : await useState(deps, provider, state, browser_hash);
+  if (begun === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
+  const person = await client.finish(secretsOf(deps, state), new URL(request.url, deps.config.public_url).search);
+  const { subject, addresses: _all, ...names } = person;
+  const email = await chooseAddress(deps, person);
+  await signIn(deps, { request, reply }, { ...names, email, method: provider, identity: { provider, subject } });
+  countSignIn(request, provider, 'accepted');
+  return reply.redirect(begun.next, 303);
+}
+
+/** Made of the state, so that nothing has to be kept; without the server's key nobody can. */
+function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
+  const derived = (purpose: string) => secrets.hash(`openid ${purpose} ${state}`).toString('base64url');
+  return { state, nonce: derived('nonce'), verifier: derived('verifier') };
+}
+
+/** Of the addresses that are the person's, the first that has an account, else the first in a verified domain, else the main one. */
+async function chooseAddress({ db, config }: Deps, { addresses }: OpenidPerson): Promise<string> {
+  for (const address of addresses) if ((await findUserByEmail(db, address)) !== undefined) return address;
+  for (const address of addresses) if ((await findVerifiedDomain(db, config, address)) !== undefined) return address;
+  return addresses[0]!;
+}

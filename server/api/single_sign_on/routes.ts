@@ -1,0 +1,14 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { singleSignOnApiRoutes } from './api_routes.ts';
+import { linkRoutes } from './link_routes.ts';
+import { openidRoutes } from './openid_routes.ts';
+import { samlRoutes } from './saml_routes.ts';
+
+/** Sign-in through identity providers: SAML, OpenID, the operator's link, and what the API has about them. */
+export function singleSignOnRoutes(app: FastifyInstance, deps: Deps): void {
+  samlRoutes(app, deps);
+  openidRoutes(app, deps);
+  linkRoutes(app, deps);
+  singleSignOnApiRoutes(app, deps);
+}

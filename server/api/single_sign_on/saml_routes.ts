@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { query } from '../../platform/http/query.ts';
+import { makeLoginRequest } from '../../platform/saml/request.ts';
+import { peekRequestId } from '../../platform/saml/response.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import { signIn } from './admit.ts';
+import { findBrowser, markBrowser } from './browser.ts';
+import { browserRoute, countSignIn, logRefusal, readForm } from './browser_route.ts';
+import { localPath } from './local_path.ts';
+import { sendPage } from './pages.ts';
+import { SignInRefused } from './refusal.ts';
+import { findSamlParties, samlSettingsHash } from './saml_provider.ts';
+import { changed, judgeResponse, keepJudged } from './saml_response.ts';
+import { findSamlRequest, insertRequest, useAnsweredRequest } from './store.ts';
+import { openTestToken, testPage } from './test_sign_in.ts';
+
+/** The decoded response may have 256 KiB; base64 and the form's escapes make it larger. */
+const form_size_bytes_max = 512 * 1024;
+const acs = '/complete/saml/';
+const unreadable = new Set(['not_base64', 'not_xml', 'not_a_response', 'markup', 'too_large']);
+
+const Login = Type.Object({
+  email: Type.Optional(Type.String({ description: 'The address of whoever signs in; its domain says with which identity provider.' })),
+  next: Type.Optional(Type.String({ description: 'Where to go afterwards: a path of this server. Anything else leads to `/`.' })),
+  test: Type.Optional(Type.String({ description: 'In place of `email`: begins the test that an administrator asked for.' })),
+});
+const Completion = Type.Object({ id: Type.Optional(Type.String({ description: 'The sign-in whose response has come.' })) });
+
+/** Sign-in through a domain's own SAML provider: there and, by two steps, back. */
+export function samlRoutes(app: FastifyInstance, deps: Deps): void {
+  const summary = 'Sign in through the identity provider of your domain (SAML)';
+  app.get('/login/saml/', browserRoute('saml', { summary, operationId: 'login_saml', querystring: Login }), (request, reply) => beginSignIn(deps, request, reply));
+
+  const taken = {
+    summary: 'Take the response of an identity provider (SAML)',
+    operationId: 'complete_saml',
+    description: 'The assertion consumer service: a form with `SAMLResponse`. What it says is verified and kept; the browser that began the sign-in fetches the session by the 303.',
+    body: Type.Object({ SAMLResponse: Type.String() }),
+  };
+  app.post(acs, browserRoute('saml', taken, form_size_bytes_max), (request, reply) => takeResponse(deps, request, reply));
+
+  const completed = { summary: 'End a SAML sign-in in the browser that began it', operationId: 'complete_saml_browser', querystring: Completion };
+  app.get(acs, browserRoute('saml', completed), (request, reply) => completeSignIn(deps, request, reply));
+}
+
+async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { email = '', next, test } = query(request, Login);
+  const domain = test === undefined ? await findVerifiedDomain(deps.db, deps.config, email.trim()) : await openTestToken(deps, test);
+  const parties = domain === undefined ? undefined : findSamlParties(deps.config, domain);
+  if (domain === undefined || parties === undefined)
+    return sendPage(reply, 404, { title: 'No single sign-on', paragraphs: ['There is no single sign-on with SAML for this address. Sign in another way, or ask your administrator.'] });
+  const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, { service_name: 'Sluice' });
+  await insertRequest(deps, {
+    token: request_id,
+    browser_hash: markBrowser(request, reply),
+    provider: 'saml',
+    purpose: test === undefined ? 'sign_in' : 'test',
+    next: localPath(next),
+    domain_id: domain.id,
+    settings_hash: samlSettingsHash(deps.secrets, domain),
+  });
+  return reply.redirect(url, 303);
+}
+
+/** The form comes from the provider's site, so a browser sends it without our cookies: whose browser it is shows in the next step. */
+async function takeResponse(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const SAMLResponse = readForm(request).get('SAMLResponse');
+  if (SAMLResponse === undefined) throw new SignInRefused('form', 'The form has no SAMLResponse.', 400);
+  const peeked = peekRequestId({ SAMLResponse });
+  if ('refused' in peeked) throw new SignInRefused(peeked.refused, peeked.detail, unreadable.has(peeked.refused) ? 400 : 403);
+  const begun = await findSamlRequest(deps, peeked.request_id);
+  if (begun === undefined) throw new SignInRefused('request_unknown', 'The response answers no sign-in that is under way.');
+  if (begun.is_answered) throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+  const judged = await judgeResponse(deps, begun, { SAMLResponse }, peeked.request_id);
+  const { outcome } = judged;
+  if ('refused' in outcome) {
+    if (begun.purpose === 'sign_in') throw new SignInRefused(outcome.refused, outcome.detail);
+    logRefusal(request, 'saml', { reason: outcome.refused, message: outcome.detail });
+  }
+  await keepJudged(deps, begun, judged);
+  return reply.redirect(`${acs}?id=${begun.id}`, 303);
+}
+
+async function completeSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { id = '' } = query(request, Completion);
+  const browser_hash = findBrowser(request);
+  const answered = isUuid(id) && browser_hash !== undefined ? await useAnsweredRequest(deps, id, browser_hash) : undefined;
+  if (answered === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
+  const { outcome, domain_id, settings_hash, next } = answered;
+  if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, outcome));
+  if ('refused' in outcome) throw new Error('A refused response was kept for a sign-in.');
+  const { name_id: subject, attribute_names: _names, ...person } = outcome;
+  const vouched = { ...person, method: 'saml' as const, identity: { provider: `saml:${domain_id}`, subject } };
+  await signIn(deps, { request, reply }, vouched, (home) => {
+    if (home?.domain.id !== domain_id) throw new SignInRefused('domain_not_verified', `The domain of ${outcome.email} is no longer verified.`);
+    if (!samlSettingsHash(deps.secrets, home.domain).equals(settings_hash)) throw new SignInRefused('provider_changed', changed(home.domain.domain));
+  });
+  countSignIn(request, 'saml', 'accepted');
+  return reply.redirect(next, 303);
+}

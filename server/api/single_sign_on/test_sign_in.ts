@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import type { VerifiedDomain } from '../domains/store.ts';
+import type { Outcome, Received } from './outcome.ts';
+import type { Page } from './pages.ts';
+import { request_lifetime_ms } from './store.ts';
+
+const warning_ms = 30 * 24 * 3_600_000;
+const names_shown_max = 100;
+
+type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
+
+/** The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in: whoever opens it sees what the provider says of him. */
+export function makeTestUrl({ secrets, clock, config }: Maker, domain: { id: string; domain: string }): { url: string; expires_at: string } {
+  const expires_ms = clock.now() + request_lifetime_ms;
+  const token = `${domain.domain}~${expires_ms}~${sealOf(secrets, domain.id, expires_ms)}`;
+  return { url: `${config.public_url}/login/saml/?test=${encodeURIComponent(token)}`, expires_at: isoInstant(expires_ms) };
+}
+
+/** The verified domain that the test is for; undefined when the token was not made here, has expired, or the domain is not verified any more. */
+export async function openTestToken({ db, secrets, clock, config }: Maker & Pick<Deps, 'db'>, token: string): Promise<VerifiedDomain | undefined> {
+  const [name = '', expires = '', seal = ''] = token.split('~');
+  const domain = /^\d{1,15}$/.test(expires) && Number(expires) > clock.now() ? await findVerifiedDomain(db, config, name) : undefined;
+  if (domain === undefined) return undefined;
+  const [shown, wanted] = [Buffer.from(seal), Buffer.from(sealOf(secrets, domain.id, Number(expires)))];
+  return shown.length === wanted.length && timingSafeEqual(shown, wanted) ? domain : undefined;
+}
+
+/** What a test brought: what was received, with which certificate, or why it would have been refused. */
+export function testPage({ clock }: Pick<Deps, 'clock'>, outcome: Outcome): Page {
+  if ('refused' in outcome) {
+    const facts: [string, string][] = [
+      ['Reason', outcome.refused],
+      ['What was found', outcome.detail],
+    ];
+    return { title: 'The test was refused', paragraphs: ['A sign-in with this response would be refused. docs/single_sign_on.md says what to do about each reason.'], facts };
+  }
+  return {
+    title: 'The test was successful',
+    paragraphs: ['The response is in order. This was a test: nobody was signed in.', ...certificateWarnings(outcome, clock.now())],
+    facts: receivedFacts(outcome),
+  };
+}
+
+function receivedFacts({ email, name_id, first_name, last_name, attribute_names, certificate }: Received): [string, string][] {
+  const more = attribute_names.length > names_shown_max ? [`and ${attribute_names.length - names_shown_max} more`] : [];
+  return [
+    ['E-mail address', email],
+    ['NameID', name_id],
+    ['First name', first_name ?? 'not sent'],
+    ['Last name', last_name ?? 'not sent'],
+    ['Attributes', [...attribute_names.slice(0, names_shown_max), ...more].join(', ') || 'none'],
+    ...(certificate === undefined
+      ? []
+      : ([
+          ['Certificate', certificate.subject],
+          ['Fingerprint (SHA-256)', certificate.fingerprint_sha256],
+          ['Valid until', certificate.not_after],
+        ] satisfies [string, string][])),
+  ];
+}
+
+function certificateWarnings({ certificate }: Received, now_ms: number): string[] {
+  if (certificate === undefined) return [];
+  const left_ms = Date.parse(certificate.not_after) - now_ms;
+  if (left_ms <= 0) return ['Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.'];
+  return left_ms <= warning_ms ? ['Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.'] : [];
+}
+
+function sealOf(secrets: Deps['secrets'], domain_id: string, expires_ms: number): string {
+  return secrets.hash(`saml test ${domain_id} ${expires_ms}`).toString('base64url');
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { activitiesOf, forgetAllAttempts, newPerson, openTestClock, password, setCookieOf, setUpSecondFactor, signedIn } from '../../../test/people.ts';
+
+const clock = openTestClock();
+const url = '/api/users/@me/';
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock } });
+});
+after(() => harness.close());
+beforeEach(() => forgetAllAttempts(harness));
+
+const addMember = (organization_id: string, user: { id: number }, level: number) =>
+  harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
+  );
+const exists = async (user: { id: number }) => (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
+
+test('the account says who it is and tells the truth about its ways in', async () => {
+  const user = await newPerson(harness, { first_name: 'Grace' });
+  const browser = await signedIn(harness, user);
+  const { body } = await browser.ask('GET', url);
+  const { id, uuid, created_at, updated_at, distinct_id, ...rest } = body;
+  assert.deepEqual([id, uuid], [user.id, user.uuid]);
+  assert.ok(distinct_id !== uuid && Date.parse(created_at) <= Date.parse(updated_at));
+  assert.deepEqual(rest, {
+    first_name: 'Grace',
+    last_name: '',
+    email: user.email,
+    is_email_verified: false,
+    mascot_config: {},
+    pending_email: null,
+    has_password: true,
+    is_2fa_enabled: false,
+    recovery_codes_left: 0,
+    has_social_auth: false,
+    organizations: [],
+  });
+  await setUpSecondFactor(harness, browser);
+  await harness.deps.db.run(sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (gen_random_uuid(), ${user.id}, 'github', ${user.uuid})`);
+  const later = (await browser.ask('GET', url)).body;
+  assert.deepEqual([later.is_2fa_enabled, later.recovery_codes_left, later.has_social_auth], [true, 10, true]);
+  const without = await newPerson(harness, { password_hash: null });
+  assert.equal((await harness.request('GET', url, { key: await harness.newKey(without) })).body.has_password, false);
+});
+
+test('the organizations are those that the key reaches, also those that are closed without a second factor', async () => {
+  const one = await harness.newOrganization({ name: 'One' });
+  const other = await harness.newOrganization({ name: 'Other' });
+  await addMember(other.organization.id, one.user, 1);
+  await harness.deps.db.run(sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`);
+  const named = async (key: string) =>
+    (await harness.request('GET', url, { key })).body.organizations.map((row: Record<string, unknown>) => [
+      row['name'],
+      row['membership_level'],
+      row['enforce_2fa'],
+    ]);
+  assert.deepEqual(await named(one.key), [
+    ['One', 15, null],
+    ['Other', 1, true],
+  ]);
+  assert.deepEqual(await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })), [['One', 15, null]]);
+  assert.deepEqual(await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })), []);
+});
+
+test('PATCH and PUT change the names and the mascot, and nothing else', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user, { scopes: ['user:write'] });
+  const before = (await harness.request('GET', url, { key })).body;
+  const sent = {
+    first_name: ' Grace ',
+    mascot_config: { hat: { colour: 'red' }, list: [1, null] },
+    email: 'x@example.com',
+    is_email_verified: true,
+    id: 1,
+    has_password: false,
+  };
+  for (const method of ['PATCH', 'PUT']) {
+    const { status, body } = await harness.request(method, url, { key, body: sent });
+    assert.equal(status, 200);
+    assert.deepEqual({ ...body, updated_at: '' }, { ...before, first_name: 'Grace', mascot_config: sent.mascot_config, updated_at: '' });
+  }
+  assert.equal((await harness.request('PATCH', url, { key, body: { last_name: '' } })).status, 200);
+  assert.equal((await harness.request('PATCH', url, { key: await harness.newKey(user, { scopes: ['user:read'] }), body: {} })).status, 403);
+});
+
+test('wrong fields are named; a stale If-Match is 412', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user);
+  const cases: [unknown, string, string][] = [
+    [{ first_name: 'x'.repeat(151) }, 'first_name', 'max_length'],
+    [{ last_name: null }, 'last_name', 'null'],
+    [{ first_name: 5 }, 'first_name', 'invalid_input'],
+    [{ mascot_config: [] }, 'mascot_config', 'invalid_input'],
+    [{ mascot_config: null }, 'mascot_config', 'null'],
+    [{ mascot_config: { x: 'x'.repeat(10_000) } }, 'mascot_config', 'max_length'],
+    [{ mascot_config: { x: '\0' } }, 'mascot_config__x', 'null_characters_not_allowed'],
+  ];
+  for (const [body, attr, code] of cases) {
+    const answer = await harness.request('PATCH', url, { key, body });
+    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], attr);
+  }
+  const found = await harness.request('GET', url, { key });
+  const change = (etag: string) => harness.request('PATCH', url, { key, body: { first_name: 'New' }, headers: { 'if-match': etag } });
+  assert.equal((await change(found.headers['etag']!)).status, 200);
+  assert.equal((await change(found.headers['etag']!)).status, 412);
+  assert.equal(
+    (await harness.request('GET', url, { key, headers: { 'if-none-match': (await harness.request('GET', url, { key })).headers['etag']! } })).status,
+    304,
+  );
+});
+
+test('deleting the account takes the password and a session; everything of the person goes, what he made stays', async () => {
+  const user = await newPerson(harness);
+  const home = await harness.newOrganization();
+  await addMember(home.organization.id, user, 8);
+  const browser = await signedIn(harness, user);
+  const key = await harness.newKey(user);
+  assert.equal((await harness.request('DELETE', url, { key, body: { current_password: password } })).status, 403);
+  assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
+  assert.equal((await browser.ask('DELETE', url, { current_password: 'another password' })).status, 400);
+  assert.equal((await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password })).status, 204);
+  assert.ok(await exists(user));
+  const deleted = await browser.ask('DELETE', url, { current_password: password });
+  assert.equal(deleted.status, 204);
+  assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
+  assert.ok(!(await exists(user)));
+  assert.equal((await harness.request('GET', url, { key })).status, 401);
+  assert.equal((await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key: home.key })).body.member_count, '1');
+  assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
+});
+
+test('the only owner of an organization stays, and is told of which', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  const [one, other, shared] = [
+    await harness.newOrganization({ name: 'Left alone' }),
+    await harness.newOrganization({ name: 'With an inactive owner' }),
+    await harness.newOrganization({ name: 'Shared' }),
+  ];
+  for (const { organization } of [one, other, shared]) await addMember(organization.id, user, 15);
+  await harness.deps.db.run(sql`UPDATE members SET level = 8 WHERE user_id = ${one.user.id}`);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${other.user.id}`);
+  const refused = await browser.ask('DELETE', url, { current_password: password });
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+  assert.match(refused.body.detail, /only owner of Left alone, With an inactive owner:/);
+  await harness.deps.db.run(sql`UPDATE members SET level = 15 WHERE user_id = ${one.user.id}`);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = true WHERE id = ${other.user.id}`);
+  assert.equal((await browser.ask('DELETE', url, { current_password: password })).status, 204);
+});
+
+test('of two owners who delete their accounts at once one stays', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    await forgetAllAttempts(harness);
+    const { organization, user: first } = await harness.newOrganization();
+    const [one, other] = [await newPerson(harness), await newPerson(harness)];
+    for (const user of [one, other]) await addMember(organization.id, user, 15);
+    await harness.deps.db.run(sql`DELETE FROM users WHERE id = ${first.id}`);
+    const browsers = [await signedIn(harness, one), await signedIn(harness, other)];
+    const statuses = (await Promise.all(browsers.map((browser) => browser.ask('DELETE', url, { current_password: password })))).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [204, 409]);
+  }
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { openMailServer } from '../../../test/mail_server.ts';
+import type { MailServer } from '../../../test/mail_server.ts';
+import { activitiesOf, forgetAllAttempts, inMail, mailedToken, newPerson, openTestClock, password, signedIn, trySignIn } from '../../../test/people.ts';
+import { silentLog } from '../../platform/log.ts';
+import { openMail } from '../../platform/mail.ts';
+
+const clock = openTestClock();
+const url = '/api/users/@me/';
+const hour_ms = 3_600_000;
+let server: MailServer;
+let harness: Harness;
+before(async () => {
+  server = await openMailServer();
+  const mail = openMail({ url: server.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock });
+  harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
+});
+after(async () => {
+  await harness.close();
+  await server.close();
+});
+beforeEach(() => forgetAllAttempts(harness));
+
+const newAddress = () => `${randomUUID()}@example.org`;
+const verify = (token: string) => harness.request('POST', '/api/users/verify_email/', { body: { token } });
+const change = (browser: Awaited<ReturnType<typeof signedIn>>, email: string, current_password = password) =>
+  browser.ask('POST', `${url}email/`, { email, current_password });
+
+test('an address is proved by the link that is mailed to it, once', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user, { scopes: ['user:write'] });
+  const sent = await harness.request('POST', `${url}verify_email/`, { key });
+  assert.deepEqual([sent.status, sent.body], [202, { email: user.email }]);
+  const token = await mailedToken(server, user.email, 'verify-email');
+  assert.deepEqual((await verify(token)).body, { email: user.email });
+  assert.equal((await harness.request('GET', url, { key })).body.is_email_verified, true);
+  assert.deepEqual([(await verify(token)).body.code, (await verify(token)).body.attr], ['expired', 'token']);
+  assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).body.code, 'already_verified');
+  assert.deepEqual(await activitiesOf(harness, user), ['user requested_verification', 'user verified_email']);
+});
+
+test('a link is good for three days, and a newer one takes its place', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user);
+  await harness.request('POST', `${url}verify_email/`, { key });
+  const first = await mailedToken(server, user.email, 'verify-email');
+  await harness.request('POST', `${url}verify_email/`, { key });
+  const second = await mailedToken(server, user.email, 'verify-email', [first]);
+  assert.equal((await verify(first)).body.code, 'expired');
+  clock.pass(72 * hour_ms);
+  assert.equal((await verify(second)).body.code, 'expired');
+});
+
+test('a new address takes effect when its link is opened; the old one is told, and its links are void', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  const email = newAddress();
+  await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
+  const reset = await mailedToken(server, user.email, 'reset-password');
+  const waiting = await change(browser, email);
+  assert.deepEqual([waiting.status, waiting.body.email, waiting.body.pending_email], [200, user.email, email]);
+  const token = await mailedToken(server, email, 'verify-email');
+  await inMail(server, user.email, ({ content }) => (content.subject === 'Your e-mail address is being changed' ? content : undefined));
+  assert.equal((await trySignIn(harness, email)).status, 401);
+  assert.deepEqual((await verify(token)).body, { email });
+  const { body } = await browser.ask('GET', url);
+  assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
+  assert.equal((await trySignIn(harness, email)).status, 201);
+  assert.equal((await trySignIn(harness, user.email)).status, 401);
+  const late = await harness.request('POST', '/api/users/reset_password/confirm/', { body: { token: reset, password: 'violet anchor mosaic dune' } });
+  assert.equal(late.body.code, 'expired');
+});
+
+test('a change that waits is taken back by the present address, by a new password, and by another change', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  const pending = async () => (await browser.ask('GET', url)).body.pending_email;
+  const [one, other] = [newAddress(), newAddress()];
+  await change(browser, one);
+  const first = await mailedToken(server, one, 'verify-email');
+  await change(browser, other);
+  assert.deepEqual([(await verify(first)).status, await pending()], [400, other]);
+  assert.equal((await change(browser, user.email)).body.pending_email, null);
+  assert.equal((await verify(await mailedToken(server, other, 'verify-email'))).status, 400);
+  await forgetAllAttempts(harness);
+  await change(browser, one);
+  await browser.ask('POST', `${url}password/`, { current_password: password, new_password: 'violet anchor mosaic dune' });
+  assert.equal(await pending(), null);
+});
+
+test('it takes a session and the password; an address of somebody else is refused, also when both open their links', async () => {
+  const [user, other] = [await newPerson(harness), await newPerson(harness)];
+  const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
+  const email = newAddress();
+  const by_key = await harness.request('POST', `${url}email/`, { key: await harness.newKey(user), body: { email, current_password: password } });
+  assert.equal(by_key.status, 403);
+  assert.deepEqual((await change(browser, email, 'another password')).body.attr, 'current_password');
+  assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
+  assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
+  const taken = await change(browser, other.email.toUpperCase());
+  assert.deepEqual([taken.body.attr, taken.body.code], ['email', 'unique']);
+  await change(browser, email);
+  await harness.deps.db.run(sql`DELETE FROM attempts`);
+  const first = await mailedToken(server, email, 'verify-email');
+  await change(second, email.toUpperCase());
+  const token = await mailedToken(server, email.toUpperCase(), 'verify-email');
+  const answers = await Promise.all([verify(first), verify(token)]);
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
+});
+
+test('of ten who open one link at once one succeeds', async () => {
+  const user = await newPerson(harness);
+  await harness.request('POST', `${url}verify_email/`, { key: await harness.newKey(user) });
+  const token = await mailedToken(server, user.email, 'verify-email');
+  const statuses = (await Promise.all(Array.from({ length: 10 }, () => verify(token)))).map(({ status }) => status);
+  assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);
+});
+
+test('mails are limited for an account', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user);
+  for (let mails = 0; mails < 3; mails += 1) assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).status, 202);
+  const refused = await harness.request('POST', `${url}verify_email/`, { key });
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { checkQuery, readRows, readSql } from './cases/run_query.ts';
+import { january, openTwoProjects } from './cases/two_projects.ts';
+import type { TwoProjects } from './cases/two_projects.ts';
+import { working_functions } from './cases/works_functions.ts';
+import { working_rows } from './cases/works_rows.ts';
+import { working_persons, working_tables } from './cases/works_tables.ts';
+import { working_values } from './cases/works_values.ts';
+import type { WorkingQuery } from './cases/works_values.ts';
+
+let stores: TestStores;
+let projects: TwoProjects;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+});
+after(async () => {
+  await projects.close();
+  await stores.close();
+});
+
+/** Rows in one order, unless the query gives them one of its own. */
+function inOrder(rows: unknown[][], isOrdered: boolean): string[] {
+  const lines = rows.map((row) => JSON.stringify(row));
+  return isOrdered ? lines : lines.sort();
+}
+
+const tables: [string, 'events' | 'persons', WorkingQuery[]][] = [
+  ['columns, properties, operators and conversions', 'events', working_values],
+  ['functions', 'events', working_functions],
+  ['aggregates, windows, order and limits', 'events', working_rows],
+  ['subqueries, WITH, joins and unions', 'events', working_tables],
+  ['an export of persons', 'persons', working_persons],
+];
+
+test('at least 150 queries are tried', () => {
+  assert.ok(tables.flatMap(([, , cases]) => cases).length >= 150);
+});
+
+for (const [title, model, cases] of tables) {
+  test(`${title}: each query gives what SQL by hand gives over the project's own rows`, async () => {
+    for (const [text, sql] of cases) {
+      const checked = await checkQuery(projects.both, text, model, january);
+      const { tree } = checked.query;
+      const isOrdered = tree.kind === 'core' && tree.order_by.length > 0;
+      assert.deepEqual(inOrder(await readRows(projects.both, checked), isOrdered), inOrder(await readSql(projects.alone, sql), isOrdered), text);
+    }
+  });
+}
