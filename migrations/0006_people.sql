@@ -55,7 +55,8 @@ CREATE TABLE user_links (
   email text,
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
-  PRIMARY KEY (user_id, purpose)
+  PRIMARY KEY (user_id, purpose),
+  CHECK (purpose = 'reset_password' OR email IS NOT NULL)
 );
 CREATE INDEX user_links_by_expiry ON user_links (expires_at);
 

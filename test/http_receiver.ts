@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 /** A request that came in whole; `body` is unpacked. */
@@ -52,8 +53,8 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     if (answer === 'cut' || answer === 'take and cut') return void request.socket.destroy();
     if (answer === 'take') return void response.end('{"taken":true}');
     response.writeHead(answer.status, answer.headers);
-    if (answer.body === 'endless') while (!response.destroyed) if (!response.write('x'.repeat(65_536))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    response.end(answer.body);
+    if (answer.body === 'endless') pipeline(endless(), response, () => undefined);
+    else response.end(answer.body);
   };
   const listener = (request: IncomingMessage, response: ServerResponse) => void take(request, response).catch(() => response.destroy());
   const server = options.tls === true ? https.createServer({ cert, key }, listener) : http.createServer(listener);
@@ -74,6 +75,10 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
       await once(server, 'close');
     },
   };
+}
+
+function* endless(): Generator<string> {
+  for (;;) yield 'x'.repeat(65_536);
 }
 
 async function receive(request: IncomingMessage): Promise<Received> {

@@ -22,6 +22,7 @@ export const not_recorded: Record<string, string> = {
 const may_record_nothing: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
+  'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': 'A test signs nobody in and changes nothing.',
   'POST /api/users/reset_password/': 'The link is made, and recorded, beside the answer, and only when there is such an account.',
 };
 

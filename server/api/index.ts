@@ -8,6 +8,7 @@ import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
+import { pageRoutes } from './pages/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';

@@ -55,7 +55,11 @@ async function looked(key = secret_key): Promise<{ code: number; activity: strin
   });
   const lines: string[] = [];
   const code = await doctor({ config, log: silentLog(), say: (line) => lines.push(line) });
-  return { code, activity: lines.filter((line) => line.includes('activity log:')).map((line) => line.replace(/^(\w+) +activity log: /, '$1 ')), last: lines.at(-1) };
+  return {
+    code,
+    activity: lines.filter((line) => line.includes('activity log:')).map((line) => line.replace(/^(\w+) +activity log: /, '$1 ')),
+    last: lines.at(-1),
+  };
 }
 
 const tamper = (statement: string) => db.text(statement);

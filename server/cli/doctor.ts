@@ -113,11 +113,16 @@ async function activity(db: Database, { entries, chains, entries_changed, faults
     db,
     told.map(({ chain_id }) => chain_id),
   );
-  const findings = told.map(({ chain_id, number, detail }) => fault('activity log', `${names.get(chain_id) ?? `${chain_id} (deleted)`}, entry ${number}: ${detail}`));
+  const findings = told.map(({ chain_id, number, detail }) =>
+    fault('activity log', `${names.get(chain_id) ?? `${chain_id} (deleted)`}, entry ${number}: ${detail}`),
+  );
   if (faults_found > told.length) findings.push(fault('activity log', `${faults_found - told.length} more places are not as they were written.`));
   if (entries_changed === entries && entries > 0)
     findings.push(warning('activity log', 'no entry is as it was written: look first whether this is the secret key that the server had then.'));
-  else findings.push(warning('activity log', 'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.'));
+  else
+    findings.push(
+      warning('activity log', 'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.'),
+    );
   return findings;
 }
 

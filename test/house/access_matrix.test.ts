@@ -77,7 +77,7 @@ test('without a key every route is 401', async () => {
 });
 
 test('with every scope but the right one a route is 403 and names the scope, also for what the caller may not know', async () => {
-  for (const route of routes) {
+  for (const route of routes.filter((one) => one.scope !== 'any')) {
     const other = await harness.newKey(own.user, { scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'] });
     for (const target of [ownTarget(route), wrong_ids[0]!]) {
       const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
@@ -88,7 +88,7 @@ test('with every scope but the right one a route is 403 and names the scope, als
 });
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
-  for (const route of routes) {
+  for (const route of routes.filter((one) => one.scope !== 'any' && !one.session)) {
     const read = await harness.newKey(own.user, { scopes: [route.scope.replace(':write', ':read')] });
     const write = await harness.newKey(own.user, { scopes: [route.scope.replace(':read', ':write')] });
     const path = pathOf(route, ownTarget(route), unknown_uuid);

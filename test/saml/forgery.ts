@@ -23,11 +23,18 @@ export type SignInUnderWay = {
 /** A response that must be refused with this code, as XML. */
 export type Forgery = { name: string; refused: RefusalCode; make: (world: SignInUnderWay) => string };
 
-/** A sign-in of ada@acme.example under way, with ids of its own. The forger wants to be root@acme.example. */
-export function beginSignIn(now_ms: number): SignInUnderWay {
+/**
+ * A sign-in of ada@acme.example under way, with ids of its own, or the one that the provider was asked for with this request. The forger wants to be
+ * root@acme.example.
+ */
+export function beginSignIn(now_ms: number, asked?: { id: string; acs_url: string; issuer: string }): SignInUnderWay {
   const [acme, other] = [testIdentityProvider('acme'), testIdentityProvider('other')];
-  const service = { entity_id: 'https://sluice.example/saml/metadata/', acs_url: 'https://sluice.example/complete/saml/' };
-  const request = { id: `_${crypto.randomUUID()}`, acs_url: service.acs_url, issuer: service.entity_id };
+  const request = asked ?? {
+    id: `_${crypto.randomUUID()}`,
+    acs_url: 'https://sluice.example/complete/saml/',
+    issuer: 'https://sluice.example/saml/metadata/',
+  };
+  const service = { entity_id: request.issuer, acs_url: request.acs_url };
   const facts = responseFacts(acme, request, { email: 'ada@acme.example' }, now_ms);
   const assertion = signXml(assertionXml(facts), facts.assertion_id, acme);
   return {

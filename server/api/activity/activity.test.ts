@@ -30,11 +30,17 @@ test('an entry says who did what to which thing, from where, with what, and what
   assert.equal(others.length, 0);
   const { id, created_at, hash, ...said } = entry!;
   assert.deepEqual(said, {
-    ...{ number: 1, activity: 'updated', scope: 'project', item_id: String(home.project.id), item_name: 'Shop' },
+    number: 1,
+    activity: 'updated',
+    scope: 'project',
+    item_id: String(home.project.id),
+    item_name: 'Shop',
     changes: [{ field: 'name', action: 'changed', before: 'Default project', after: 'Shop' }],
     user: { uuid: home.user.uuid, email: home.user.email },
     key: await keyOf(home),
-    ...{ session_id: null, ip: '127.0.0.1', request_id: 'request-of-the-test' },
+    session_id: null,
+    ip: '127.0.0.1',
+    request_id: 'request-of-the-test',
   });
   assert.equal(answer.headers['x-request-id'], 'request-of-the-test');
   assert.match(hash, /^[0-9a-f]{64}$/);
@@ -78,7 +84,11 @@ test('pages follow the numbers and stay in place while entries are added', async
   assert.match(second.body.next, /scope=project/);
   assert.deepEqual(numbers(await read(home, '?ordering=number&limit=3')), [1, 2, 3]);
   const { created_at, id } = first.body.results[0];
-  for (const broken of ['x', Buffer.from(JSON.stringify(['-number', created_at, id, false])).toString('base64url'), Buffer.from('["-number",1.5,"x",false]').toString('base64url')])
+  for (const broken of [
+    'x',
+    Buffer.from(JSON.stringify(['-number', created_at, id, false])).toString('base64url'),
+    Buffer.from('["-number",1.5,"x",false]').toString('base64url'),
+  ])
     assert.deepEqual([(await read(home, `?cursor=${broken}`)).status], [400], broken);
 });
 
@@ -173,7 +183,10 @@ test("a person's own log: what he did to keys, in no organization's log and in n
   );
   assert.deepEqual((await harness.request('GET', '/api/users/@me/activity/', { key: other.key })).body.results, []);
   assert.deepEqual(await entries(home), []);
-  assert.equal((await harness.request('GET', '/api/users/@me/activity/', { key: await harness.newKey(home.user, { scopes: ['activity_log:read'] }) })).status, 403);
+  assert.equal(
+    (await harness.request('GET', '/api/users/@me/activity/', { key: await harness.newKey(home.user, { scopes: ['activity_log:read'] }) })).status,
+    403,
+  );
 });
 
 test("a destination's password: masked on both sides, and nowhere in the table", async () => {
@@ -181,7 +194,10 @@ test("a destination's password: masked on both sides, and nowhere in the table",
   const [first, second] = ['pl4nted-first-word', 'pl4nted-second-word'];
   const config = (password: string) => ({ user: 'writer', password, host: 'db.example.com', database: 'warehouse' });
   const base = `/api/projects/${home.project.id}/batch_exports/`;
-  const made = await harness.request('POST', base, { key: home.key, body: { name: 'P', interval: 'hour', destination: { type: 'Postgres', config: config(first) } } });
+  const made = await harness.request('POST', base, {
+    key: home.key,
+    body: { name: 'P', interval: 'hour', destination: { type: 'Postgres', config: config(first) } },
+  });
   const patched = await harness.request('PATCH', `${base}${made.body.id}/`, { key: home.key, body: { destination: { config: config(second) } } });
   assert.equal(patched.status, 200, patched.text);
   const [change, creation] = (await entries(home)).map(({ changes }) => changes.filter(({ field }: Entry) => field === 'destination.config.password'));

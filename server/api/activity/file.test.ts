@@ -83,7 +83,10 @@ test('the own log of a person is a file too', async () => {
   const cookie = await harness.newSession(home.user);
   await harness.request('POST', '/api/personal_api_keys/', { headers: { cookie }, body: { label: 'CI', scopes: ['*'] } });
   const lines = linesOf(await harness.request('GET', '/api/users/@me/activity/?format=ndjson', { headers: { cookie } }));
-  assert.deepEqual(lines.map(({ item_name }) => item_name), ['CI']);
+  assert.deepEqual(
+    lines.map(({ item_name }) => item_name),
+    ['CI'],
+  );
 });
 
 /** Does something once, when the first portion of a file has been read. */

@@ -26,10 +26,7 @@ export const ActivityEntry = Type.Object(
     item_name: nullable(Type.String({ description: 'Its name at that time.' })),
     changes: Type.Array(Change),
     user: nullable(
-      Type.Object(
-        { uuid: uuid('Who did it.'), email: Type.String({ description: 'The address at that time.' }) },
-        { description: 'Null: the server itself.' },
-      ),
+      Type.Object({ uuid: uuid('Who did it.'), email: Type.String({ description: 'The address at that time.' }) }, { description: 'Null: the server itself.' }),
     ),
     key: nullable(
       Type.Object(

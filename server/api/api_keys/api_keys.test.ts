@@ -2,46 +2,45 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import type { Answer, Harness } from '../../../test/harness.ts';
+import { makeKey, newPerson, list_of_keys as list } from '../../../test/signed_in.ts';
 import { isWellFormedApiKey } from '../../platform/http/api_key.ts';
 
-const list = '/api/personal_api_keys/';
 const day_ms = 86_400_000;
 
-let now = Date.parse('2030-01-01T00:00:00Z');
+const now = Date.parse('2030-01-01T00:00:00Z');
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
 });
 after(() => harness.close());
 
-/** A person in an organization of his own, signed in. */
-type Person = TestOrganization & { ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> };
-
-async function newPerson(): Promise<Person> {
-  const home = await harness.newOrganization();
-  const cookie = await harness.newSession(home.user);
-  return { ...home, ask: (method, path, body, headers = {}) => harness.request(method, path, { headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) }) };
-}
-
-const make = async (person: Person, fields: Record<string, unknown> = {}) => {
-  const answer = await person.ask('POST', list, { label: 'CI', scopes: ['project:read'], ...fields });
-  assert.equal(answer.status, 201, answer.text);
-  return answer.body;
-};
 const at = (ms: number) => new Date(ms).toISOString();
 const statusOf = async (key: string, path = '/api/projects/') => (await harness.request('GET', path, { key })).status;
 const faultsOf = ({ body }: Answer) => body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('a key is made, shown once, and works with its scopes', async () => {
-  const person = await newPerson();
-  const { value, ...made } = await make(person, { label: ' CI ', scopes: ['project:read', 'event:write'], expires_at: '2030-06-01T12:00:00+02:00', id: 'x', mask_value: 'x' });
+  const person = await newPerson(harness);
+  const { value, ...made } = await makeKey(person, {
+    label: ' CI ',
+    scopes: ['project:read', 'event:write'],
+    expires_at: '2030-06-01T12:00:00+02:00',
+    id: 'x',
+    mask_value: 'x',
+  });
   assert.ok(isWellFormedApiKey(value));
   assert.deepEqual(
     { ...made, id: '', created_at: '' },
     {
-      ...{ id: '', label: 'CI', mask_value: `slk_...${value.slice(-4)}`, scopes: ['project:read', 'event:write'], scoped_organizations: [], scoped_teams: [] },
-      ...{ expires_at: '2030-06-01T10:00:00Z', last_used_at: null, created_at: '' },
+      id: '',
+      label: 'CI',
+      mask_value: `slk_...${value.slice(-4)}`,
+      scopes: ['project:read', 'event:write'],
+      scoped_organizations: [],
+      scoped_teams: [],
+      expires_at: '2030-06-01T10:00:00Z',
+      last_used_at: null,
+      created_at: '',
     },
   );
   const read = await person.ask('GET', `${list}${made.id}/`);
@@ -53,20 +52,29 @@ test('a key is made, shown once, and works with its scopes', async () => {
 });
 
 test('the list has the own keys, newest first, in pages', async () => {
-  const person = await newPerson();
+  const person = await newPerson(harness);
   const made = [];
-  for (const label of ['one', 'two', 'three']) made.push(await make(person, { label }));
+  for (const label of ['one', 'two', 'three']) made.push(await makeKey(person, { label }));
   const { body } = await person.ask('GET', `${list}?limit=3`);
   assert.deepEqual([body.count, body.results.map((key: { label: string }) => key.label)], [4, ['three', 'two', 'one']]);
   assert.ok(!('value' in body.results[0]));
-  assert.deepEqual((await person.ask('GET', `${list}?limit=3&offset=3`)).body.results.map((key: { label: string }) => key.label), ['test']);
+  assert.deepEqual(
+    (await person.ask('GET', `${list}?limit=3&offset=3`)).body.results.map((key: { label: string }) => key.label),
+    ['test'],
+  );
 });
 
 test("another's key, an unknown one and what is no id are the same 404", async () => {
-  const [person, other] = [await newPerson(), await newPerson()];
-  const foreign = await make(other);
+  const [person, other] = [await newPerson(harness), await newPerson(harness)];
+  const foreign = await makeKey(other);
   for (const id of [foreign.id, '01890000-0000-7000-8000-000000000000', 'x', '@me', '1']) {
-    for (const [method, path] of [['GET', ''], ['PATCH', ''], ['PUT', ''], ['DELETE', ''], ['POST', 'roll/']] as const) {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PATCH', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['POST', 'roll/'],
+    ] as const) {
       const answer = await person.ask(method, `${list}${id}/${path}`, method === 'GET' ? undefined : 'broken json');
       assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], `${method} ${id}`);
     }
@@ -75,10 +83,18 @@ test("another's key, an unknown one and what is no id are the same 404", async (
 });
 
 test('a key can neither make keys nor see them; without credentials it is 401', async () => {
-  const person = await newPerson();
-  const { id } = await make(person);
+  const person = await newPerson(harness);
+  const { id } = await makeKey(person);
   const key = await harness.newKey(person.user, { scopes: ['*'] });
-  for (const [method, path] of [['GET', ''], ['POST', ''], ['GET', `${id}/`], ['PATCH', `${id}/`], ['PUT', `${id}/`], ['DELETE', `${id}/`], ['POST', `${id}/roll/`]] as const) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['POST', ''],
+    ['GET', `${id}/`],
+    ['PATCH', `${id}/`],
+    ['PUT', `${id}/`],
+    ['DELETE', `${id}/`],
+    ['POST', `${id}/roll/`],
+  ] as const) {
     const body = method === 'GET' ? {} : { body: { label: 'x', scopes: ['*'] } };
     const refused = await harness.request(method, `${list}${path}`, { key, ...body });
     assert.deepEqual([refused.status, refused.body.code], [403, 'permission_denied'], `${method} ${path}`);
@@ -89,7 +105,7 @@ test('a key can neither make keys nor see them; without credentials it is 401', 
 });
 
 test('wrong bodies: every violation is named', async () => {
-  const [person, stranger] = [await newPerson(), await newPerson()];
+  const [person, stranger] = [await newPerson(harness), await newPerson(harness)];
   const { organization, project } = person;
   const cases: [Record<string, unknown>, string[]][] = [
     [{ label: undefined }, ['label required']],
@@ -99,7 +115,10 @@ test('wrong bodies: every violation is named', async () => {
     [{ scopes: undefined }, ['scopes required']],
     [{ scopes: [] }, ['scopes min_items']],
     [{ scopes: '*' }, ['scopes not_a_list']],
-    [{ scopes: ['project:read', 'project:delete', 'x', 5, 'project:read'] }, ['scopes__1 invalid_choice', 'scopes__2 invalid_choice', 'scopes__3 invalid_choice', 'scopes__4 unique']],
+    [
+      { scopes: ['project:read', 'project:delete', 'x', 5, 'project:read'] },
+      ['scopes__1 invalid_choice', 'scopes__2 invalid_choice', 'scopes__3 invalid_choice', 'scopes__4 unique'],
+    ],
     [{ scopes: Array.from({ length: 200_000 }, () => 1) }, ['scopes max_items']],
     [{ scoped_organizations: null }, ['scoped_organizations null']],
     [
@@ -109,19 +128,36 @@ test('wrong bodies: every violation is named', async () => {
     [
       { scoped_teams: [project.id, stranger.project.id, 0, 2_147_483_648, 1.5, '1', project.id] },
       [
-        ...['scoped_teams__2 min_value', 'scoped_teams__3 max_value', 'scoped_teams__4 invalid_input', 'scoped_teams__5 invalid_input'],
-        ...['scoped_teams__6 unique', 'scoped_teams__1 invalid_choice'],
+        'scoped_teams__2 min_value',
+        'scoped_teams__3 max_value',
+        'scoped_teams__4 invalid_input',
+        'scoped_teams__5 invalid_input',
+        'scoped_teams__6 unique',
+        'scoped_teams__1 invalid_choice',
       ],
     ],
     [{ expires_at: '2031-01-01T00:00:00' }, ['expires_at invalid_input']],
     [{ expires_at: at(now) }, ['expires_at invalid_input']],
     [{ expires_at: 5 }, ['expires_at invalid_input']],
-    [{ label: '', scopes: [], scoped_teams: [1, 1], expires_at: '2020-01-01T00:00:00Z' }, ['label blank', 'scopes min_items', 'scoped_teams__1 unique', 'expires_at invalid_input', 'scoped_teams__0 invalid_choice', 'scoped_teams__1 invalid_choice']],
+    [
+      { label: '', scopes: [], scoped_teams: [1, 1], expires_at: '2020-01-01T00:00:00Z' },
+      [
+        'label blank',
+        'scopes min_items',
+        'scoped_teams__1 unique',
+        'expires_at invalid_input',
+        'scoped_teams__0 invalid_choice',
+        'scoped_teams__1 invalid_choice',
+      ],
+    ],
   ];
-  const { id } = await make(person);
+  const { id } = await makeKey(person);
   for (const [fields, expected] of cases) {
     const body = { label: 'x', scopes: ['*'], ...fields };
-    for (const [method, path] of [['POST', list], ['PUT', `${list}${id}/`]] as const) {
+    for (const [method, path] of [
+      ['POST', list],
+      ['PUT', `${list}${id}/`],
+    ] as const) {
       const answer = await person.ask(method, path, body);
       assert.equal(answer.status, 400, JSON.stringify(fields).slice(0, 200));
       assert.deepEqual(faultsOf(answer).sort(), expected.toSorted(), `${method} ${JSON.stringify(fields).slice(0, 200)}`);
@@ -132,16 +168,27 @@ test('wrong bodies: every violation is named', async () => {
 });
 
 test('PATCH changes what is sent, PUT needs label and scopes, and the change counts on the next request', async () => {
-  const person = await newPerson();
-  const { value, ...made } = await make(person, { expires_at: at(now + day_ms) });
+  const person = await newPerson(harness);
+  const { value, ...made } = await makeKey(person, { expires_at: at(now + day_ms) });
   const url = `${list}${made.id}/`;
   const patched = await person.ask('PATCH', url, { label: 'New' });
   assert.deepEqual(patched.body, { ...made, label: 'New' });
   await person.ask('PATCH', url, { scopes: ['organization:read'] });
   assert.deepEqual([await statusOf(value), await statusOf(value, '/api/organizations/')], [403, 200]);
-  const limited = await person.ask('PATCH', url, { scopes: ['*'], scoped_organizations: [person.organization.id], scoped_teams: [person.project.id], expires_at: null });
-  assert.deepEqual([limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at], [[person.organization.id], [person.project.id], null]);
-  assert.deepEqual([await statusOf(value, `/api/projects/${person.project.id}/`), await statusOf(value, `/api/organizations/${person.organization.id}/`)], [200, 404]);
+  const limited = await person.ask('PATCH', url, {
+    scopes: ['*'],
+    scoped_organizations: [person.organization.id],
+    scoped_teams: [person.project.id],
+    expires_at: null,
+  });
+  assert.deepEqual(
+    [limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at],
+    [[person.organization.id], [person.project.id], null],
+  );
+  assert.deepEqual(
+    [await statusOf(value, `/api/projects/${person.project.id}/`), await statusOf(value, `/api/organizations/${person.organization.id}/`)],
+    [200, 404],
+  );
   assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), ['label required', 'scopes required']);
   const put = await person.ask('PUT', url, { label: 'Put', scopes: ['*'], scoped_teams: [], scoped_organizations: [] });
   assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
@@ -150,17 +197,18 @@ test('PATCH changes what is sent, PUT needs label and scopes, and the change cou
 });
 
 test('a stale If-Match is 412 on change and delete', async () => {
-  const person = await newPerson();
-  const { id } = await make(person);
+  const person = await newPerson(harness);
+  const { id } = await makeKey(person);
   const url = `${list}${id}/`;
   const tag = (await person.ask('GET', url)).headers['etag']!;
   assert.equal((await person.ask('GET', url, undefined, { 'if-none-match': tag })).status, 304);
   assert.equal((await person.ask('PATCH', url, { label: 'New' }, { 'if-match': tag })).status, 200);
-  for (const method of ['PATCH', 'PUT', 'DELETE']) assert.equal((await person.ask(method, url, { label: 'x', scopes: ['*'] }, { 'if-match': tag })).status, 412);
+  for (const method of ['PATCH', 'PUT', 'DELETE'])
+    assert.equal((await person.ask(method, url, { label: 'x', scopes: ['*'] }, { 'if-match': tag })).status, 412);
 });
 
 test('validate_only makes no key and shows none; an Idempotency-Key repeats the answer with the key and makes one', async () => {
-  const person = await newPerson();
+  const person = await newPerson(harness);
   const body = { label: 'CI', scopes: ['*'] };
   const checked = await person.ask('POST', `${list}?validate_only=true`, body);
   assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
@@ -170,69 +218,10 @@ test('validate_only makes no key and shows none; an Idempotency-Key repeats the 
   assert.equal((await person.ask('GET', list)).body.count, 2);
 });
 
-test('a person has at most 100 working keys, also when requests race; expired ones do not count', async () => {
-  const person = await newPerson();
-  await harness.deps.db.run(sql`
-    INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes, expires_at)
-    SELECT gen_random_uuid(), ${person.user.id}, 'x', decode(md5(${person.user.uuid} || n), 'hex'), 'x', '{*}', CASE WHEN n > 97 THEN '2020-01-01'::timestamptz END
-    FROM generate_series(1, 120) n`);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => person.ask('POST', list, { label: 'x', scopes: ['*'] })));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 400, 400, 400, 400]);
-  const refused = answers.find(({ status }) => status === 400)!;
-  assert.deepEqual([refused.body.code, refused.body.attr], ['max_items', null]);
-  const { id } = answers.find(({ status }) => status === 201)!.body;
-  assert.equal((await person.ask('POST', `${list}${id}/roll/`, { overlap_seconds: 60 })).status, 400);
-  assert.equal((await person.ask('POST', `${list}${id}/roll/`, {})).status, 201);
-  assert.equal((await person.ask('GET', list)).body.count, 124);
-});
-
-test('roll: a new key with the same fields, and the old one works on for the overlap', async () => {
-  const person = await newPerson();
-  const fields = { scopes: ['project:read'], scoped_organizations: [person.organization.id], scoped_teams: [person.project.id], expires_at: at(now + day_ms) };
-  const { value, ...old } = await make(person, fields);
-  const rolled = await person.ask('POST', `${list}${old.id}/roll/`, { overlap_seconds: 3600 });
-  assert.equal(rolled.status, 201, rolled.text);
-  const { value: new_value, ...made } = rolled.body;
-  const own = { id: '', mask_value: '', created_at: '' };
-  assert.deepEqual({ ...made, ...own }, { ...old, ...own });
-  assert.notEqual(made.id, old.id);
-  assert.equal(Date.parse((await person.ask('GET', `${list}${old.id}/`)).body.expires_at), now + 3_600_000);
-  assert.deepEqual([await statusOf(value), await statusOf(new_value)], [200, 200]);
-  now += 3_600_000;
-  assert.deepEqual([await statusOf(value), await statusOf(new_value)], [401, 200]);
-});
-
-test('roll: without an overlap the old key ends at once, an overlap never prolongs it, and an expired key is 409', async () => {
-  const person = await newPerson();
-  const one = await make(person);
-  const rolled = await person.ask('POST', `${list}${one.id}/roll/`);
-  assert.deepEqual([rolled.status, await statusOf(one.value), await statusOf(rolled.body.value)], [201, 401, 200]);
-  assert.equal((await person.ask('POST', `${list}${one.id}/roll/`)).status, 409);
-  const ending = await make(person, { expires_at: at(now + 10_000) });
-  assert.equal((await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds: 604_800 })).status, 201);
-  assert.equal(Date.parse((await person.ask('GET', `${list}${ending.id}/`)).body.expires_at), now + 10_000);
-  const faults: [unknown, string][] = [
-    [-1, 'min_value'],
-    [604_801, 'max_value'],
-    [1.5, 'invalid_input'],
-    ['1', 'invalid_input'],
-    [null, 'null'],
-  ];
-  for (const [overlap_seconds, code] of faults)
-    assert.deepEqual(faultsOf(await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds })), [`overlap_seconds ${code}`]);
-});
-
-test('of two rolls of one key that race each finds the key or finds it expired, and no deadlock is seen', async () => {
-  const person = await newPerson();
-  const { id } = await make(person);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
-});
-
 test('@current: a key learns about itself and its owner, whatever its scopes; a session has none', async () => {
-  const person = await newPerson();
+  const person = await newPerson(harness);
   for (const scopes of [['event:write'], ['*'], ['user:read']]) {
-    const { value, ...made } = await make(person, { scopes, scoped_teams: [person.project.id] });
+    const { value, ...made } = await makeKey(person, { scopes, scoped_teams: [person.project.id] });
     const { status, body } = await harness.request('GET', `${list}@current/`, { key: value });
     const { user, ...key } = body;
     assert.deepEqual([status, { ...key, last_used_at: null }], [200, made]);
@@ -247,8 +236,8 @@ test('@current: a key learns about itself and its owner, whatever its scopes; a 
 });
 
 test('what was done to keys is in the log of the person, without the key, once each', async () => {
-  const person = await newPerson();
-  const made = await make(person, { label: 'Logged' });
+  const person = await newPerson(harness);
+  const made = await makeKey(person, { label: 'Logged' });
   await person.ask('PATCH', `${list}${made.id}/`, { label: 'Renamed' });
   const rolled = await person.ask('POST', `${list}${made.id}/roll/`, { overlap_seconds: 60 });
   await person.ask('DELETE', `${list}${made.id}/`);
@@ -267,7 +256,10 @@ test('what was done to keys is in the log of the person, without the key, once e
   );
   assert.deepEqual(rows[1]!['changes'], [{ field: 'label', action: 'changed', before: 'Logged', after: 'Renamed' }]);
   const roll = rows[2]!['changes'] as { field: string; after: unknown }[];
-  assert.deepEqual(roll.map(({ field }) => field), ['expires_at', 'replaced_by']);
+  assert.deepEqual(
+    roll.map(({ field }) => field),
+    ['expires_at', 'replaced_by'],
+  );
   assert.equal(roll[1]!.after, rolled.body.id);
   assert.ok(rows.every((row) => row['user_uuid'] === person.user.uuid && row['key_id'] === null && row['organization_id'] === null));
   for (const value of [made.value, rolled.body.value]) assert.ok(!JSON.stringify(rows).includes(value));

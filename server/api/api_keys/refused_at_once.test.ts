@@ -40,7 +40,13 @@ const viaSession = (setting: Setting, method: string, path: string, body?: unkno
 const viaDatabase = async (statement: Sql) => assert.equal(await harness.deps.db.run(statement), 1);
 
 /** What happens, what is asked before and after it, and the status after it (2xx before). */
-type Case = { what: string; happens(setting: Setting): Promise<unknown>; asked(setting: Setting): Asked; status: number; fields?: (home: TestOrganization) => Record<string, unknown> };
+type Case = {
+  what: string;
+  happens(setting: Setting): Promise<unknown>;
+  asked(setting: Setting): Asked;
+  status: number;
+  fields?: (home: TestOrganization) => Record<string, unknown>;
+};
 
 const cases: Case[] = [
   { what: 'the key is deleted', happens: (setting) => viaSession(setting, 'DELETE', `${list}${setting.id}/`), asked: rename, status: 401 },
@@ -55,14 +61,24 @@ const cases: Case[] = [
     asked: current,
     status: 401,
   },
-  { what: 'its scopes are cut', happens: (setting) => viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scopes: ['organization:read'] }), asked: rename, status: 403 },
+  {
+    what: 'its scopes are cut',
+    happens: (setting) => viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scopes: ['organization:read'] }),
+    asked: rename,
+    status: 403,
+  },
   {
     what: 'it is limited to another organization',
     happens: (setting) => viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scoped_organizations: [setting.second.organization.id] }),
     asked: rename,
     status: 404,
   },
-  { what: 'its owner is deactivated', happens: ({ home }) => viaDatabase(sql`UPDATE users SET is_active = false WHERE id = ${home.user.id}`), asked: current, status: 401 },
+  {
+    what: 'its owner is deactivated',
+    happens: ({ home }) => viaDatabase(sql`UPDATE users SET is_active = false WHERE id = ${home.user.id}`),
+    asked: current,
+    status: 401,
+  },
   { what: 'its owner is deleted', happens: ({ home }) => viaDatabase(sql`DELETE FROM users WHERE id = ${home.user.id}`), asked: current, status: 401 },
   {
     what: "its owner's level falls below what the change needs",

@@ -121,11 +121,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
       record(entryOf(request, 'updated', before, after));
       return after;
     });
-  app.patch(
-    one,
-    { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response: { 200: ApiKey } } },
-    change(ApiKeyPatch),
-  );
+  app.patch(one, { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response: { 200: ApiKey } } }, change(ApiKeyPatch));
   app.put(
     one,
     { config: writing, schema: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut, response: { 200: ApiKey } } },

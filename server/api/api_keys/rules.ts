@@ -32,7 +32,6 @@ export async function keyBody<Schema extends TObject>(
 ): Promise<Static<Schema>> {
   const sent = jsonBody(request);
   const given = (typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}) as Record<string, unknown>;
-  refuseLongLists(given);
   let fields: Static<Schema> | undefined;
   const violations: Violation[] = [];
   try {
@@ -48,15 +47,10 @@ export async function keyBody<Schema extends TObject>(
   return fields;
 }
 
-/** Before anything looks at the entries: a violation for each of a million would be an answer of its own size. */
-function refuseLongLists(given: Record<string, unknown>): void {
-  const long = lists.filter((name) => entriesOf(given, name).length > limits_max);
-  if (long.length > 0) throw invalidMany(long.map((attr) => ({ attr, code: 'max_items', detail: `Must have at most ${limits_max} entries.` })));
-}
-
+/** The entries of a list; of one that is too long, and refused for it, as many as may be looked at. */
 function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
   const value = given[name];
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value.slice(0, limits_max) : [];
 }
 
 function repeated(name: string, entries: unknown[]): Violation[] {
@@ -75,7 +69,12 @@ async function foreignLimits(db: Queryable, user_id: number, given: Record<strin
   const organizations = entriesOf(given, 'scoped_organizations').map((entry) => (typeof entry === 'string' && isUuid(entry) ? entry.toLowerCase() : undefined));
   const projects = entriesOf(given, 'scoped_teams').map((entry) => (isTeamId(entry) ? entry : undefined));
   return [
-    ...foreign('scoped_organizations', organizations, await own(organizations, (ids) => ownOrganizations(db, user_id, ids)), 'You belong to no such organization.'),
+    ...foreign(
+      'scoped_organizations',
+      organizations,
+      await own(organizations, (ids) => ownOrganizations(db, user_id, ids)),
+      'You belong to no such organization.',
+    ),
     ...foreign('scoped_teams', projects, await own(projects, (ids) => ownProjects(db, user_id, ids)), 'None of your organizations has such a project.'),
   ];
 }

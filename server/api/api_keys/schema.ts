@@ -69,7 +69,11 @@ export const ApiKeyPatch = Type.Object({ label: Type.Optional(label), scopes: Ty
 /** Body of `roll/`. */
 export const ApiKeyRoll = Type.Object({
   overlap_seconds: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: overlap_seconds_max, description: 'How long the old key goes on to work, but never longer than it would have; default 0.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: overlap_seconds_max,
+      description: 'How long the old key goes on to work, but never longer than it would have; default 0.',
+    }),
   ),
 });
 

@@ -61,7 +61,9 @@ export async function countLiveApiKeys(tx: Transaction, user_id: number, now_ms:
 
 /** Which of these organizations the person belongs to. */
 export async function ownOrganizations(db: Queryable, user_id: number, ids: string[]): Promise<Set<string>> {
-  const rows = await db.rows<{ id: string }>(sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} AND organization_id = ANY (${ids}::uuid[])`);
+  const rows = await db.rows<{ id: string }>(
+    sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} AND organization_id = ANY (${ids}::uuid[])`,
+  );
   return new Set(rows.map(({ id }) => id));
 }
 

@@ -18,7 +18,10 @@ type Link = { id: string; token: string; target_email: string };
 const address = () => `${randomUUID()}@example.com`;
 const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
 const members = async (home: TestOrganization) =>
-  (await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { key: home.key })).body.results.map((one: any) => [one.user.email, one.level]);
+  (await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { key: home.key })).body.results.map((one: any) => [
+    one.user.email,
+    one.level,
+  ]);
 const look = ({ id, token }: Partial<Link>, sent: { key?: string; headers?: Record<string, string> } = {}) =>
   harness.request('GET', `/api/invites/${id}/${token === undefined ? '' : `?token=${token}`}`, sent);
 const accept = ({ id, token }: Partial<Link>, body: Record<string, unknown> = {}, sent: { key?: string; headers?: Record<string, string> } = {}) =>
@@ -62,7 +65,10 @@ test('who has no account signs up, joins with the level of the invite, is signed
   assert.match(joined.headers['set-cookie']!, /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/);
   const mine = await harness.request('PATCH', `/api/organizations/@current/`, { headers: cookieOf(joined), body: { name: 'Renamed' } });
   assert.deepEqual([mine.status, mine.body.id, mine.body.membership_level], [200, home.organization.id, 8]);
-  assert.deepEqual(await members(home), [[link.target_email, 8], [home.user.email, 15]]);
+  assert.deepEqual(await members(home), [
+    [link.target_email, 8],
+    [home.user.email, 15],
+  ]);
   assert.equal((await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, { key: home.key })).body.count, 0);
   assert.deepEqual([(await look(link)).status, (await accept(link, { password })).status], [404, 404]);
 });
@@ -126,8 +132,8 @@ test('where the domain of the address asks for single sign-on nobody signs up wi
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   await harness.deps.db.run(sql`
-    INSERT INTO domains (id, organization_id, domain, state, verified_at, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert)
-    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, 'verified', now(), 'x', 'saml', 'https://idp.example', 'https://idp.example/sso', 'x')`);
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', 'https://idp.example', 'https://idp.example/sso', 'certificate', 'verified', now(), '', now())`);
   const link = await invite(home, { target_email: `grace@${domain}` });
   const answer = await accept(link, { password });
   assert.deepEqual([answer.status, answer.body.code], [400, 'sso_enforced']);
@@ -143,14 +149,20 @@ test('who has an account signs in first; with it he joins, by session or key', a
   const joined = await accept(link, {}, { key: own.key });
   assert.deepEqual([joined.status, joined.body.member.user.uuid, joined.body.member.level], [201, own.user.uuid, 8]);
   assert.equal(joined.headers['set-cookie'], undefined);
-  assert.deepEqual(await members(home), [[own.user.email, 8], [home.user.email, 15]]);
+  assert.deepEqual(await members(home), [
+    [own.user.email, 8],
+    [home.user.email, 15],
+  ]);
   // The same person, signed in at a browser.
   const first = await invite(home);
   const headers = cookieOf(await accept(first, { password }));
   const second = await harness.newOrganization();
   const next = await invite(second, { target_email: first.target_email });
   assert.equal((await accept(next, {}, { headers })).status, 201);
-  assert.deepEqual((await harness.request('GET', '/api/organizations/', { headers })).body.results.map((one: any) => one.id), [home.organization.id, second.organization.id]);
+  assert.deepEqual(
+    (await harness.request('GET', '/api/organizations/', { headers })).body.results.map((one: any) => one.id),
+    [home.organization.id, second.organization.id],
+  );
 });
 
 test('another account is refused, also with the right token', async () => {
@@ -181,13 +193,16 @@ test('a key needs the scope and no limits', async () => {
     [{ scoped_teams: [own.project.id] }, 403],
     [{ scopes: ['organization_member:write'] }, 201],
   ];
-  for (const [fields, status] of cases) assert.equal((await accept(link, {}, { key: await harness.newKey(own.user, fields) })).status, status, JSON.stringify(fields));
+  for (const [fields, status] of cases)
+    assert.equal((await accept(link, {}, { key: await harness.newKey(own.user, fields) })).status, status, JSON.stringify(fields));
   assert.equal((await members(home)).length, 2);
 });
 
 test('who is already a member is told so, and the invite stays', async () => {
   const { home, own, link } = await invitedAccount();
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`,
+  );
   const answer = await accept(link, {}, { key: own.key });
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
   assert.match(answer.body.detail, /already a member/);

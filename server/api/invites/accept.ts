@@ -8,6 +8,7 @@ import { refuseCrossSite } from '../../platform/http/cross_site.ts';
 import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/scopes.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/password.ts';
 import { passwordFault } from '../../platform/password_rules.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
@@ -43,25 +44,12 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
       const invite = await getInviteFor(request, tx, visitor, 'lock');
       refuse(invite, caller);
       const person = account === undefined ? invite.addressee! : await signUp(tx, account);
-      const {
-        organization,
-        record: { id: invite_id, level },
-      } = invite;
-      if (!(await joinOrganization(deps, { tx, afterwards }, organization, person, level)))
+      const { organization, record: accepted } = invite;
+      if (!(await joinOrganization(deps, { tx, afterwards }, organization, person, accepted.level)))
         throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
-      await deleteInvite(tx, invite_id);
+      await deleteInvite(tx, accepted.id);
       if (account !== undefined) await startSession(tx, { request, reply, afterwards }, person, 'password');
-      const actor = { user_id: person.id, user_uuid: person.uuid, email: person.email };
-      const changes = changesOf(undefined, { level, invite_id });
-      record({
-        activity: 'joined',
-        scope: 'member',
-        item_id: person.uuid,
-        item_name: person.email,
-        changes,
-        actor,
-        chain: { organization_id: organization.id },
-      });
+      record(joinedEntry(invite, person, account !== undefined));
       return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
     });
   } catch (error) {
@@ -69,6 +57,18 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
     if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw signInFirst();
     throw error;
   }
+}
+
+function joinedEntry({ record, organization }: InviteAnywhere, { id, uuid, email }: Addressee, has_new_account: boolean): Entry {
+  return {
+    activity: 'joined',
+    scope: 'member',
+    item_id: uuid,
+    item_name: email,
+    changes: changesOf(undefined, { level: record.level, invite_id: record.id, has_new_account }),
+    actor: { user_id: id, user_uuid: uuid, email },
+    chain: { organization_id: organization.id },
+  };
 }
 
 /** Throws where the invite cannot be accepted by who asks. */

@@ -12,25 +12,32 @@ before(async () => {
 after(() => harness.close());
 
 const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
-const bulk = (organization_id: string, key: string, body: unknown, headers = {}) => harness.request('POST', `${base(organization_id)}bulk/`, { key, body, headers });
+const bulk = (organization_id: string, key: string, body: unknown, headers = {}) =>
+  harness.request('POST', `${base(organization_id)}bulk/`, { key, body, headers });
 const address = () => `${randomUUID()}@example.com`;
 const list = async (organization_id: string, key: string) => (await harness.request('GET', `${base(organization_id)}?limit=1000`, { key })).body;
 const errorsOf = (answer: { body: any }) => answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`);
 
 test('a list, a wrapped list and one object are taken alike; the answer is the first invite with all of them', async () => {
   const { organization, key } = await harness.newOrganization();
-  const items = () => [{ target_email: address(), first_name: 'A' }, { target_email: address(), level: 8 }, { target_email: address(), message: 'Hi' }];
-  for (const [body, count] of [[items(), 3], [{ invites: items() }, 3], [items()[0], 1]] as const) {
-    const answer = await bulk(organization.id, key, body);
+  type Item = { target_email: string; level?: number };
+  const items = (): Item[] => [{ target_email: address() }, { target_email: address(), level: 8 }, { target_email: address() }];
+  const wrappings: [Item[], (sent: Item[]) => unknown][] = [
+    [items(), (sent) => sent],
+    [items(), (invites) => ({ invites })],
+    [items().slice(1, 2), (sent) => sent[0]],
+  ];
+  for (const [sent, wrap] of wrappings) {
+    const answer = await bulk(organization.id, key, wrap(sent));
     assert.equal(answer.status, 200);
-    const { count: told, next, previous, results, ...first } = answer.body;
-    assert.deepEqual([told, next, previous, results.length], [count, null, null, count]);
+    const { count, next, previous, results, ...first } = answer.body;
+    assert.deepEqual([count, next, previous], [sent.length, null, null]);
     assert.deepEqual(first, results[0]);
-    const sent = Array.isArray(body) ? body : 'invites' in body ? body.invites : [body];
-    for (const [index, invite] of results.entries()) {
-      assert.deepEqual([invite.target_email, invite.level], [sent[index].target_email, sent[index].level ?? 1]);
-      assert.match(invite.link, new RegExp(`/invite/${invite.id}\\?token=[\\w-]{43}$`));
-    }
+    assert.deepEqual(
+      results.map((invite: any) => [invite.target_email, invite.level]),
+      sent.map(({ target_email, level = 1 }) => [target_email, level]),
+    );
+    for (const invite of results) assert.match(invite.link, new RegExp(`/invite/${invite.id}\\?token=[\\w-]{43}$`));
   }
   const { results } = await list(organization.id, key);
   assert.equal(results.length, 7);
@@ -44,9 +51,17 @@ test('one bad item leaves everything as it was, and each is named with its place
     [[good, { target_email: 'x' }], ['1__target_email invalid_input']],
     [{ invites: [good, {}] }, ['1__target_email required']],
     [{ first_name: 1 }, ['0__target_email required', '0__first_name invalid_input']],
-    [[good, 'x', null, []], ['1 invalid_input', '2 null', '3 invalid_input']],
     [
-      [{ target_email: user.email.toUpperCase(), level: 2 }, good, { target_email: good.target_email.toUpperCase(), message: 1 }, { target_email: 'x', level: 15 }],
+      [good, 'x', null, []],
+      ['1 invalid_input', '2 null', '3 invalid_input'],
+    ],
+    [
+      [
+        { target_email: user.email.toUpperCase(), level: 2 },
+        good,
+        { target_email: good.target_email.toUpperCase(), message: 1 },
+        { target_email: 'x', level: 15 },
+      ],
       ['0__level invalid_choice', '0__target_email invalid_input', '2__message invalid_input', '2__target_email unique', '3__target_email invalid_input'],
     ],
     // Small sigmas differ at the end of a word, but not as the index compares addresses.
@@ -92,7 +107,10 @@ test('a thousand invites are made at once, and replaced at once', async () => {
   assert.equal(count, 1000);
   assert.deepEqual(new Set(results.map((invite: any) => invite.id)), new Set(second.body.results.map((invite: any) => invite.id)));
   const entries = await harness.deps.db.rows<{ activity: string }>(sql`SELECT activity FROM activity WHERE organization_id = ${organization.id}`);
-  assert.deepEqual(entries.map(({ activity }) => activity), ['bulk_created', 'bulk_created']);
+  assert.deepEqual(
+    entries.map(({ activity }) => activity),
+    ['bulk_created', 'bulk_created'],
+  );
 });
 
 test('the same key and body give the same invites, with their links', async () => {
@@ -108,7 +126,7 @@ test('the same key and body give the same invites, with their links', async () =
 test('bulks of the same addresses in different orders, at the same time, end with one invite for each', async () => {
   const { organization, key } = await harness.newOrganization();
   const items = Array.from({ length: 30 }, (_, index) => ({ target_email: `racer.${index}@example.com` }));
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => bulk(organization.id, key, index % 2 === 0 ? items : [...items].reverse())));
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => bulk(organization.id, key, index % 2 === 0 ? items : items.toReversed())));
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal((await list(organization.id, key)).count, 30);
 });

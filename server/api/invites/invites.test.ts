@@ -18,13 +18,22 @@ const base = (organization_id: string) => `/api/organizations/${organization_id}
 const address = () => `${randomUUID()}@example.com`;
 const invite = (organization_id: string, key: string, body: unknown) => harness.request('POST', base(organization_id), { key, body });
 const list = async (organization_id: string, key: string) => (await harness.request('GET', base(organization_id), { key })).body;
-const remove = (organization_id: string, id: string, key: string, headers = {}) => harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
+const remove = (organization_id: string, id: string, key: string, headers = {}) =>
+  harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
 const resend = (organization_id: string, id: string, key: string) => harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
 const shown = (link: string) => harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
 
 test('an invite has the fields of the contract, and its link only for who made it', async () => {
   const { organization, key, user } = await harness.newOrganization();
-  const sent = { target_email: ' Grace.Hopper@Example.COM ', first_name: ' Grace ', level: 8, message: 'Come\nalong', id: randomUUID(), is_expired: true, created_by: null };
+  const sent = {
+    target_email: ' Grace.Hopper@Example.COM ',
+    first_name: ' Grace ',
+    level: 8,
+    message: 'Come\nalong',
+    id: randomUUID(),
+    is_expired: true,
+    created_by: null,
+  };
   const { status, body, headers } = await invite(organization.id, key, sent);
   assert.equal(status, 201);
   const fields = ['id', 'target_email', 'first_name', 'emailing_attempt_made', 'level', 'is_expired', 'created_by', 'created_at', 'updated_at', 'message'];
@@ -58,15 +67,32 @@ test('wrong bodies name every field', async () => {
     [{ target_email, level: 2 }, ['level invalid_choice']],
     [{ target_email, level: '1' }, ['level invalid_choice']],
     [{ target_email, level: null }, ['level null']],
-    [{ target_email: 'x', first_name: 1, level: 9, message: false }, ['target_email invalid_input', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input']],
+    [
+      { target_email: 'x', first_name: 1, level: 9, message: false },
+      ['target_email invalid_input', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input'],
+    ],
     [{ target_email: `${'x'.repeat(64)}@${'y'.repeat(186)}.com` }, ['target_email max_length', 'target_email invalid_input']],
   ];
-  for (const wrong of ['a', 'a@', '@example.com', 'a@b', 'a b@example.com', 'a@example.com, b@example.com', 'A <a@example.com>', 'a@exa mple.com', `${'x'.repeat(65)}@example.com`])
+  for (const wrong of [
+    'a',
+    'a@',
+    '@example.com',
+    'a@b',
+    'a b@example.com',
+    'a@example.com, b@example.com',
+    'A <a@example.com>',
+    'a@exa mple.com',
+    `${'x'.repeat(65)}@example.com`,
+  ])
     cases.push([{ target_email: wrong }, ['target_email invalid_input']]);
   for (const [body, wanted] of cases) {
     const answer = await invite(organization.id, key, body);
     assert.equal(answer.status, 400, JSON.stringify(body));
-    assert.deepEqual(answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`), wanted, JSON.stringify(body));
+    assert.deepEqual(
+      answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`),
+      wanted,
+      JSON.stringify(body),
+    );
   }
   const nul = await invite(organization.id, key, '{"target_email":"a\\u0000@example.com"}');
   assert.deepEqual([nul.status, nul.body.code], [400, 'null_characters_not_allowed']);
@@ -93,7 +119,10 @@ test('who is a member is not invited, however the address is written', async () 
   for (const target_email of [user.email, user.email.toUpperCase(), ` ${inactive.user.email} `]) {
     const answer = await invite(organization.id, key, { target_email, level: 3 });
     assert.equal(answer.status, 400);
-    assert.deepEqual(answer.body.errors.map((error: any) => `${error.attr} ${error.code}`), ['level invalid_choice', 'target_email invalid_input']);
+    assert.deepEqual(
+      answer.body.errors.map((error: any) => `${error.attr} ${error.code}`),
+      ['level invalid_choice', 'target_email invalid_input'],
+    );
   }
   const stranger = await harness.newOrganization();
   assert.equal((await invite(stranger.organization.id, stranger.key, { target_email: user.email })).status, 201);
@@ -107,7 +136,10 @@ test('a new invite for an address replaces the open one, and the link before it 
   assert.equal(second.status, 201);
   assert.notEqual(second.body.id, first.id);
   const { results } = await list(organization.id, key);
-  assert.deepEqual(results.map((one: any) => [one.id, one.target_email, one.first_name, one.created_by.email]), [[second.body.id, 'aDA@example.com', '', member.user.email]]);
+  assert.deepEqual(
+    results.map((one: any) => [one.id, one.target_email, one.first_name, one.created_by.email]),
+    [[second.body.id, 'aDA@example.com', '', member.user.email]],
+  );
   assert.equal((await shown(first.link)).status, 404);
   assert.equal((await shown(second.body.link)).status, 200);
 });
@@ -130,7 +162,10 @@ test('the list is newest first, in pages', async () => {
   const ids = [];
   for (let index = 0; index < 5; index += 1) ids.unshift((await invite(organization.id, key, { target_email: address() })).body.id);
   const page = async (query: string) => (await harness.request('GET', `${base(organization.id)}?${query}`, { key })).body;
-  assert.deepEqual((await page('')).results.map((one: any) => one.id), ids);
+  assert.deepEqual(
+    (await page('')).results.map((one: any) => one.id),
+    ids,
+  );
   const middle = await page('limit=2&offset=2');
   assert.deepEqual([middle.count, middle.results.map((one: any) => one.id)], [5, ids.slice(2, 4)]);
   assert.match(middle.next, /limit=2&offset=4$/);
@@ -206,11 +241,15 @@ test('invites of others are 404, a stale If-Match is 412, and nothing is kept of
   const stranger = await harness.newOrganization();
   const made = await invite(organization.id, key, { target_email: address() });
   for (const id of [made.body.id, randomUUID(), 'x', '@me'])
-    for (const answer of [await remove(stranger.organization.id, id, stranger.key), await resend(stranger.organization.id, id, stranger.key)]) assert.equal(answer.status, 404, id);
+    for (const answer of [await remove(stranger.organization.id, id, stranger.key), await resend(stranger.organization.id, id, stranger.key)])
+      assert.equal(answer.status, 404, id);
   assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status, 412);
   const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, { key, body: { target_email: made.body.target_email } });
   assert.deepEqual([validated.status, (await shown(validated.body.link)).status], [200, 404]);
-  assert.deepEqual((await list(organization.id, key)).results.map((one: any) => one.id), [made.body.id]);
+  assert.deepEqual(
+    (await list(organization.id, key)).results.map((one: any) => one.id),
+    [made.body.id],
+  );
   assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': made.headers['etag'] })).status, 204);
 });
 

@@ -15,7 +15,7 @@ let harness: Harness;
 let home: TestOrganization;
 before(async () => {
   relay = await openMailServer();
-  const bounds = { connect_milliseconds: 1_000, send_milliseconds: 5_000 };
+  const bounds = { connect_milliseconds: 1_000, send_milliseconds: 4_500 };
   const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: systemClock, bounds });
   harness = await openHarness({ clickhouse: false, deps: { mail } });
   home = await harness.newOrganization({ name: 'Analytical <Engines>' });
@@ -45,7 +45,13 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
   const { content, to } = await relay.waitFor(target_email);
   assert.deepEqual([to, content.replyTo], [[target_email], [{ name: 'Ada Lovelace', address: home.user.email }]]);
   assert.equal(content.subject, 'Ada Lovelace invites you to Analytical <Engines>');
-  for (const words of ['Hello Grace,', `Ada Lovelace (${home.user.email}) invites you to join Analytical <Engines>`, 'level 8 (administrator)', '> Come along!', '> <b>Now</b>'])
+  for (const words of [
+    'Hello Grace,',
+    `Ada Lovelace (${home.user.email}) invites you to join Analytical <Engines>`,
+    'level 8 (administrator)',
+    '> Come along!',
+    '> <b>Now</b>',
+  ])
     assert.ok(content.text!.includes(words), words);
   assert.match(content.text!, /can be accepted until \d+ \w+ \d{4} at \d\d:\d\d UTC/);
   assert.ok(content.html!.includes(`href="${made.body.link}"`));
@@ -74,7 +80,10 @@ test('a mail that the relay does not take makes the attempt untrue and nothing e
 });
 
 test('the answer that is replayed says what became of the mail, with its own tag', async () => {
-  for (const [fault, attempt] of [[undefined, true], ['reject_recipient', false]] as const) {
+  for (const [fault, attempt] of [
+    [undefined, true],
+    ['reject_recipient', false],
+  ] as const) {
     relay.setFault(fault);
     const headers = { 'idempotency-key': randomUUID() };
     const body = { target_email: address() };
@@ -86,25 +95,23 @@ test('the answer that is replayed says what became of the mail, with its own tag
   }
 });
 
-test('without a relay, or with one that is down, the link in the answer does', async () => {
+test('with a relay that is down the link in the answer does', async () => {
   const down = await openMailServer();
   await down.close();
-  for (const url of [undefined, down.url]) {
-    const mail = openMail({ url, from: 'sluice@example.com', log: silentLog(), clock: systemClock });
-    const other = await openHarness({ clickhouse: false, deps: { mail } });
-    const { organization, key } = await other.newOrganization();
-    const invites = `/api/organizations/${organization.id}/invites/`;
-    const made = await other.request('POST', invites, { key, body: { target_email: address() } });
-    assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
-    const many = await other.request('POST', `${invites}bulk/`, { key, body: [{ target_email: address() }, { target_email: address() }] });
-    assert.deepEqual([many.status, many.body.results.map((one: any) => one.emailing_attempt_made)], [200, [false, false]]);
-    for (const { id, link } of [made.body, ...many.body.results]) {
-      const token = new URL(link).searchParams.get('token');
-      const joined = await other.request('POST', `/api/invites/${id}/accept/`, { body: { token, password: 'violet kettle harbour 92' } });
-      assert.equal(joined.status, 201);
-    }
-    await other.close();
+  const mail = openMail({ url: down.url, from: 'sluice@example.com', log: silentLog(), clock: systemClock });
+  const other = await openHarness({ clickhouse: false, deps: { mail } });
+  const { organization, key } = await other.newOrganization();
+  const invites = `/api/organizations/${organization.id}/invites/`;
+  const made = await other.request('POST', invites, { key, body: { target_email: address() } });
+  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
+  const many = await other.request('POST', `${invites}bulk/`, { key, body: [{ target_email: address() }, { target_email: address() }] });
+  assert.deepEqual([many.status, many.body.results.map((one: any) => one.emailing_attempt_made)], [200, [false, false]]);
+  for (const { id, link } of [made.body, ...many.body.results]) {
+    const token = new URL(link).searchParams.get('token');
+    const joined = await other.request('POST', `/api/invites/${id}/accept/`, { body: { token, password: 'violet kettle harbour 92' } });
+    assert.equal(joined.status, 201);
   }
+  await other.close();
 });
 
 test('validate_only and a refused invite send nothing', async () => {
@@ -124,7 +131,10 @@ test('a bulk sends one mail to each, with the link of each', async () => {
   for (const made of answer.body.results) {
     assert.equal(made.emailing_attempt_made, true);
     const mails = relay.mails.filter(({ to }) => to[0] === made.target_email);
-    assert.deepEqual(mails.map(({ content }) => linkIn(content.text)), [made.link]);
+    assert.deepEqual(
+      mails.map(({ content }) => linkIn(content.text)),
+      [made.link],
+    );
   }
 });
 
@@ -133,8 +143,11 @@ test('a bulk does not wait for a relay that hangs: the rest goes out after the a
   const begun = performance.now();
   const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
   const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
-  assert.ok(performance.now() - begun < 4_800, 'the answer comes before the first mail is given up');
-  assert.deepEqual(answer.body.results.map((made: any) => made.emailing_attempt_made), body.map(() => false));
+  assert.ok(performance.now() - begun < 4_300, 'the answer comes before the first mail is given up');
+  assert.deepEqual(
+    answer.body.results.map((made: any) => made.emailing_attempt_made),
+    body.map(() => false),
+  );
   relay.setFault(undefined);
   const made = () => Promise.all(answer.body.results.map(async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made));
   // The three that hung are given up; the others go out.

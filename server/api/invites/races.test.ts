@@ -14,7 +14,8 @@ after(() => harness.close());
 
 type Link = { id: string; token: string };
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
-const accept = ({ id, token }: Link, key?: string) => harness.request('POST', `/api/invites/${id}/accept/`, { ...(key === undefined ? {} : { key }), body: { token, password } });
+const accept = ({ id, token }: Link, key?: string) =>
+  harness.request('POST', `/api/invites/${id}/accept/`, { ...(key === undefined ? {} : { key }), body: { token, password } });
 const membersOf = async ({ organization }: TestOrganization) =>
   (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization.id}`))!.count;
 

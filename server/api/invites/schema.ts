@@ -48,8 +48,7 @@ export const NewInvite = Type.Object({
 /** What is sent to make an invite. */
 export type NewInvite = Static<typeof NewInvite>;
 
-/** The items of a bulk, however they were wrapped. */
-export const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
+const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
 /** Body of a bulk as it is documented: one object as well. */
 export const BulkBody = Type.Union([NewInvites, Type.Object({ invites: NewInvites }), NewInvite]);
 /** Answer of a bulk: the first invite, and the list of all beside it. */

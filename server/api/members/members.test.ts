@@ -15,8 +15,7 @@ type Level = 1 | 8 | 15;
 const levels: Level[] = [1, 8, 15];
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 const base = (organization_id: string) => `/api/organizations/${organization_id}/members/`;
-const path = (organization_id: string, member: Member | string) =>
-  `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
+const path = (organization_id: string, member: Member | string) => `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
 
 /** Two owners, so that the one who asks is never the only one, and one more member of the wanted level. */
 async function peopleOf(asker: Level, target: Level) {
@@ -29,7 +28,9 @@ test('the list has the active members, newest first, with the fields of the cont
   const { organization, key, user } = await harness.newOrganization();
   const added = [await harness.newMember(organization.id, 1), await harness.newMember(organization.id, 8), await harness.newMember(organization.id, 1)];
   await harness.giveSecondFactor(added[0]!.user);
-  await harness.deps.db.run(sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (${uuidv7()}, ${added[1]!.user.id}, 'github', ${uuidv7()})`);
+  await harness.deps.db.run(
+    sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (${uuidv7()}, ${added[1]!.user.id}, 'github', ${uuidv7()})`,
+  );
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${added[2]!.user.id}`);
   const { status, body } = await harness.request('GET', base(organization.id), { key: added[0]!.key });
   assert.equal(status, 200);
@@ -56,16 +57,21 @@ test('members that joined at the same instant have one order', async () => {
   for (let index = 0; index < 5; index += 1) await harness.newMember(organization.id, 1);
   await harness.deps.db.run(sql`UPDATE members SET joined_at = '2026-01-01T00:00:00Z' WHERE organization_id = ${organization.id}`);
   const all = (await harness.request('GET', base(organization.id), { key })).body.results.map((member: any) => member.id);
-  assert.deepEqual(all, [...all].sort().reverse());
+  assert.deepEqual(all, all.toSorted().toReversed());
   for (let offset = 0; offset < 6; offset += 2) {
     const page = await harness.request('GET', `${base(organization.id)}?limit=2&offset=${offset}`, { key });
-    assert.deepEqual(page.body.results.map((member: any) => member.id), all.slice(offset, offset + 2));
+    assert.deepEqual(
+      page.body.results.map((member: any) => member.id),
+      all.slice(offset, offset + 2),
+    );
   }
 });
 
 // Who asks, whom it is about, the new level: what comes of it, for PATCH and for PUT.
 const changes: [Level, Level, Level, number][] = levels.flatMap((asker) =>
-  levels.flatMap((target) => levels.map((level): [Level, Level, Level, number] => [asker, target, level, asker === 15 || (asker === 8 && target < 15 && level < 15) ? 200 : 403])),
+  levels.flatMap((target) =>
+    levels.map((level): [Level, Level, Level, number] => [asker, target, level, asker === 15 || (asker === 8 && target < 15 && level < 15) ? 200 : 403]),
+  ),
 );
 
 test('who may give whom which level', async () => {
@@ -93,7 +99,11 @@ test('nobody changes their own level, not even to the same; without a level noth
     for (const name of ['@me', own.user.uuid])
       for (const level of levels)
         for (const method of ['PATCH', 'PUT'])
-          assert.equal((await harness.request(method, path(organization.id, name), { key: own.key, body: { level } })).status, 403, `${method} ${asker} ${name} ${level}`);
+          assert.equal(
+            (await harness.request(method, path(organization.id, name), { key: own.key, body: { level } })).status,
+            403,
+            `${method} ${asker} ${name} ${level}`,
+          );
     const empty = await harness.request('PATCH', path(organization.id, '@me'), { key: own.key, body: { user: { email: 'x' }, is_2fa_enabled: true } });
     // Members are written from 8 on.
     assert.equal(empty.status, asker === 1 ? 403 : 200);
@@ -131,7 +141,11 @@ test('who is not a member is 404, whatever the body; there is no single member t
   const { organization, key } = await harness.newOrganization();
   const stranger = await harness.newOrganization();
   for (const name of [unknown_uuid, stranger.user.uuid, 'x', '@current', '1'])
-    for (const [method, body] of [['PATCH', 'broken'], ['PUT', {}], ['DELETE', undefined]] as const)
+    for (const [method, body] of [
+      ['PATCH', 'broken'],
+      ['PUT', {}],
+      ['DELETE', undefined],
+    ] as const)
       assert.equal((await harness.request(method, path(organization.id, name), { key, body })).status, 404, `${method} ${name}`);
   assert.equal((await harness.request('GET', path(organization.id, '@me'), { key })).status, 405);
   assert.equal((await harness.request('POST', base(organization.id), { key, body: {} })).status, 405);

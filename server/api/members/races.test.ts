@@ -40,7 +40,8 @@ test('of two owners who demote each other at once one stays owner', () =>
   race((id, own, other) => harness.request('PATCH', path(id, other), { key: own.key, body: { level: 8 } }), [[200, 403]]));
 
 // The one who was removed is no member any more.
-test('of two owners who remove each other at once one stays', () => race((id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }), [[204, 404]]));
+test('of two owners who remove each other at once one stays', () =>
+  race((id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }), [[204, 404]]));
 
 test('an owner who demotes the other and leaves, while that one leaves too, does not leave the organization without an owner', async () => {
   for (let round = 0; round < rounds; round += 1) {
@@ -51,7 +52,10 @@ test('an owner who demotes the other and leaves, while that one leaves too, does
       harness.request('PATCH', path(id, other), { key: leaver.key, body: { level: 1 } }),
       harness.request('DELETE', path(id, other), { key: other.key }),
     ]);
-    assert.ok(answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)), `${statusesOf(answers)}`);
+    assert.ok(
+      answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
+      `${statusesOf(answers)}`,
+    );
     assert.ok((await ownersOf(id)) >= 1);
   }
 });
@@ -75,7 +79,10 @@ test('a change that races with the demotion of who makes it comes before it or i
     assert.equal(demotion.status, 200);
     const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
     // The log is in the order of commits: what the administrator changed stands before his demotion.
-    assert.deepEqual(log.map(({ scope }) => scope), change.status === 200 ? ['organization', 'member'] : ['member']);
+    assert.deepEqual(
+      log.map(({ scope }) => scope),
+      change.status === 200 ? ['organization', 'member'] : ['member'],
+    );
     assert.ok([200, 403].includes(change.status));
   }
 });
@@ -90,7 +97,10 @@ test('a change that races with the removal of who makes it comes before it or fi
     ]);
     assert.equal(removal.status, 204);
     const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
-    assert.deepEqual(log.map(({ scope }) => scope), change.status === 201 ? ['invite', 'member'] : ['member']);
+    assert.deepEqual(
+      log.map(({ scope }) => scope),
+      change.status === 201 ? ['invite', 'member'] : ['member'],
+    );
     assert.ok([201, 404].includes(change.status));
   }
 });

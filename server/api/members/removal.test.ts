@@ -67,7 +67,9 @@ test('whoever is removed is nobody there on the next request, with every key and
   const { organization, project, key } = await harness.newOrganization();
   const elsewhere = await harness.newOrganization();
   const member = await harness.newMember(organization.id, 8);
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`,
+  );
   const session = { cookie: await harness.newSession(member.user) };
   const here = [`/api/organizations/${organization.id}/`, `/api/organizations/${organization.id}/members/`, `/api/projects/${project.id}/`];
   const asks = (url: string) => [harness.request('GET', url, { key: member.key }), harness.request('GET', url, { headers: session })];
@@ -82,10 +84,15 @@ test('who has no organization left is signed out everywhere, also when two organ
   for (let round = 0; round < 8; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const member = await harness.newMember(homes[0].organization.id, 1);
-    await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`);
+    await harness.deps.db.run(
+      sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`,
+    );
     const session = { cookie: await harness.newSession(member.user) };
     const answers = await Promise.all(homes.map((home) => remove(home.organization.id, member, home.key)));
-    assert.deepEqual(answers.map(({ status }) => status), [204, 204]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [204, 204],
+    );
     assert.equal((await harness.request('GET', '/api/organizations/', { headers: session })).status, 401);
     assert.equal((await harness.request('GET', '/api/organizations/', { key: member.key })).body.count, 0);
   }
@@ -94,7 +101,9 @@ test('who has no organization left is signed out everywhere, also when two organ
 test('keys that are limited to the organization go, and no other key grows', async () => {
   const [here, there] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
   const member = await harness.newMember(here.organization.id, 1);
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${there.organization.id}, ${member.user.id}, 1)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${there.organization.id}, ${member.user.id}, 1)`,
+  );
   const [a, b, p, q] = [here.organization.id, there.organization.id, here.project.id, there.project.id];
   // The limits of a key, and what is left of them; undefined: the key is gone.
   const cases: [string[] | null, number[] | null, [string[] | null, number[] | null] | undefined][] = [
@@ -107,10 +116,15 @@ test('keys that are limited to the organization go, and no other key grows', asy
     [null, [q, p], [null, [q]]],
     [[a, b], [p], undefined],
     [[a], [p, q], undefined],
-    [[b, a], [p, q], [[b], [q]]],
+    [
+      [b, a],
+      [p, q],
+      [[b], [q]],
+    ],
   ];
   const labels = cases.map((_case, index) => `case ${index}`);
-  for (const [index, [scoped_organizations, scoped_teams]] of cases.entries()) await harness.newKey(member.user, { label: labels[index]!, scoped_organizations, scoped_teams });
+  for (const [index, [scoped_organizations, scoped_teams]] of cases.entries())
+    await harness.newKey(member.user, { label: labels[index]!, scoped_organizations, scoped_teams });
   const stranger = await harness.newKey(here.user, { scoped_organizations: [a] });
   assert.equal((await remove(a, member, here.key)).status, 204);
   const left = await harness.deps.db.rows<{ label: string; scoped_organizations: string[] | null; scoped_teams: number[] | null }>(
@@ -132,7 +146,10 @@ test('validate_only checks every rule and changes nothing', async () => {
   assert.equal((await ask('PATCH', member.user.uuid, { level: 8 })).body.level, 8);
   assert.equal((await ask('PATCH', '@me', { level: 8 })).status, 403);
   const { results } = (await harness.request('GET', `/api/organizations/${organization.id}/members/`, { key })).body;
-  assert.deepEqual(results.map((one: any) => one.level), [1, 15]);
+  assert.deepEqual(
+    results.map((one: any) => one.level),
+    [1, 15],
+  );
 });
 
 test('the log has one entry for each change: who, whom, from which level to which', async () => {

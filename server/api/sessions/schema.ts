@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { Email, GivenPassword, SecondFactorCode, User } from '../users/schema.ts';
+import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/schema.ts';
 
 const session = {
   id: Type.String({ format: 'uuid' }),
@@ -22,4 +22,4 @@ export type SessionRow = Static<typeof Session>;
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
 
 /** Body of a sign-in. */
-export const SignIn = Type.Object({ email: Email, password: GivenPassword, code: Type.Optional(SecondFactorCode) });
+export const SignIn = Type.Object({ email: GivenAddress, password: GivenPassword, code: Type.Optional(SecondFactorCode) });

@@ -47,6 +47,11 @@ test('the address may be written in any case and with space around it', async ()
   for (const email of [user.email, 'mixed.case@example.COM', '  MIXED.CASE@EXAMPLE.COM ']) assert.equal((await trySignIn(harness, email)).status, 201, email);
 });
 
+test('an operator may have given the first owner an address without a domain of two parts', async () => {
+  const user = await newPerson(harness, { email: 'owner@localhost' });
+  assert.equal((await trySignIn(harness, user.email)).status, 201);
+});
+
 test('unknown address, wrong password, no password and an inactive account cannot be told apart', async () => {
   const known = await newPerson(harness);
   const without = await newPerson(harness, { password_hash: null });
@@ -86,7 +91,8 @@ test('an unknown address takes as long as a wrong password', async () => {
 test('wrong bodies name the field', async () => {
   const cases: [unknown, string, string][] = [
     [{}, 'email', 'required'],
-    [{ email: 'x', password }, 'email', 'invalid_input'],
+    [{ email: ' ', password }, 'email', 'blank'],
+    [{ email: 'x'.repeat(255), password }, 'email', 'max_length'],
     [{ email: 'a@example.com' }, 'password', 'required'],
     [{ email: 'a@example.com', password: '' }, 'password', 'blank'],
     [{ email: 'a@example.com', password: 5 }, 'password', 'invalid_input'],

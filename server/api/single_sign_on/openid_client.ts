@@ -2,6 +2,7 @@ import {
   AuthorizationResponseError,
   ClientSecretPost,
   Configuration,
+  ResponseBodyError,
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
@@ -32,6 +33,7 @@ export type OpenidClient = {
 type Needed = Pick<Deps, 'config' | 'outbound' | 'clock'>;
 
 const time_limit_seconds = 10;
+const unanswered = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT']);
 const metadata_kept_ms = 3_600_000;
 const google_issuer = 'https://accounts.google.com';
 const github = {
@@ -107,19 +109,27 @@ function kept<Opened>({ clock }: Pick<Needed, 'clock'>, open: () => Promise<Open
   };
 }
 
-/** Turns the library's errors into refusals. Their messages are the library's own words; what a provider wrote stands in their causes, which are left out. */
+/** Turns the library's errors into refusals. Their messages are the library's own words; what a provider wrote stands in their causes, which are left out but for its error codes. */
 async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SignInRefused || !(error instanceof Error)) throw error;
-    if (error instanceof AuthorizationResponseError) throw new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
-    const { code } = error as { code?: unknown };
-    const isLibrary = typeof code === 'string' && code.startsWith('OAUTH_') && code !== 'OAUTH_TIMEOUT';
-    if (isLibrary) throw new SignInRefused('provider_answer', `The provider's answer was not taken: ${error.message} (${code}).`);
-    const detail = error instanceof OutboundRefused ? error.message : `The provider does not answer: ${error.message}.`;
-    throw new SignInRefused('provider_unavailable', detail, 503);
+    throw error instanceof Error && !(error instanceof SignInRefused) ? refusalOf(error) : error;
   }
+}
+
+function refusalOf(error: Error): SignInRefused {
+  if (error instanceof AuthorizationResponseError) return new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
+  if (error instanceof ResponseBodyError) return new SignInRefused('provider_answer', `The provider did not redeem the code: ${printable(error.error)}.`);
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  const isAnswer = typeof code === 'string' && code.startsWith('OAUTH_') && !unanswered.has(code) && !isServerFault(cause);
+  if (isAnswer) return new SignInRefused('provider_answer', `The provider's answer was not taken: ${error.message} (${code}).`);
+  const detail = cause instanceof OutboundRefused ? cause.message : `The provider does not answer: ${error.message}.`;
+  return new SignInRefused('provider_unavailable', detail, 503);
+}
+
+function isServerFault(cause: unknown): boolean {
+  return typeof cause === 'object' && cause !== null && Number((cause as { status?: unknown }).status) >= 500;
 }
 
 function printable(text: string): string {

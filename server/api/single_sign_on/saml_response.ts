@@ -54,9 +54,10 @@ function refused(reason: Extract<Outcome, { refused: string }>['refused'], detai
   return { outcome: { refused: reason, detail } };
 }
 
-/** Which of the certificates verifies the response. */
+/** Which of the certificates verifies the response; of several for one key the one that is valid longest. */
 async function findSigner(form: ResponseForm, { provider, service, certificates }: SamlParties, expectations: Parameters<typeof readResponse>[3]) {
-  for (const { pem, ...certificate } of certificates) {
+  const longest_first = certificates.toSorted((one, other) => Date.parse(other.not_after) - Date.parse(one.not_after));
+  for (const { pem, ...certificate } of longest_first) {
     if ('sign_in' in (await readResponse(form, { ...provider, certificates: [pem] }, service, expectations))) return { certificate };
   }
   return {};

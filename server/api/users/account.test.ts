@@ -165,3 +165,34 @@ test('of two owners who delete their accounts at once one stays', async () => {
     assert.deepEqual(statuses.sort(), [204, 409]);
   }
 });
+
+test('no body makes a fault, signed in or not', async () => {
+  const browser = await signedIn(harness, await newPerson(harness));
+  const routes: [string, string][] = [
+    ...(['PATCH', 'PUT', 'DELETE'] as const).map((method): [string, string] => [method, url]),
+    ...['email/', 'password/', 'verify_email/', 'totp/', 'totp/confirm/', 'recovery_codes/'].map((path): [string, string] => ['POST', url + path]),
+    ['DELETE', `${url}totp/`],
+    ['POST', '/api/sessions/'],
+    ...['verify_email/', 'reset_password/', 'reset_password/confirm/'].map((path): [string, string] => ['POST', `/api/users/${path}`]),
+  ];
+  const deep = '['.repeat(5_000);
+  const texts = [
+    '',
+    ' ',
+    '{',
+    '[]',
+    'null',
+    '"x"',
+    '{"email":{}}',
+    '{"token":1}',
+    '{"current_password":"\\u0000"}',
+    '{"code":"\\udfff"}',
+    '{"__proto__":1}',
+    deep,
+  ];
+  for (const [method, path] of routes)
+    for (const text of texts) {
+      const { status } = await browser.ask(method, `${path}?validate_only=true`, text);
+      assert.ok(status < 500, `${method} ${path} with ${text.slice(0, 30)}: ${status}`);
+    }
+});

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { body } from '../../platform/http/body.ts';
@@ -12,7 +11,7 @@ import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, makeLink, useLink } from './links.ts';
 import { noticeMail, verificationMail } from './mails.ts';
-import { Account, EmailChange, GivenEmail, GivenToken } from './schema.ts';
+import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
 import { findAccount, findIdentityById } from './store.ts';
 
 /** Routes about the address of an account: change it, have a link sent that proves it, open that link. */
@@ -40,7 +39,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const given = body(request, EmailChange);
       const confirmed = await confirmPerson(deps, request, given.current_password);
-      if (mail.is_configured) await countMail(request, confirmed.user.address);
+      if (mail.is_configured && given.email !== confirmed.user.email) await countMail(request, confirmed.user.address);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         const now = isoInstant(clock.now());
@@ -62,24 +61,30 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function sendRoute(app: FastifyInstance, deps: Deps): void {
-  const { db, mail } = deps;
+  const { clock, db, mail } = deps;
   app.post(
     '/api/users/@me/verify_email/',
     {
       config: { scope: 'user:write' },
-      schema: { summary: 'Have a link mailed to you that proves your address', operationId: 'users_me_verify_email_create', response: { 202: GivenEmail } },
+      schema: {
+        summary: 'Have a link mailed again that proves your address, or the one that it is being changed to',
+        operationId: 'users_me_verify_email_create',
+        response: { 202: LinkedEmail },
+      },
     },
     async (request, reply) => {
-      const user = await findIdentityById(db, request.caller.user_id);
       if (!mail.is_configured)
         throw invalid(null, 'feature_not_available', 'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.');
-      if (user === undefined || user.is_email_verified) throw invalid(null, 'already_verified', 'The address is verified already.');
-      await countMail(request, user.address);
+      const user = await findIdentityById(db, request.caller.user_id);
+      if (user !== undefined) await countMail(request, user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
-        const link = await makeLink(tx, deps, 'verify_email', user.id, user.email);
-        afterwards(async () => void mail.send(verificationMail(user.email, link, false)));
-        record(accountEntry('requested_verification', user, []));
-        return { email: user.email };
+        const account = await findAccount(tx, request.caller, isoInstant(clock.now()), 'lock');
+        const email = account?.pending_email ?? (account?.is_email_verified === false ? account.email : undefined);
+        if (account === undefined || email === undefined) throw invalid(null, 'already_verified', 'The address is verified already.');
+        const link = await makeLink(tx, deps, 'verify_email', account.id, email);
+        afterwards(async () => void mail.send(verificationMail(email, link, email !== account.email)));
+        record(accountEntry('requested_verification', account, []));
+        return { email };
       });
     },
   );
@@ -94,14 +99,14 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Prove an address with the token of the link that was mailed to it',
         description: '400 `expired`: the link was used, is older than 3 days, or a newer one took its place.',
         body: GivenToken,
-        response: { 200: Type.Object({ email: Type.String({ format: 'email' }) }), 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+        response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
         const { user, email } = await useLink(tx, deps, 'verify_email', body(request, GivenToken).token);
-        // A link to verify an address is always mailed to it.
-        const proved = email ?? user.email;
+        // A CHECK of the table: a link of this purpose has an address.
+        const proved = email!;
         await changeEmail(tx, user.id, proved, true, null);
         const changes = [
           ...(proved === user.email ? [] : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),

@@ -6,13 +6,25 @@ import { makeLink } from './links.ts';
 import { resetMail } from './mails.ts';
 import type { Identity } from './store.ts';
 
-/** Makes a link to choose a new password, mails it to the user's address, and logs who asked: anybody, of whom only the address is known. */
-export async function mailResetLink(deps: Deps, user: Identity, { ip, id }: Pick<FastifyRequest, 'ip' | 'id'>): Promise<void> {
-  const link = await deps.db.transaction(async (tx) => {
-    const made = await makeLink(tx, deps, 'reset_password', user.id, user.email);
-    const { chain, ...activity } = accountEntry('requested_reset', user, []);
-    await appendActivity(tx, deps.secrets, { user_uuid: user.uuid }, { ...server_actor, ip, request_id: id }, activity);
-    return made;
+type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
+
+/**
+ * Makes a link to choose a new password, mails it to the user's address, and logs who asked: anybody, of whom only the address is known. Never throws, because nobody waits for it;
+ * a fault goes to the server's log.
+ */
+export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): Promise<void> {
+  try {
+    await deps.mail.send(resetMail(user.email, await makeLoggedLink(deps, user, asked)));
+  } catch (error) {
+    deps.log.error({ err: error, request_id: asked.id }, 'a link to choose a new password could not be made');
+  }
+}
+
+function makeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<string> {
+  return deps.db.transaction(async (tx) => {
+    const link = await makeLink(tx, deps, 'reset_password', user.id, user.email);
+    const { activity, scope, item_id, item_name, changes } = accountEntry('requested_reset', user, []);
+    await appendActivity(tx, deps.secrets, { user_uuid: user.uuid }, { ...server_actor, ip, request_id: id }, { activity, scope, item_id, item_name, changes });
+    return link;
   });
-  await deps.mail.send(resetMail(user.email, link));
 }

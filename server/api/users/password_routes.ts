@@ -16,7 +16,7 @@ import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
-import { GivenEmail, PasswordChange, PasswordReset } from './schema.ts';
+import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
 import { findIdentity, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
@@ -61,7 +61,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function requestRoute(app: FastifyInstance, deps: Deps): void {
-  const { db, mail, log } = deps;
+  const { db, mail } = deps;
   const detail = mail.is_configured
     ? 'If there is an account with this address, a link to choose a new password is on its way there.'
     : 'This server sends no mail: ask its operator for a link (sluice user reset --email <address>).';
@@ -72,7 +72,7 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Have a link mailed under which a new password can be chosen',
         description: 'Answers the same, after the same time, whether there is an account or not.',
-        body: GivenEmail,
+        body: ResetRequest,
         response: {
           202: Type.Object({ detail: Type.String() }),
           200: Type.Object({ detail: Type.String() }),
@@ -85,18 +85,12 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const { address, user } = await findIdentity(db, body(request, GivenEmail).email);
+      const { address, user } = await findIdentity(db, body(request, ResetRequest).email);
       await countMail(request, address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');
         // Begun and not waited for, so that the answer takes no longer for an address that has an account.
-        if (user !== undefined && mail.is_configured)
-          afterwards(
-            async () =>
-              void mailResetLink(deps, user, request).catch((error: unknown) =>
-                log.error({ err: error, request_id: request.id }, 'a link to reset a password could not be made'),
-              ),
-          );
+        if (user !== undefined && mail.is_configured) afterwards(async () => void mailResetLink(deps, user, request));
         return { detail };
       });
     },
@@ -113,7 +107,7 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'Does not sign in and leaves the second factor as it is. 400 `expired`: the link was used, is older than an hour, or a newer one took its place.',
         body: PasswordReset,
-        response: { 200: Type.Object({ email: Type.String({ format: 'email' }) }), 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+        response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },
     },
     async (request, reply) => {

@@ -52,8 +52,8 @@ export const AccountPatch = Type.Object({
   mascot_config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100, description: 'Any keys; at most 10,000 characters of JSON.' })),
 });
 
-/** An address that somebody can be written to; white space around it is removed. */
-export const Email = Type.String({ trim: true, format: 'email', maxLength: 254 });
+/** The address of an account that is being named, in any spelling; an operator may have made one whose form no other rule would take. */
+export const GivenAddress = Type.String({ trim: true, minLength: 1, maxLength: 254, description: 'E-mail address of the account, in any case.' });
 
 /** A password that is being chosen. Beside its length, `passwordFault` of the platform says whether it will do. */
 export const NewPassword = Type.String({ minLength: 12, maxLength: 200, description: '12 to 200 characters of any kind; none that everybody would guess.' });
@@ -79,9 +79,14 @@ export const ConfirmationWithCode = Type.Object({ current_password, code: Second
 /** Body of the change of the password. */
 export const PasswordChange = Type.Object({ current_password, new_password: NewPassword });
 /** Body of the change of the e-mail address. */
-export const EmailChange = Type.Object({ current_password, email: Email });
-/** A body or answer with nothing but an address. */
-export const GivenEmail = Type.Object({ email: Email });
+export const EmailChange = Type.Object({
+  current_password,
+  email: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'White space around it is removed.' }),
+});
+/** Body that asks for a link to choose a new password. */
+export const ResetRequest = Type.Object({ email: GivenAddress });
+/** An answer that names the address which a link went to or belongs to. */
+export const LinkedEmail = Type.Object({ email: Type.String() });
 
 const token = Type.String({ minLength: 1, maxLength: 200, description: 'The last part of the address of a link.' });
 /** Body of what a link opens. */

@@ -72,7 +72,12 @@ export async function getUser(db: Queryable, id: number): Promise<Record<string,
  * The caller's own account, with the organizations that his key or session reaches, those included that are closed to him until he has a second factor. With `lock` the account
  * stays as it is until the transaction ends.
  */
-export function findAccount(db: Queryable, caller: Pick<Caller, 'user_id' | 'scoped_organizations' | 'scoped_teams'>, now: string, lock?: 'lock') {
+export function findAccount(
+  db: Queryable,
+  caller: Pick<Caller, 'user_id' | 'scoped_organizations' | 'scoped_teams'>,
+  now: string,
+  lock?: 'lock',
+): Promise<AccountRow | undefined> {
   return db.row<AccountRow>(sql`
     SELECT u.id, u.uuid, u.distinct_id, u.first_name, u.last_name, u.email, u.is_email_verified, u.mascot_config,
       (SELECT l.email FROM user_links l WHERE l.user_id = u.id AND l.purpose = 'verify_email' AND l.email <> u.email AND l.expires_at > ${now}::timestamptz) AS pending_email,

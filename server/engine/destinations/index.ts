@@ -3,12 +3,14 @@ import { azureblob } from './azureblob/azureblob.ts';
 import { clickhouse } from './clickhouse/clickhouse.ts';
 import { file } from './file/file.ts';
 import { gcs } from './gcs/gcs.ts';
+import { http } from './http/http.ts';
+import { mysql } from './mysql/mysql.ts';
 import { noop } from './noop/noop.ts';
 import { postgres } from './postgres/postgres.ts';
 import { s3 } from './s3/s3.ts';
 
 /** Every destination that an export can have, one line each. */
-export const destinations: readonly DestinationDefinition[] = [s3, azureblob, gcs, postgres, clickhouse, file, noop];
+export const destinations: readonly DestinationDefinition[] = [s3, azureblob, gcs, postgres, clickhouse, mysql, http, file, noop];
 
 /** The destination of a type's name as it is written in `destination.type`, or undefined when there is none. */
 export function findDestination(type: string): DestinationDefinition | undefined {

@@ -132,7 +132,7 @@ export class Cursor {
   /** Takes a name at a place where words of the language are names too, as in `properties.from`. */
   anyName(): Name {
     const { kind, value, start, end } = this.peek();
-    if (kind !== 'word' && kind !== 'quoted') this.fail('Write the name of a column or property behind the dot; names with other signs stand in backticks.');
+    if (kind !== 'word' && kind !== 'quoted') this.fail('Write a name here; names with other signs than letters, digits and _ stand in backticks.');
     this.next();
     return { text: value, start, end };
   }

@@ -21,6 +21,8 @@ const containers: Partial<Record<Kind, string>> = { array: 'Array', tuple: 'Tupl
 export function matchesEngineType(type: ValueType, engineType: string): boolean {
   const isNullable = engineType.startsWith('Nullable(');
   const plain = isNullable ? engineType.slice('Nullable('.length, -1) : engineType;
+  // NULL itself has no type of its own in ClickHouse.
+  if (engineType === 'Nullable(Nothing)') return type.nullable;
   const container = containers[type.kind];
   if (container === undefined) return (type.nullable || !isNullable) && engine_types[type.kind]?.test(plain) === true;
   if (!plain.startsWith(`${container}(`)) return false;

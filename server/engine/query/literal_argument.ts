@@ -41,6 +41,6 @@ export function readLiteral(writer: QueryWriter, name: string, form: string, nod
     }
     default:
       if (typeof content !== 'string' || content.length > text_characters_max) return refuse(`text of at most ${text_characters_max} characters`);
-      return made(writer.parameter('String', content), content);
+      return made(form === '#pattern' ? writer.pattern(content, span) : writer.parameter('String', content), content);
   }
 }

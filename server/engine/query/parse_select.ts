@@ -80,7 +80,7 @@ function parseWith(grammar: Grammar): With[] {
     } else {
       const expression = grammar.expression();
       cursor.expectWord('AS');
-      entries.push({ expression, name: cursor.name('the expression') });
+      entries.push({ expression, name: cursor.anyName() });
     }
   } while (cursor.acceptSign(','));
   return entries;
@@ -99,7 +99,7 @@ function parseItems(grammar: Grammar): SelectItem[] {
 }
 
 function parseAlias({ cursor }: Grammar): Name | undefined {
-  if (cursor.acceptWords('AS')) return cursor.name('the column or table');
+  if (cursor.acceptWords('AS')) return cursor.anyName();
   return cursor.isName() ? cursor.name('the column or table') : undefined;
 }
 

@@ -40,8 +40,10 @@ export type QueryRelation = {
   text: string;
   parameters: QueryParameters;
   order: string;
-  /** The same rows before their columns are made those of an export, with the types that were inferred: for `describeRelation`. */
+  /** The same rows before their columns are made those of an export, with the types that were inferred: for `checkByEngine`. */
   typed: { text: string; types: ValueType[] };
+  /** The placeholders of regular expressions, which only ClickHouse can check. */
+  patterns: QueryWriter['patterns'];
 };
 
 /** The tree of a query. Throws a `QueryError` for text that is not of the language. */
@@ -75,7 +77,7 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
   const order = select.is_row_wise ? models[query.model].order : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
   const typed = `(SELECT ${select.columns.map(({ sql }) => sql).join(', ')} FROM ${select.text})`;
   const parameters = { ...writer.parametersOf(text), team_id: run.team_id, data_interval_end: instant(run.data_interval_end) };
-  return { text, parameters, order, typed: { text: typed, types: select.columns.map(({ type }) => type) } };
+  return { text, parameters, order, typed: { text: typed, types: select.columns.map(({ type }) => type) }, patterns: writer.patterns };
 }
 
 function compile(tree: Select, model: Model['name'], run: QueryRun): { select: ResolvedSelect; writer: QueryWriter } {

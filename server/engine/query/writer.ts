@@ -1,3 +1,5 @@
+import type { Span } from './query_error.ts';
+
 /** Contents of placeholders by their names, as the client of ClickHouse takes them. */
 export type QueryParameters = Record<string, string | number | string[]>;
 
@@ -12,6 +14,8 @@ export class QueryWriter {
   private readonly parameters = new Map<string, string>();
   private readonly content = new Map<string, string | string[]>();
   private names = 0;
+  /** The placeholders of regular expressions, with where they stand in the query. */
+  readonly patterns: { placeholder: string; span: Span }[] = [];
 
   /** A name that is used nowhere else in this query. */
   name(prefix: 't' | 'c' | 'l'): string {
@@ -25,9 +29,18 @@ export class QueryWriter {
     return this.bind(type, content);
   }
 
+  /** A placeholder for a regular expression. */
+  pattern(content: string, span: Span): string {
+    const placeholder = this.bind('String', content);
+    this.patterns.push({ placeholder, span: { start: span.start, end: span.end } });
+    return placeholder;
+  }
+
   /** A placeholder for a list of contents. */
   list(type: LiteralType, contents: string[]): string {
-    return this.bind(`Array(${type})`, contents);
+    const isNumber = type === 'Int64' || type === 'UInt64' || type === 'Float64';
+    // The client puts texts of a list into quotes, which ClickHouse takes for no number.
+    return this.bind(`Array(${type})`, isNumber ? `[${contents.join(',')}]` : contents);
   }
 
   private bind(type: string, content: string | string[]): string {

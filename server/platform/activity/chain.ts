@@ -70,8 +70,17 @@ export async function appendActivity(tx: Transaction, secrets: Secrets, chain: C
   const { item_id, item_name, scope } = activity;
   const row = {
     ...actor,
-    ...{ id: uuidv7(), chain_id, number, organization_id, activity: activity.activity, scope, item_id, item_name },
-    ...{ changes: JSON.stringify(activity.changes), created_at, previous_hash },
+    id: uuidv7(),
+    chain_id,
+    number,
+    organization_id,
+    activity: activity.activity,
+    scope,
+    item_id,
+    item_name,
+    changes: JSON.stringify(activity.changes),
+    created_at,
+    previous_hash,
   };
   // The seal goes in as it was found: a head that somebody put back spoils every entry that is written onto it.
   const hash = hashOf(secrets, row, previous_seal);

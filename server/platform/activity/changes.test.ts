@@ -9,13 +9,37 @@ const cases: [string, Fields | undefined, Fields | undefined, [string, string, u
   ['nothing changes', { a: 1, b: [1, { c: 2 }] }, { b: [1, { c: 2 }], a: 1 }, []],
   ['a field changes', { a: 1, b: 2 }, { a: 1, b: 3 }, [['b', 'changed', 2, 3]]],
   ['null is a value', { a: null }, { a: 0 }, [['a', 'changed', null, 0]]],
-  ['a field comes and one goes', { a: 1 }, { b: 2 }, [['a', 'deleted', 1, null], ['b', 'created', null, 2]]],
-  ['a record is made', undefined, { a: 1, b: { c: 2 } }, [['a', 'created', null, 1], ['b.c', 'created', null, 2]]],
+  [
+    'a field comes and one goes',
+    { a: 1 },
+    { b: 2 },
+    [
+      ['a', 'deleted', 1, null],
+      ['b', 'created', null, 2],
+    ],
+  ],
+  [
+    'a record is made',
+    undefined,
+    { a: 1, b: { c: 2 } },
+    [
+      ['a', 'created', null, 1],
+      ['b.c', 'created', null, 2],
+    ],
+  ],
   ['a record is deleted', { a: 1 }, undefined, [['a', 'deleted', 1, null]]],
   ['nested fields', { a: { b: { c: 1, d: 2 } } }, { a: { b: { c: 1, d: 3 } } }, [['a.b.d', 'changed', 2, 3]]],
   ['lists are one value', { a: [1, 2] }, { a: [2, 1] }, [['a', 'changed', [1, 2], [2, 1]]]],
   ['an empty object is a value', { a: {} }, { a: null }, [['a', 'changed', {}, null]]],
-  ['an object is filled', { a: {} }, { a: { b: 1 } }, [['a', 'deleted', {}, null], ['a.b', 'created', null, 1]]],
+  [
+    'an object is filled',
+    { a: {} },
+    { a: { b: 1 } },
+    [
+      ['a', 'deleted', {}, null],
+      ['a.b', 'created', null, 1],
+    ],
+  ],
 ];
 
 for (const [name, before, after, expected] of cases) {
@@ -42,7 +66,11 @@ test('long values are cut, and never through a character', () => {
 test('a secret is masked on both sides', () => {
   assert.deepEqual(
     (['created', 'changed', 'deleted'] as const).map((action) => secretChange('p', action)).map(({ before, after }) => [before, after]),
-    [[null, '********'], ['********', '********'], ['********', null]],
+    [
+      [null, '********'],
+      ['********', '********'],
+      ['********', null],
+    ],
   );
 });
 

@@ -36,8 +36,7 @@ function flat(record: Fields, left_out: readonly string[], prefix = ''): Map<str
   for (const [name, value] of Object.entries(record)) {
     if (prefix === '' && left_out.includes(name)) continue;
     const path = prefix + name;
-    if (isFields(value) && Object.keys(value).length > 0)
-      for (const [inner, part] of flat(value, [], `${path}.`)) fields.set(inner, part);
+    if (isFields(value) && Object.keys(value).length > 0) for (const [inner, part] of flat(value, [], `${path}.`)) fields.set(inner, part);
     else fields.set(path, value);
   }
   return fields;

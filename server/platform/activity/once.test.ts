@@ -95,5 +95,11 @@ test('requests that race leave one entry each, without gaps', async () => {
   const url = `/api/organizations/${home.organization.id}/once/`;
   const answers = await Promise.all(Array.from({ length: 20 }, () => harness.request('POST', url, { key: home.key, body: {} })));
   assert.ok(answers.every(({ status }) => status === 200));
-  assert.deepEqual(await verifyActivity(harness.deps.db, harness.deps.secrets), { entries: entries + 20, chains: 1, entries_changed: 0, faults_found: 0, faults: [] });
+  assert.deepEqual(await verifyActivity(harness.deps.db, harness.deps.secrets), {
+    entries: entries + 20,
+    chains: 1,
+    entries_changed: 0,
+    faults_found: 0,
+    faults: [],
+  });
 });

@@ -64,7 +64,9 @@ test('what was written is found whole', async () => {
 });
 
 test('every column of an entry is covered', async () => {
-  const { rows } = await harness.deps.db.text(`SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'activity'`);
+  const { rows } = await harness.deps.db.text(
+    `SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'activity'`,
+  );
   assert.equal(rows.length, 20);
   const others: Record<string, string> = {
     uuid: 'gen_random_uuid()',
@@ -77,7 +79,10 @@ test('every column of an entry is covered', async () => {
   };
   for (const { column_name, data_type } of rows as { column_name: string; data_type: string }[]) {
     await tamper(`UPDATE activity SET ${column_name} = ${others[data_type]} WHERE chain_id = ORGANIZATION AND number = 3`);
-    assert.ok((await faults()).some((fault) => fault.endsWith(edited)), column_name);
+    assert.ok(
+      (await faults()).some((fault) => fault.endsWith(edited)),
+      column_name,
+    );
     // The whole row is put back, since the column may be what it is found by.
     await tamper('DELETE FROM activity', 'INSERT INTO activity SELECT * FROM kept_activity');
     if (['user_id', 'user_uuid', 'user_email', 'key_id', 'key_mask', 'session_id', 'ip', 'request_id', 'item_name', 'organization_id'].includes(column_name)) {
@@ -162,9 +167,7 @@ test('a text that is hashed for another purpose is no forged entry', async () =>
 });
 
 test('of many faults all are counted and the first kept', async () => {
-  await tamper(
-    `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${rest} FROM activity, generate_series(6, 6005) n WHERE ${of(5)}`,
-  );
+  await tamper(`INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${rest} FROM activity, generate_series(6, 6005) n WHERE ${of(5)}`);
   const { entries, faults_found, faults: kept } = await verified();
   assert.deepEqual([entries, faults_found, kept.length, kept[0]?.number], [6_007, 6_001, 1_000, 6]);
 });

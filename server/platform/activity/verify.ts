@@ -68,8 +68,7 @@ function beginning(chain_id: string): ChainEnd {
 
 function entryFault(row: StoredEntry, before: ChainEnd, secrets: Secrets): string | undefined {
   const { chain_id, number, previous_hash } = row;
-  if (!hashOf(secrets, row, sealOf(secrets, { chain_id, number: number - 1, hash: previous_hash })).equals(row.hash))
-    return changed_entry;
+  if (!hashOf(secrets, row, sealOf(secrets, { chain_id, number: number - 1, hash: previous_hash })).equals(row.hash)) return changed_entry;
   if (number !== before.number + 1) return missing(before.number + 1, number - 1);
   return previous_hash.equals(before.hash) ? undefined : 'The entry does not follow the one before it.';
 }
@@ -78,7 +77,9 @@ function headFault(end: ChainEnd, head: Head | undefined, secrets: Secrets): str
   if (head === undefined) return 'The head of the chain is missing.';
   if (!sealOf(secrets, head).equals(head.seal)) return 'The head of the chain was changed: entries may have been cut off its end.';
   if (head.number > end.number) return missing(end.number + 1, head.number);
-  return head.number === end.number && head.hash.equals(end.hash) ? undefined : 'The entry stands behind the end of its chain, or is not the one that ended it.';
+  return head.number === end.number && head.hash.equals(end.hash)
+    ? undefined
+    : 'The entry stands behind the end of its chain, or is not the one that ended it.';
 }
 
 function missing(first: number, last: number): string {

@@ -85,7 +85,7 @@ function quoteName(name: string): string {
   return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {

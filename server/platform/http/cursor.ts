@@ -114,8 +114,7 @@ function readCursor(text: string, ordering: string, type: KeysetType): { value: 
   }
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;
   const [order, value, id, backwards] = parts as unknown[];
-  if (order !== ordering || !isKeyOf(type, value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean')
-    throw broken;
+  if (order !== ordering || !isKeyOf(type, value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean') throw broken;
   return { value, id, backwards };
 }
 

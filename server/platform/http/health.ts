@@ -4,10 +4,9 @@ import type { HttpContext } from './context.ts';
 
 const ready_timeout_ms = 3_000;
 
-/** Leads / to the documentation and adds /healthz (the process runs), /readyz (its stores answer within 3 s, else 503) and /metrics (Prometheus, without anything about callers). */
+/** Adds /healthz (the process runs), /readyz (its stores answer within 3 s, else 503) and /metrics (Prometheus, without anything about callers). */
 export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   const options = { config: { scope: 'public' as const, accepts_anything: true }, schema: { hide: true } };
-  app.get('/', options, (_request, reply) => reply.redirect('/docs/', 302));
   app.get('/healthz', options, () => ({ status: 'ok' }));
   app.get('/readyz', options, async (_request, reply) => {
     const [postgres, clickhouse] = await Promise.all([

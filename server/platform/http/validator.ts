@@ -3,6 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { isUuid } from './access.ts';
 import { invalidMany } from './errors.ts';
+import { longLists } from './long_lists.ts';
 import { violationsOf } from './violations.ts';
 
 const instant = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
@@ -56,6 +57,8 @@ export function isInstant(text: string): boolean {
 export function checked<Schema extends TSchema>(schema: Schema, value: unknown, prefix = ''): Static<Schema> {
   let validate = compiled.get(schema);
   if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema)));
+  const tooLong = longLists(schema, value, prefix);
+  if (tooLong.length > 0) throw invalidMany(tooLong);
   if (!validate(value)) throw invalidMany(violationsOf(validate.errors ?? [], prefix));
   const properties = (schema as { properties?: Record<string, unknown> }).properties;
   if (properties === undefined || typeof value !== 'object' || value === null) return value as Static<Schema>;

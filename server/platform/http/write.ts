@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../activity/chain.ts';
 import type { Activity, Actor, Chain } from '../activity/chain.ts';
+import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './access.ts';
-import { notFound } from './errors.ts';
+import { notFound, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
 import { requireLevel } from './guard.ts';
 import { storeAnswer } from './idempotency.ts';
@@ -81,18 +82,25 @@ export async function write<Answer>(
 }
 
 /**
- * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in. Locks go from the
- * organization to the member, everywhere.
+ * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in; the key or session must
+ * still hold, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;
   if (access === undefined) return;
   const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
   if (locks_organization) await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`);
-  const member = await tx.row<Pick<Access, 'level'>>(
-    sql`SELECT level FROM members WHERE user_id = ${caller.user_id} AND organization_id = ${access.organization_id}::uuid FOR SHARE`,
-  );
+  const now = isoInstant(request.server.context.clock.now());
+  const credential =
+    caller.key_id === null
+      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
+      : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
+          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL OR c.expires_at > ${now}::timestamptz)`;
+  const member = await tx.row<Pick<Access, 'level'> & { is_valid: boolean }>(sql`
+    SELECT m.level, EXISTS (${credential}) AS is_valid FROM members m
+    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid FOR SHARE OF m`);
   if (member === undefined) throw notFound();
+  if (!member.is_valid) throw unauthenticated('authentication_failed', 'The key or session ended while the request waited.');
   requireLevel(member.level, wanted);
   request.access = { ...access, level: member.level };
 }

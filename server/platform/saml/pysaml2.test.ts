@@ -1,44 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../../test/house/source_files.ts';
 import { change } from '../../../test/saml/forgery.ts';
 import { encodeResponse, readLoginUrl, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import { answerByPysaml2, skip_pysaml2 as skip } from '../../../test/saml/pysaml2.ts';
 import { serviceMetadata } from './metadata.ts';
 import { makeLoginRequest } from './request.ts';
 import { peekRequestId, readResponse } from './response.ts';
 
-// Debian installs pysaml2 for its own Python, which need not be the first one on the path.
-const python = ['/usr/bin/python3', 'python3'].find(
-  (program) => spawnSync(program, ['-c', 'import saml2.sigver; saml2.sigver.get_xmlsec_binary()']).status === 0,
-);
-const skip = python === undefined ? 'pysaml2 or xmlsec1 is missing; on Debian: apt-get install python3-pysaml2 xmlsec1' : false;
-
 const acme = testIdentityProvider('acme');
 const provider = { entity_id: acme.entity_id, sso_url: acme.sso_url, certificates: [acme.certificate], email_domain: 'acme.example' };
 const service = { entity_id: 'https://sluice.example/saml/metadata/', acs_url: 'https://sluice.example/complete/saml/' };
-
-/** What pysaml2 answers to the browser that was sent to this address, from our metadata and with the test provider's key. */
-function exchange(url: string, how: { is_response_signed: boolean; signature_algorithm: string; digest_algorithm: string }) {
-  const file = (name: string) => join(root, 'test/certificates', name);
-  const asked = {
-    entity_id: acme.entity_id,
-    sso_url: acme.sso_url,
-    key_file: file('saml_acme.key'),
-    certificate_file: file('saml_acme.crt'),
-    service_metadata: serviceMetadata(service),
-    request: new URL(url).searchParams.get('SAMLRequest'),
-    email: 'Ada@acme.example',
-    ...how,
-  };
-  const { status, stdout, stderr } = spawnSync(python!, [join(root, 'test/saml/pysaml2_identity_provider.py')], {
-    input: JSON.stringify(asked),
-    encoding: 'utf8',
-  });
-  assert.equal(status, 0, stderr);
-  return JSON.parse(stdout) as { issuer: string; binding: string; response: string };
-}
 
 for (const how of [
   { is_response_signed: false, signature_algorithm: 'rsa-sha256', digest_algorithm: 'sha256' },
@@ -47,7 +18,7 @@ for (const how of [
 ]) {
   test(`a sign-in through pysaml2, ${how.signature_algorithm}, response signed: ${how.is_response_signed}`, { skip }, async () => {
     const { url, request_id } = await makeLoginRequest(provider, service, { service_name: 'Sluice', relay_state: 'state' });
-    const answer = exchange(url, how);
+    const answer = answerByPysaml2(url, serviceMetadata(service), how);
     assert.deepEqual([answer.issuer, answer.binding], [service.entity_id, 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST']);
     assert.deepEqual(peekRequestId({ SAMLResponse: answer.response }), { request_id });
 

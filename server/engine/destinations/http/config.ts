@@ -16,7 +16,11 @@ export const http_config = Type.Object(
   {
     url: Type.String({ minLength: 1, maxLength: 4096, description: 'Address that takes the rows by POST. With http everything travels unprotected.' }),
     token: Type.Optional(
-      Type.String({ maxLength: 4096, default: '', description: 'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.' }),
+      Type.String({
+        maxLength: 4096,
+        default: '',
+        description: 'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.',
+      }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
@@ -45,7 +49,12 @@ export const http_config = Type.Object(
     ),
     max_request_records: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 5_000, description: 'Most rows in one request.' })),
     max_request_size_mb: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 50,
+        default: 10,
+        description: 'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.',
+      }),
     ),
     signing_secret: Type.Optional(
       Type.String({

@@ -137,7 +137,10 @@ function spoken(text: string, config: HttpConfig): string {
   const secrets = [config.token ?? '', ...Object.values(config.headers ?? {})].filter((secret) => secret !== '');
   const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]).toSorted((one, other) => other.length - one.length);
   const hidden = forms.reduce((said, secret) => said.replaceAll(secret, '***'), text);
-  const plain = hidden.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim().replace(/\.$/, '');
+  const plain = hidden
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .replace(/\.$/, '');
   return plain.length > said_characters_max ? `${plain.slice(0, said_characters_max)} ...` : plain;
 }
 

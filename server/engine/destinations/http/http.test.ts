@@ -155,7 +155,14 @@ test('an error of the source in the middle is thrown as it is, and no half row i
 test('what passes is tried again with the same key, after the pause that the endpoint asks for', async () => {
   const cases: { answers: Answer[]; pauses: number[]; requests: number }[] = [
     { answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }], pauses: [1000, 2000, 4000, 8000], requests: 5 },
-    { answers: [{ status: 429, headers: { 'Retry-After': '7' } }, { status: 503, headers: { 'Retry-After': '0' } }], pauses: [7000, 0], requests: 3 },
+    {
+      answers: [
+        { status: 429, headers: { 'Retry-After': '7' } },
+        { status: 503, headers: { 'Retry-After': '0' } },
+      ],
+      pauses: [7000, 0],
+      requests: 3,
+    },
     { answers: [{ status: 429, headers: { 'Retry-After': 'Thu, 01 Jan 2026 00:00:09 GMT' } }], pauses: [9000], requests: 2 },
     { answers: [{ status: 429, headers: { 'Retry-After': 'Wed, 31 Dec 2025 23:00:00 GMT' } }], pauses: [0], requests: 2 },
     { answers: [{ status: 429, headers: { 'Retry-After': 'soon' } }], pauses: [1000], requests: 2 },
@@ -276,9 +283,9 @@ test('what cannot work is a final error with its own code, and the connection te
 });
 
 test('the connection test sends no row, and takes the refusal of nothing for a welcome', async () => {
-  for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
+  for (const body_format of ['JSONLines', 'JSONArray'] as const) {
     for (const answer of ['take', { status: 400 }, { status: 422 }] as const) {
-      const config = freshConfig({ body_format: body_format === 'Batch' ? 'JSONArray' : body_format });
+      const config = freshConfig({ body_format });
       receiver.plan(answer);
       const steps = await http.check(config, contractColumns, deps);
       assert.ok(steps.length > 0 && steps.every((step) => step.status === 'passed' && step.detail.endsWith('.')));
@@ -298,12 +305,12 @@ test('verify says that nothing can be compared', async () => {
 });
 
 test('bodies hold all rows in order, none is empty, and only a lone row may be larger than the limit', async () => {
-  const row = fc.integer({ min: 1, max: 700_000 }).map((length) => JSON.stringify('x'.repeat(length)));
+  const row = fc.integer({ min: 1, max: 600_000 }).map((length) => JSON.stringify('x'.repeat(length)));
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), { maxLength: 12 }),
       fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 100_000 }),
+      fc.integer({ min: 100, max: 100_000 }),
       async (rows, max_request_records, cut) => {
         const config: HttpConfig = { url: 'https://example.com', max_request_records, max_request_size_mb: 1, body_format: 'JSONArray' };
         const bytes = Buffer.from(rows.map((text) => `${text}\n`).join(''));
@@ -321,6 +328,6 @@ test('bodies hold all rows in order, none is empty, and only a lone row may be l
         );
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
-import { describeRelation, gateRelation } from '../check_relation.ts';
+import { checkByEngine, gateRelation } from '../check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../query.ts';
 import type { QueryRelation, QueryRun, ResolvedQuery } from '../query.ts';
 import { querySettings } from '../settings.ts';
@@ -7,16 +7,21 @@ import { querySettings } from '../settings.ts';
 /** Bounds that keep a test short. */
 export const settings = querySettings({ execution_seconds: 5, memory_bytes: 500_000_000, rows_to_read: 100_000_000, result_rows: 1_000_000 });
 
-/** A query that came through every check, ready to be read. */
+/** A query with what it is for one run. */
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
 
-/** Reads, prints, gates and describes a query as the engine of exports does. Throws what these throw. */
-export async function checkQuery(clickhouse: ClickHouse, text: string, model: 'events' | 'persons', run: QueryRun): Promise<CheckedQuery> {
+/** Reads and prints a query for a run. Throws a `QueryError`. */
+export function printQuery(text: string, model: 'events' | 'persons', run: QueryRun): CheckedQuery {
   const query = resolveQuery(text, { model });
-  const relation = queryRelation(query, run);
-  await gateRelation({ clickhouse, settings }, relation);
-  await describeRelation({ clickhouse, settings }, query, relation);
-  return { query, relation };
+  return { query, relation: queryRelation(query, run) };
+}
+
+/** Reads, prints and checks a query as it is when it is stored and run. Throws what these throw. */
+export async function checkQuery(clickhouse: ClickHouse, text: string, model: 'events' | 'persons', run: QueryRun): Promise<CheckedQuery> {
+  const printed = printQuery(text, model, run);
+  await checkByEngine({ clickhouse, settings }, printed.query);
+  await gateRelation({ clickhouse, settings }, printed.relation);
+  return printed;
 }
 
 /** The rows of a checked query in its own order, as arrays of JSON values. */

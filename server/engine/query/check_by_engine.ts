@@ -3,6 +3,7 @@ import { literal } from '../formats/expression.ts';
 import { matchesEngineType } from './engine_type.ts';
 import { findForeignNode } from './gate.ts';
 import { queryError } from './query_error.ts';
+import { queryRelation } from './query.ts';
 import type { QueryRelation, ResolvedQuery } from './query.ts';
 import { explainEngineError, isEngineError } from './engine_error.ts';
 
@@ -47,28 +48,51 @@ function emptyOf(type: string): string {
 }
 
 /**
- * Has ClickHouse analyse the query, without reading a row, and compares its types with those that were inferred. Throws a `QueryError` with the author's own line and column for what only ClickHouse
- * finds wrong, such as a broken regular expression.
+ * The check of a query when it is stored: the gate, the types that ClickHouse gives its columns against those that were inferred, its regular expressions, and a run over no rows. Reads nothing of
+ * the project. Throws a `QueryError` with the author's own line and column for what only ClickHouse finds wrong; what depends on values, such as a division by zero, can still fail a run.
  */
-export async function describeRelation({ clickhouse, settings, signal }: EngineCheck, query: ResolvedQuery, relation: QueryRelation): Promise<void> {
-  const types = await readTypes().catch((error: unknown) => {
-    throw isEngineError(error) ? explainEngineError(query, error) : error;
-  });
+export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): Promise<void> {
+  const nothing = queryRelation(query, { team_id: 0, selection: [], data_interval_end: 0 });
+  await gateRelation(check, nothing);
+  await checkPatterns(check, query, nothing);
+  const described = await ask<{ type: string }>(check, query, `DESCRIBE TABLE ${nothing.typed.text}`, nothing);
   for (const [index, column] of query.columns.entries()) {
-    const [type, found] = [relation.typed.types[index]!, types[index] ?? ''];
+    const [type, found] = [nothing.typed.types[index]!, described[index]?.type ?? 'nothing'];
     if (!matchesEngineType(type, found))
-      throw queryError(query.text, [{ message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`, span: query.tree }]);
+      throw queryError(query.text, [
+        { message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`, span: query.tree },
+      ]);
   }
+  await ask(check, query, `SELECT * FROM ${nothing.text} ORDER BY ${nothing.order}`, nothing);
+}
 
-  async function readTypes(): Promise<string[]> {
+async function checkPatterns(check: EngineCheck, query: ResolvedQuery, relation: QueryRelation): Promise<void> {
+  if (relation.patterns.length === 0) return;
+  const test = (placeholders: string[]) => ask(check, query, `SELECT ${placeholders.map((placeholder) => `match('', ${placeholder})`).join(', ')}`, relation);
+  const isRight = await test(relation.patterns.map(({ placeholder }) => placeholder)).then(
+    () => true,
+    () => false,
+  );
+  if (isRight) return;
+  for (const { placeholder, span } of relation.patterns)
+    await test([placeholder]).catch(() => {
+      throw queryError(query.text, [{ message: 'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).', span }]);
+    });
+}
+
+/** The rows of an answer; what ClickHouse refuses becomes a `QueryError`. */
+async function ask<Row>({ clickhouse, settings, signal }: EngineCheck, query: ResolvedQuery, text: string, relation: QueryRelation): Promise<Row[]> {
+  try {
     const result = await clickhouse.query({
-      query: `DESCRIBE TABLE ${relation.typed.text}`,
+      query: text,
       format: 'JSONEachRow',
       query_params: relation.parameters,
       clickhouse_settings: settings,
       abort_signal: signal,
       use_multipart_params_auto: true,
     });
-    return (await result.json<{ type: string }>()).map((row) => row.type);
+    return await result.json<Row>();
+  } catch (error) {
+    throw isEngineError(error) ? explainEngineError(query, error) : error;
   }
 }

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { html } from '../../platform/http/html.ts';
+import { sendPage } from '../../platform/http/page.ts';
+import { sessionTokenOf } from '../../platform/http/session.ts';
+import type { ShownInvite } from '../invites/schema.ts';
+import type { Account } from '../users/schema.ts';
+import { ask } from './ask.ts';
+import { expiredInvite, openInvite, unknownInvite } from './invite_views.ts';
+import { findProviders } from './other_ways.ts';
+import { page_route } from './page_route.ts';
+import { scripts } from './scripts.ts';
+
+type Asked = { Params: { id: string }; Querystring: { token?: string | string[] } };
+
+/** `/invite/:id?token=`: who invites to what, and the way in that fits who looks at it. Opening it changes nothing. */
+export function invitePage(app: FastifyInstance, deps: Deps): void {
+  app.get<Asked>('/invite/:id', page_route, async (request, reply) => {
+    const token = [request.query.token ?? []].flat()[0];
+    const path = `/api/invites/${encodeURIComponent(request.params.id)}/`;
+    const invite = await ask<Static<typeof ShownInvite>>(request, reply, token === undefined ? path : `${path}?token=${encodeURIComponent(token)}`, 404);
+    if (invite === undefined) return sendPage(reply, 404, unknownInvite);
+    if (invite.is_expired) return sendPage(reply, 410, expiredInvite(invite));
+    const account = sessionTokenOf(request) === undefined ? undefined : await ask<Static<typeof Account>>(request, reply, '/api/users/@me/', 401);
+    const providers = await findProviders(deps, invite.target_email);
+    return sendPage(reply, 200, { ...openInvite({ invite, path, token, email: account?.email }, providers), script: scripts.invite });
+  });
+}

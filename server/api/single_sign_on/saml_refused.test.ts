@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { forged_claims } from '../../../test/saml/forged_claims.ts';
+import { forged_documents } from '../../../test/saml/forged_documents.ts';
+import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
+import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
+import { beginSignIn } from '../../../test/saml/forgery.ts';
+import { encodeResponse, responseFacts, signedResponse, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import { accountAt, assertRefused, beginSaml, changeDomain, genuine, openNavigator, openSingleSignOn, postResponse, respond } from '../../../test/single_sign_on.ts';
+import type { Home, Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+import { peekRequestId } from '../../platform/saml/response.ts';
+import { sweepSingleSignOn } from './store.ts';
+
+let world: SingleSignOnWorld;
+let home: Home;
+before(async () => {
+  world = await openSingleSignOn({ config: { public_url: 'https://sluice.example' } });
+  home = await world.newHome({ jit_provisioning_enabled: true });
+});
+after(() => world.close());
+
+const newBrowser = () => openNavigator(world.harness);
+const count = async (table: 'users' | 'sessions') =>
+  (await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]!['count'] as number;
+/** The genuine response to the request still signs in, so what was refused was not the request. */
+async function assertStillOpen(browser: Navigator, request: Parameters<typeof genuine>[1]): Promise<void> {
+  assert.equal((await respond(browser, genuine(world, request))).status, 303);
+}
+
+test('every forged response of the gate is refused here as well: one sentence, the reason in the log, no account, no session', async () => {
+  const browser = newBrowser();
+  const request = await beginSaml(browser);
+  const forgeries = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
+  assert.ok(forgeries.length >= 100);
+  const before_all = [await count('users'), await count('sessions')];
+  for (const { name, refused, make } of forgeries) {
+    const xml = make(beginSignIn(world.clock.now(), request));
+    const answer = await postResponse(browser, xml);
+    // One that names another request is not read any further.
+    const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
+    const isOurs = 'refused' in peeked || peeked.request_id === request.id;
+    assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
+    assert.ok(answer.status === 403 || answer.status === 400, name);
+    assert.match(answer.text, /<p>You could not be signed in\. Begin again; if it happens again, tell your administrator the request id\.<\/p><p>Request id: [\w-]+<\/p><\/body>/);
+    assert.ok(!answer.text.includes(refused), name);
+  }
+  assert.deepEqual([await count('users'), await count('sessions')], before_all);
+  const { values } = await world.harness.deps.metrics.single_sign_ons.get();
+  const counted = values.filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted').reduce((sum, { value }) => sum + value, 0);
+  assert.equal(counted, forgeries.length);
+  await assertStillOpen(browser, request);
+});
+
+const bodies: [string, string, string | Buffer][] = [
+  ['nothing', 'application/x-www-form-urlencoded', ''],
+  ['no SAMLResponse', 'application/x-www-form-urlencoded', 'RelayState=x'],
+  ['SAMLResponse twice', 'application/x-www-form-urlencoded', 'SAMLResponse=AAAA&SAMLResponse=BBBB'],
+  ['JSON', 'application/json', '{"SAMLResponse":"AAAA"}'],
+  ['no kind of body', 'text/plain', 'SAMLResponse=AAAA'],
+];
+for (const [name, type, sent] of bodies) {
+  test(`a body that is no form with a response: ${name}`, async () => {
+    const answer = await world.harness.request('POST', '/complete/saml/', { headers: { 'content-type': type }, body: sent });
+    await assertRefused(world, newBrowser(), answer, 'form', 400);
+  });
+}
+for (const [name, sent, reason] of [
+  ['not base64', '****', 'not_base64'],
+  ['not XML', Buffer.from('<a').toString('base64'), 'not_xml'],
+  ['another document', Buffer.from('<a/>').toString('base64'), 'not_a_response'],
+] as const) {
+  test(`what is not a response is 400: ${name}`, async () => {
+    const browser = newBrowser();
+    await assertRefused(world, browser, await browser.post('/complete/saml/', { SAMLResponse: sent }, true), reason, 400);
+  });
+}
+
+test('a form of more than 512 KiB is 413 before it is read', async () => {
+  const browser = newBrowser();
+  const answer = await browser.post('/complete/saml/', { SAMLResponse: 'A'.repeat(600_000) }, true);
+  assert.equal(answer.status, 413);
+  assert.match(answer.text, /<p>More was sent than a sign-in takes\.<\/p>/);
+});
+
+test('a response that was used is refused, in the same browser and in another', async () => {
+  const browser = newBrowser();
+  const xml = genuine(world, await beginSaml(browser));
+  assert.equal((await respond(browser, xml)).status, 303);
+  const thief = newBrowser();
+  await assertRefused(world, thief, await postResponse(thief, xml), 'request_unknown');
+});
+
+test('an assertion is used once, also when the provider puts it into the answer to a second request', async () => {
+  const [first, second] = [newBrowser(), newBrowser()];
+  const request = await beginSaml(first);
+  const assertion_id = '_the_same';
+  assert.equal((await respond(first, genuine(world, request, { assertion_id }))).status, 303);
+  const next = await beginSaml(second);
+  await assertRefused(world, second, await respond(second, genuine(world, next, { assertion_id })), 'assertion_used');
+  await assertStillOpen(second, next);
+});
+
+test('a response that another browser brings is no sign-in: neither of the thief nor of somebody led astray', async () => {
+  const [owner, thief, stranger] = [newBrowser(), newBrowser(), newBrowser()];
+  const request = await beginSaml(owner);
+  await beginSaml(stranger);
+  const taken = await postResponse(thief, genuine(world, request));
+  assert.equal(taken.status, 303);
+  for (const other of [thief, stranger]) await assertRefused(world, other, await other.go(taken.headers['location']!), 'other_browser');
+  assert.equal((await owner.go(taken.headers['location']!)).status, 303);
+  assert.ok(await accountAt(world.harness, owner));
+});
+
+test('the second step alone signs nobody in', async () => {
+  const browser = newBrowser();
+  await beginSaml(browser);
+  const row = await world.harness.deps.db.row<{ id: string }>(sql`SELECT id FROM sso_requests ORDER BY id DESC LIMIT 1`);
+  for (const id of [row!.id, crypto.randomUUID(), 'x', '']) await assertRefused(world, browser, await browser.go(`/complete/saml/?id=${id}`), 'other_browser');
+  await assertRefused(world, browser, await browser.go('/complete/saml/'), 'other_browser');
+});
+
+test('a sign-in has ten minutes, and its second step too', async () => {
+  const browser = newBrowser();
+  const request = await beginSaml(browser);
+  world.clock.pass(599_000);
+  const taken = await postResponse(browser, genuine(world, request));
+  assert.equal(taken.status, 303);
+  world.clock.pass(1_000);
+  await assertRefused(world, browser, await browser.go(taken.headers['location']!), 'other_browser');
+  const late = await beginSaml(browser);
+  world.clock.pass(600_000);
+  await assertRefused(world, browser, await postResponse(browser, genuine(world, late)), 'request_unknown');
+});
+
+test("another tenant's provider: for our request, in our provider's name, and with an address of ours at its own sign-in", async () => {
+  const other = testIdentityProvider('other');
+  const fields = { saml_entity_id: other.entity_id, saml_acs_url: other.sso_url, saml_x509_cert: other.certificate, jit_provisioning_enabled: true };
+  await world.newHome(fields, 'other.example');
+  const browser = newBrowser();
+  const [ours, theirs] = [await beginSaml(browser), await beginSaml(browser, 'eve@other.example')];
+  assert.notEqual(ours.issuer, theirs.issuer);
+  const attempts: [string, string][] = [
+    [genuine(world, ours, {}, other), 'issuer'],
+    [genuine(world, ours, { issuer: home.domain.saml_entity_id!, response_issuer: home.domain.saml_entity_id! }, other), 'signature'],
+    [genuine(world, theirs, { email: 'ada@acme.example' }, other), 'email_domain'],
+    [genuine(world, theirs, { audience: ours.issuer, email: 'eve@other.example' }, other), 'audience'],
+    [genuine(world, ours, { audience: theirs.issuer }), 'audience'],
+  ];
+  for (const [xml, reason] of attempts) await assertRefused(world, browser, await respond(browser, xml), reason);
+  assert.equal((await respond(browser, genuine(world, theirs, { email: 'eve@other.example' }, other))).status, 303);
+});
+
+const between: { name: string; reason: string; change: () => Promise<unknown>; undo: () => Promise<unknown> }[] = [
+  {
+    name: 'another certificate',
+    reason: 'provider_changed',
+    change: () => changeDomain(world, home, { saml_x509_cert: `${home.domain.saml_x509_cert}\n${testIdentityProvider('other').certificate}` }),
+    undo: () => changeDomain(world, home, { saml_x509_cert: home.domain.saml_x509_cert }),
+  },
+  {
+    name: 'no provider',
+    reason: 'provider_changed',
+    change: () => changeDomain(world, home, { saml_entity_id: null }),
+    undo: () => changeDomain(world, home, { saml_entity_id: home.domain.saml_entity_id }),
+  },
+  {
+    name: 'a domain that lapsed',
+    reason: 'domain_not_verified',
+    change: () => world.harness.deps.db.run(sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`),
+    undo: () => world.harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${home.domain.id}`),
+  },
+];
+for (const { name, reason, change, undo } of between) {
+  test(`what changes while a sign-in is under way ends it, before the response and after it: ${name}`, async () => {
+    const browser = newBrowser();
+    const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
+    const taken = await postResponse(browser, genuine(world, late));
+    await change();
+    try {
+      await assertRefused(world, browser, await postResponse(browser, genuine(world, early)), reason);
+      await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
+    } finally {
+      await undo();
+    }
+    await assertStillOpen(browser, await beginSaml(browser));
+  });
+}
+
+test('a domain that was deleted takes its sign-ins with it', async () => {
+  const gone = await world.newHome({}, 'gone.example');
+  const browser = newBrowser();
+  const request = await beginSaml(browser, 'ada@gone.example');
+  await world.harness.request('DELETE', `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`, { key: gone.key });
+  await assertRefused(world, browser, await postResponse(browser, genuine(world, request, { email: 'ada@gone.example' })), 'request_unknown');
+});
+
+const unavailable: [string, () => Promise<string>][] = [
+  ['an unknown domain', async () => 'ada@nobody.example'],
+  ['no address', async () => ''],
+  ['no domain', async () => 'ada'],
+  ['a subdomain', async () => 'ada@mail.acme.example'],
+  ['a domain without a provider', async () => ((await world.newHome({ saml_entity_id: null }, 'bare.example')), 'ada@bare.example')],
+  [
+    'a domain that is not verified',
+    async () => {
+      const { domain } = await world.newHome({}, 'pending.example');
+      await world.harness.deps.db.run(sql`UPDATE domains SET state = 'pending' WHERE id = ${domain.id}`);
+      return 'ada@pending.example';
+    },
+  ],
+];
+test('where no provider can be asked the page is the same for all', async () => {
+  const pages = new Set<string>();
+  for (const [name, make] of unavailable) {
+    const answer = await newBrowser().go(`/login/saml/?email=${encodeURIComponent(await make())}`);
+    assert.deepEqual([answer.status, answer.headers['set-cookie']], [404, undefined], name);
+    pages.add(answer.text);
+  }
+  assert.equal(pages.size, 1);
+});
+
+test('addresses that make a fault elsewhere make none here', async () => {
+  for (const query of ['email=a&email=b', 'email=%00', 'next=%00', 'email=%F0%9F%98%80@%F0%9F%98%80.example', `email=${'a'.repeat(20_000)}@acme.example`, 'test=x', 'test=a~b~c'])
+    assert.ok([303, 400, 404].includes((await newBrowser().go(`/login/saml/?${query}`)).status), query.slice(0, 40));
+});
+
+test('what has expired is removed', async () => {
+  const browser = newBrowser();
+  const request = await beginSaml(browser);
+  await sweepSingleSignOn(world.harness.deps);
+  await assertStillOpen(browser, request);
+  await beginSaml(browser);
+  world.clock.pass(3_600_000);
+  await sweepSingleSignOn(world.harness.deps);
+  for (const table of ['sso_requests', 'saml_assertions'])
+    assert.equal((await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]!['count'], 0, table);
+});
+
+test('an assertion that the genuine provider made for somebody else is his alone', async () => {
+  const acme = testIdentityProvider('acme');
+  const [ada, bob] = [newBrowser(), newBrowser()];
+  const [asked, other] = [await beginSaml(ada), await beginSaml(bob, 'bob@acme.example')];
+  const stolen = signedResponse(acme, responseFacts(acme, other, { email: 'bob@acme.example' }, world.clock.now()));
+  await assertRefused(world, ada, await respond(ada, stolen.replaceAll(other.id, asked.id)), 'signature');
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { forgetAllAttempts, newPerson, openTestClock, password, signedIn, trySignIn } from '../../../test/people.ts';
+import { sweepPeople } from './sweep.ts';
+
+const clock = openTestClock();
+const me = '/api/users/@me/';
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock } });
+});
+after(() => harness.close());
+beforeEach(() => forgetAllAttempts(harness));
+
+test('without mail a new address takes effect at once, unverified', async () => {
+  const [user, other] = [await newPerson(harness), await newPerson(harness)];
+  await harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`);
+  const browser = await signedIn(harness, user);
+  const email = `new-${user.email}`;
+  const { body } = await browser.ask('POST', `${me}email/`, { email, current_password: password });
+  assert.deepEqual([body.email, body.is_email_verified, body.pending_email], [email, false, null]);
+  assert.equal((await trySignIn(harness, email)).status, 201);
+  const taken = await browser.ask('POST', `${me}email/`, { email: other.email.toUpperCase(), current_password: password });
+  assert.deepEqual([taken.status, taken.body.attr, taken.body.code], [400, 'email', 'unique']);
+});
+
+test('without mail what needs one says so', async () => {
+  const user = await newPerson(harness);
+  const verification = await harness.request('POST', `${me}verify_email/`, { key: await harness.newKey(user) });
+  assert.deepEqual([verification.status, verification.body.code], [400, 'feature_not_available']);
+  for (const email of [user.email, 'nobody@example.com']) {
+    const { status, body } = await harness.request('POST', '/api/users/reset_password/', { body: { email } });
+    assert.equal(status, 202);
+    assert.match(body.detail, /operator/);
+  }
+  assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM user_links WHERE user_id = ${user.id}`), undefined);
+});
+
+test('what no longer counts is removed, and nothing else', async () => {
+  const day_ms = 24 * 3_600_000;
+  const user = await newPerson(harness);
+  await signedIn(harness, user);
+  const count = async () => {
+    const tables = ['sessions', 'user_links', 'attempts'];
+    const rows = await Promise.all(tables.map((table) => harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)));
+    return rows.map((found) => found.rows[0]?.['count']);
+  };
+  const now = () => new Date(clock.now()).toISOString();
+  const makeLink = (purpose: string, expires_at: string) =>
+    harness.deps.db.run(
+      sql`INSERT INTO user_links VALUES (${user.id}, ${purpose}, ${harness.deps.secrets.hash(purpose)}, null, ${now()}::timestamptz, ${expires_at}::timestamptz)`,
+    );
+  await harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id <> ${user.id}`);
+  await makeLink('verify_email', now());
+  await makeLink('reset_password', new Date(clock.now() + 3_600_000).toISOString());
+  await forgetAllAttempts(harness);
+  await trySignIn(harness, 'nobody@example.com');
+  await sweepPeople(harness.deps);
+  assert.deepEqual(await count(), [1, 1, 2]);
+  clock.pass(7 * day_ms);
+  await sweepPeople(harness.deps);
+  assert.deepEqual(await count(), [1, 0, 0], 'the session was used 7 days ago, which is not longer than that');
+  clock.pass(1);
+  await sweepPeople(harness.deps);
+  assert.deepEqual(await count(), [0, 0, 0]);
+});

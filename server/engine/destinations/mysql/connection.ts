@@ -1,0 +1,148 @@
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
+import { stopError, throwIfStopped } from '../../destination.ts';
+import type { DestinationDeps } from '../../destination.ts';
+import type { MySqlConfig } from './config.ts';
+
+/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
+export type Connection = {
+  rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs a statement that gives no rows. */
+  run(statement: string, values?: unknown[]): Promise<void>;
+  /** The rows of a query as they come, in bounded memory. */
+  stream<Row>(statement: string): AsyncIterable<Row>;
+  /** A value as a literal. */
+  escape(value: string): string;
+  /** Bytes that one statement may have. */
+  statement_bytes_max: number;
+  /** Ends the session; what is not committed is rolled back. */
+  close(): Promise<void>;
+};
+
+const connect_timeout_milliseconds = 30_000;
+/** For everything up to the answer to the first statements. */
+const start_timeout_milliseconds = 60_000;
+const close_timeout_milliseconds = 5_000;
+/** How long a session that we have left may hold its locks when the server did not notice. */
+const idle_seconds_max = 3_600;
+const lock_seconds_max = 60;
+
+/** Backslashes escape in literals, wrong values are errors, instants are UTC, and a lock is waited for a minute. */
+const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1, lock_wait_timeout = ${lock_seconds_max},
+  innodb_lock_wait_timeout = ${lock_seconds_max}, wait_timeout = ${idle_seconds_max}, net_read_timeout = ${idle_seconds_max}, net_write_timeout = ${idle_seconds_max}`;
+
+type Signals = { signal: AbortSignal; starting: AbortSignal };
+
+/**
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one that is
+ * used; the server cannot ask for files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
+ */
+export async function connect(config: MySqlConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+  throwIfStopped(signal);
+  const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
+  const { address } = await unlessStopped(outbound.resolveHost(config.host), starting);
+  try {
+    return await open(config, address, true, { signal, starting });
+  } catch (error) {
+    if (config.require_tls !== false || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
+    return open(config, address, false, { signal, starting });
+  }
+}
+
+async function open(config: MySqlConfig, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
+  const mysql = await import('mysql2');
+  const socket = new Socket();
+  // The name that the certificate is checked for where the host is an address: without it Node would check for `localhost`.
+  Object.assign(socket, { _host: config.host });
+  socket.setNoDelay(true).setKeepAlive(true, 10_000);
+  socket.connect(config.port ?? 3306, address);
+  const isVerified = config.has_self_signed_cert !== true;
+  const client = mysql.createConnection({
+    host: config.host,
+    user: config.user,
+    password: config.password,
+    database: config.database,
+    stream: socket,
+    charset: 'utf8mb4',
+    flags: ['-LOCAL_FILES'],
+    supportBigNumbers: true,
+    connectTimeout: connect_timeout_milliseconds,
+    ...(isEncrypted ? { ssl: { rejectUnauthorized: isVerified, verifyIdentity: isVerified } } : {}),
+  });
+  const lost = Promise.race([lossOf(client, socket), stopOf(signal, socket)]);
+  lost.catch(() => undefined);
+  try {
+    await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);
+    const [row] = await unlessStopped(Promise.race([lost, query<{ bytes: number }>(client, 'SELECT @@max_allowed_packet AS bytes')]), starting);
+    return connectionOf(client, socket, lost, { statement_bytes_max: row?.bytes ?? 0, escape: (value) => mysql.escape(value) });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function query<Row>(client: Client, statement: string, values: unknown[] = []): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    client.query<QueryResult>(statement, values, (error, result) => {
+      if (error !== null) reject(error);
+      else resolve((Array.isArray(result) ? result : []) as RowDataPacket[] as Row[]);
+    });
+  });
+}
+
+/** Rejects when the connection is lost. */
+function lossOf(client: Client, socket: Socket): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    client.on('error', reject);
+    socket.once('error', reject);
+    socket.once('close', () => reject(Object.assign(new Error('The connection was closed.'), { code: 'PROTOCOL_CONNECTION_LOST' })));
+  });
+}
+
+/** Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when the connection has ended. */
+function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    const stop = () => {
+      reject(stopError(signal));
+      socket.destroy();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+  });
+}
+
+/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
+async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(stopError(signal));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function connectionOf(client: Client, socket: Socket, lost: Promise<never>, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {
+  // The loss first: what is asked of a lost connection is refused by the client with an error that says less.
+  const rows = <Row>(statement: string, values?: unknown[]) => Promise.race([lost, query<Row>(client, statement, values)]);
+  return {
+    ...known,
+    rows,
+    run: async (statement, values) => void (await rows(statement, values)),
+    stream: <Row>(statement: string) => {
+      const found: Readable = client.query(statement).stream({ highWaterMark: 1_000 });
+      lost.catch((error: Error) => found.destroy(error));
+      return found as AsyncIterable<Row>;
+    },
+    close: async () => {
+      const timer = setTimeout(() => socket.destroy(), close_timeout_milliseconds);
+      await Promise.race([new Promise<void>((resolve) => client.end(() => resolve())), lost]).catch(() => undefined);
+      clearTimeout(timer);
+      socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { DestinationDefinition } from '../../destination.ts';
+import { checkMySql } from './check.ts';
+import { mysql_config, mySqlViolations } from './config.ts';
+import { openMySqlSink } from './sink.ts';
+import { verifyMySql } from './verify.ts';
+
+/** A table in the user's MySQL or MariaDB; rows and receipt in one transaction. */
+export const mysql: DestinationDefinition<typeof mysql_config> = {
+  type: 'MySQL',
+  label: 'MySQL',
+  config: mysql_config,
+  secrets: ['password'],
+  column_set: 'tables',
+  validate: mySqlViolations,
+  encoding: () => ({ format: 'TabSeparated', compression: null }),
+  sliceBytes: () => undefined,
+  open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
+  check: checkMySql,
+  verify: (config, delivered, source, deps) => verifyMySql(config, delivered, source, deps),
+};

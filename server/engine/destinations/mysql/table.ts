@@ -1,0 +1,137 @@
+import { NonRetryableError } from '../../destination.ts';
+import type { Delivery } from '../../destination.ts';
+import type { Column, ColumnType } from '../../models/column.ts';
+import { quoted, targetOf } from './config.ts';
+import type { MySqlConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+
+/** JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an export for one event. */
+const types: Record<ColumnType, string> = {
+  uuid: 'char(36)',
+  text: 'longtext',
+  json: 'longtext',
+  timestamp: 'datetime(6)',
+  integer: 'bigint',
+  float: 'double',
+  boolean: 'boolean',
+};
+
+/** What makes two rows of a model the same row; persons are merged by it. */
+const person_key = ['team_id', 'distinct_id'];
+/** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
+const key_text_type = 'varchar(700)';
+
+/** Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of MariaDB; the last one is everywhere and does not see such blanks. */
+const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'];
+
+/** What of a delivery decides how its table looks. */
+export type Layout = Pick<Delivery, 'model' | 'columns'>;
+
+/** The column by which rows are compared with the source, where the export has it. */
+export function keyColumn({ model, columns }: Layout): string | undefined {
+  const name = model === 'events' ? 'uuid' : 'distinct_id';
+  return columns.some((column) => column.name === name) ? name : undefined;
+}
+
+/** Are rows of this delivery merged into those that are there? */
+export function isMerged({ model, columns }: Layout): boolean {
+  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name));
+}
+
+/** The statement that makes the table of an export; persons get a primary key to be merged by. */
+export async function tableStatement(connection: Connection, target: string, layout: Layout): Promise<string> {
+  const isKey = (column: Column) => isMerged(layout) && person_key.includes(column.name);
+  const typeOf = (column: Column) => (isKey(column) && column.type === 'text' ? key_text_type : types[column.type]);
+  const columns = layout.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`);
+  if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  const found = await connection.rows<{ name: string }>('SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN (?)', [
+    exact_collations,
+  ]);
+  const collation = exact_collations.find((name) => found.some((row) => row.name === name));
+  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE ${collation}`;
+}
+
+/**
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: missing columns are all named, persons need a unique index on
+ * their key. To be called outside a transaction, which the making of a table would end.
+ */
+export async function prepareTables(connection: Connection, config: MySqlConfig, layout: Layout): Promise<void> {
+  const target = targetOf(config);
+  if (!(await tableExists(connection, config, target.table))) await connection.run(await tableStatement(connection, target.quoted, layout));
+  if (!(await tableExists(connection, config, 'sluice_receipts'))) {
+    await connection.run(
+      `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY, batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL, table_name varchar(200) NOT NULL, records bigint NOT NULL, manifest longtext NOT NULL, delivered_at datetime(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+    );
+  }
+  await checkTable(connection, config, layout);
+}
+
+/** True when there is a table or view of this name in the database of the config. */
+export async function tableExists(connection: Connection, config: MySqlConfig, table: string): Promise<boolean> {
+  const found = await connection.rows('SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?', [config.database, table]);
+  return found.length > 0;
+}
+
+/** Refuses a table that cannot take the export: engine, columns, and the index of persons. */
+export async function checkTable(connection: Connection, config: MySqlConfig, layout: Layout): Promise<void> {
+  const { table, name } = targetOf(config);
+  for (const checked of [table, 'sluice_receipts']) {
+    const [found] = await connection.rows<{ engine: string | null }>(
+      'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+      [config.database, checked],
+    );
+    if (found !== undefined && found.engine?.toLowerCase() !== 'innodb') {
+      throw new NonRetryableError(
+        'table_unsuitable',
+        `The table ${config.database}.${checked} has the engine ${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. Export to such a table.`,
+      );
+    }
+  }
+  const found = await connection.rows<{ name: string }>(
+    'SELECT COLUMN_NAME AS name FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    [config.database, table],
+  );
+  // Names of columns have no letter case in MySQL.
+  const names = new Set(found.map((row) => row.name.toLowerCase()));
+  const missing = layout.columns.filter((column) => !names.has(column.name.toLowerCase())).map((column) => `${column.name} ${types[column.type]}`);
+  if (missing.length > 0)
+    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+  if (isMerged(layout)) await checkUniqueIndex(connection, config);
+}
+
+async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Promise<void> {
+  const { table, name } = targetOf(config);
+  const found = await connection.rows(
+    `SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
+     HAVING COUNT(*) = 2 AND COUNT(SUB_PART) = 0 AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
+    [config.database, table],
+  );
+  if (found.length === 0) {
+    throw new NonRetryableError(
+      'unique_index_missing',
+      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`,
+    );
+  }
+}
+
+/**
+ * The beginning and the end of an INSERT of lists of values. Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the
+ * export has no versions the newer delivery wins.
+ */
+export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
+  const names = layout.columns.map((column) => column.name);
+  const before = `INSERT INTO ${target} (${names.map(quoted).join(', ')}) VALUES `;
+  if (!isMerged(layout)) return { before, after: '' };
+  const versions = names.filter((name) => ['person_version', 'person_distinct_id_version'].includes(name)).map(quoted);
+  const changed = names.filter((name) => !person_key.includes(name)).map(quoted);
+  const key = quoted('team_id');
+  if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
+  if (versions.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${name} = VALUES(${name})`).join(', ')}` };
+  const newer = versions.map((name) => `${name} IS NULL OR VALUES(${name}) > ${name}`).join(' OR ');
+  // Assignments are made from left to right, and later ones would see the new versions: so the answer is found once, first.
+  const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;
+  return {
+    before,
+    after: ` ON DUPLICATE KEY UPDATE ${[first, ...changed.map((name) => `${name} = IF(@sluice_is_newer, VALUES(${name}), ${name})`)].join(', ')}`,
+  };
+}

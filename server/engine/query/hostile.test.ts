@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { hostile_harmless } from './cases/hostile_harmless.ts';
+import { refused_reach } from './cases/hostile_reach.ts';
+import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
+import { checkQuery, printQuery, readRows, readSql } from './cases/run_query.ts';
+import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
+import type { TwoProjects } from './cases/two_projects.ts';
+import { isEngineError } from './engine_error.ts';
+import { QueryError } from './query_error.ts';
+
+/** How long one query may take at most, whatever it is: bounds on time are looked at between blocks. */
+const longest_ms = 8_000;
+
+let stores: TestStores;
+let projects: TwoProjects;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+});
+after(async () => {
+  await projects.close();
+  await stores.close();
+});
+
+test('at least 300 hostile texts are tried, each once', () => {
+  const all = [...refused_reach, ...refused_tricks, ...refused_sizes, ...hostile_harmless];
+  assert.ok(all.length >= 300);
+  assert.equal(new Set(all).size, all.length);
+});
+
+for (const [title, texts] of Object.entries({ 'what is not the project’s': refused_reach, 'what misleads': refused_tricks, 'what is too deep or too long': refused_sizes })) {
+  test(`${title} is refused with line and column, in a moment`, async () => {
+    for (const text of texts) {
+      const began = performance.now();
+      const error: unknown = await checkQuery(projects.both, text, 'events', january).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      assert.ok(error instanceof QueryError, `${text.slice(0, 200)} gave ${String(error)}`);
+      const [{ line, column, message }] = error.faults;
+      assert.ok(line >= 1 && column >= 1 && /[.?`)]$/.test(message), message);
+      assert.ok(performance.now() - began < 1_000, text.slice(0, 200));
+    }
+  });
+}
+
+/** What a query gives over one store: its rows, or the name of the limit or value that ended it. */
+async function outcomeOf(store: TwoProjects['both'], text: string, prepare: typeof checkQuery): Promise<string> {
+  try {
+    const rows = await readRows(store, await prepare(store, text, 'events', january));
+    return rows.map((row) => JSON.stringify(row)).join('\n');
+  } catch (error) {
+    if (error instanceof QueryError) return `refused: ${error.message}`;
+    assert.ok(isEngineError(error), `${text.slice(0, 200)} gave ${String(error)}`);
+    return `ended: ${error.type}`;
+  }
+}
+
+test('what runs sees no row of another project, and the store answers after each', async () => {
+  for (const text of hostile_harmless) {
+    const began = performance.now();
+    const outcome = await outcomeOf(projects.both, text, checkQuery);
+    const took = performance.now() - began;
+    assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));
+    // Where the other project has no rows at all, everything is the same: no count, no order, no error tells of them.
+    if (!outcome.startsWith('refused: '))
+      assert.equal(outcome, await outcomeOf(projects.alone, text, async (_store, ...query) => printQuery(...query)), text.slice(0, 200));
+    assert.ok(took < longest_ms, `${took} ms: ${text.slice(0, 200)}`);
+    assert.deepEqual(await readSql(projects.both, 'SELECT 1'), [[1]]);
+  }
+});

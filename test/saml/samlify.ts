@@ -1,0 +1,42 @@
+import { IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } from 'samlify';
+import { testIdentityProvider, xml_names } from './identity_provider.ts';
+
+// samlify asks for a validator of schemas; what is valid here is for the code under test to say.
+setSchemaValidator({ validate: async () => 'not validated' });
+
+const statements =
+  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionIndex="{ID}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
+  '<saml:AttributeStatement><saml:Attribute Name="email"><saml:AttributeValue>{Email}</saml:AttributeValue></saml:Attribute><saml:Attribute Name="givenName"><saml:AttributeValue>Ada</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>';
+
+/**
+ * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports our metadata (XML), reads the AuthnRequest and signs the assertion. It takes the machine's clock. Base64, as it goes
+ * into the form; `endpoint` is where it sends it.
+ */
+export async function answerBySamlify(url: string, service_metadata: string, email: string): Promise<{ issuer: string; endpoint: string; response: string }> {
+  const acme = testIdentityProvider('acme');
+  const template = SamlLib.defaultLoginResponseTemplate.context.replace('{AuthnStatement}{AttributeStatement}', statements);
+  const provider = IdentityProvider({
+    entityID: acme.entity_id,
+    privateKey: acme.private_key,
+    signingCert: acme.certificate,
+    nameIDFormat: [xml_names.email_format],
+    singleSignOnService: [{ Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: acme.sso_url }],
+    requestSignatureAlgorithm: xml_names.rsa_sha256,
+    loginResponseTemplate: { context: template, attributes: [] },
+  });
+  const service = ServiceProvider({ metadata: service_metadata });
+  const query = Object.fromEntries(new URL(url).searchParams);
+  const request = await provider.parseLoginRequest(service, 'redirect', { query });
+  const acs_url = String(service.entityMeta.getAssertionConsumerService('post'));
+  const now = new Date();
+  const end = new Date(now.getTime() + 300_000).toISOString();
+  const values = {
+    ...{ ID: `_${crypto.randomUUID()}`, AssertionID: `_${crypto.randomUUID()}`, Issuer: acme.entity_id, IssueInstant: now.toISOString() },
+    ...{ Destination: acs_url, SubjectRecipient: acs_url, Audience: service.entityMeta.getEntityID(), InResponseTo: request.extract.request.id },
+    ...{ ConditionsNotBefore: now.toISOString(), ConditionsNotOnOrAfter: end, SubjectConfirmationDataNotOnOrAfter: end },
+    ...{ StatusCode: xml_names.success, NameIDFormat: xml_names.email_format, NameID: email, Email: email },
+  };
+  const filled = (context: string) => ({ id: values.ID, context: SamlLib.replaceTagsByValue(context, values) });
+  const answer = await provider.createLoginResponse(service, request, 'post', { email }, { customTagReplacement: filled });
+  return { issuer: request.extract.issuer, endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '', response: answer.context };
+}
