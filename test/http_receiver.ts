@@ -19,11 +19,13 @@ export type HttpReceiver = {
   taken(path: string): string[];
   /** What becomes of the next requests, one each; afterwards all are taken. `cut` ends the connection, `take and cut` does so after it has taken the rows. */
   plan(...answers: Answer[]): void;
+  /** Called when a request has come in whole, before anything becomes of it. */
+  onRequest(listener: () => void): void;
   close(): Promise<void>;
 };
 
 /** An answer, or what happens instead of one. */
-export type Answer = 'take' | 'cut' | 'take and cut' | 'hang' | { status: number; headers?: Record<string, string>; body?: string | 'endless' };
+export type Answer = 'take' | 'cut' | 'take and cut' | 'hang' | { status: number; headers?: Record<string, string>; body?: string; is_endless?: boolean };
 
 const cert = readFileSync(new URL('./certificates/localhost.crt', import.meta.url), 'utf8');
 const key = readFileSync(new URL('./certificates/localhost.key', import.meta.url), 'utf8');
@@ -36,6 +38,7 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
   const known = new Set<string>();
   const sockets = new Set<Socket>();
   let answers: Answer[] = [];
+  let listener = () => {};
   const takeRows = ({ path, headers, body }: Received): void => {
     const id = `${path} ${String(headers['idempotency-key'])}`;
     if (known.has(id)) return;
@@ -45,6 +48,7 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const received = await receive(request);
     requests.push(received);
+    listener();
     if (received.path.startsWith('/guarded') && received.headers.authorization !== `Bearer ${options.token}`) return void response.writeHead(401).end();
     if (received.path === '/nothing') return void response.writeHead(404).end();
     const answer = answers.shift() ?? 'take';
@@ -53,11 +57,11 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     if (answer === 'cut' || answer === 'take and cut') return void request.socket.destroy();
     if (answer === 'take') return void response.end('{"taken":true}');
     response.writeHead(answer.status, answer.headers);
-    if (answer.body === 'endless') pipeline(endless(), response, () => undefined);
+    if (answer.is_endless === true) pipeline(endless(), response, () => undefined);
     else response.end(answer.body);
   };
-  const listener = (request: IncomingMessage, response: ServerResponse) => void take(request, response).catch(() => response.destroy());
-  const server = options.tls === true ? https.createServer({ cert, key }, listener) : http.createServer(listener);
+  const handler = (request: IncomingMessage, response: ServerResponse) => void take(request, response).catch(() => response.destroy());
+  const server = options.tls === true ? https.createServer({ cert, key }, handler) : http.createServer(handler);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -69,6 +73,7 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     requests,
     taken: (path) => rows.get(path) ?? [],
     plan: (...planned) => (answers = planned),
+    onRequest: (called) => (listener = called),
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -36,7 +36,6 @@ test('every route answers everybody as the decisions say, and docs/access.md sho
   }
   assert.deepEqual(differing, []);
   const table = accessMarkdown(rows);
-  if (process.env['WRITE_ACCESS_TABLE'] !== undefined) console.log(table);
   const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   assert.ok(page.includes(table), `docs/access.md is not current; the table is now:\n${table}`);
 });

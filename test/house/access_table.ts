@@ -48,7 +48,7 @@ export async function accessTable(harness: Harness, routes: RegisteredRoute[]): 
         'session, level 15': await ask(session, home),
         'other organization': isInside ? await ask(stranger, home) : '',
         'unknown organization': isInside ? await ask(stranger, unknown[route.within!]) : '',
-        'broken id': route.path.includes('/:') ? await ask(own, isInside ? home : 'x', 'x') : '',
+        'broken id': route.path.includes('/:') ? await ask(own, namesMore(route) && isInside ? home : 'x', 'x') : '',
       },
     });
   }
@@ -60,6 +60,8 @@ export function wantedStatus({ route }: AccessRow, column: (typeof access_column
   if (column === 'no key') return 401;
   if (column === 'wrong scope') return 403;
   if (route.session && column !== 'session, level 15') return 403;
+  // What the asking key is: a session has none.
+  if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15') return 404;
   if (column === 'other organization' || column === 'unknown organization' || column === 'broken id') return 404;
   const level = Number(/\d+$/.exec(column)![0]);
   if (route.within !== undefined && level < route.level) return 403;

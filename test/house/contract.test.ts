@@ -20,10 +20,13 @@ type Endpoint = {
 type Schema = { type?: string | string[]; anyOf?: Schema[]; enum?: unknown[]; const?: unknown; items?: Schema; properties?: Record<string, Schema> };
 
 /** Groups of the contract that are not built yet, by the segment that names them. A group leaves this list when it is built, whole. */
-const not_built_yet = ['invites', 'members', 'pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
+const not_built_yet = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
 
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = { domain: ['verification'], batch_export_run: ['backfill', 'bytes_completed', 'delivery_id', 'error_code'] };
+
+/** Fields that only the answer has that makes the record. */
+const shown_once: Record<string, string[]> = { invite: ['link'] };
 
 const endpoints = contract.endpoints as Endpoint[];
 const resources = contract.resources as Record<string, Record<string, Field>>;
@@ -108,7 +111,11 @@ function compare(name: string, schema: Schema, fields: Record<string, Field>, en
   // An action or a record beside its list may say more; the record itself says what the contract lists and nothing else.
   const isPlain = endpoint.method !== 'POST' || endpoint.status === 201;
   if (isPlain && !endpoint.path.endsWith('/logs/'))
-    assert.deepEqual(Object.keys(properties).sort(), [...Object.keys(fields), ...(additions[endpoint.resource!] ?? [])].sort(), name);
+    assert.deepEqual(
+      Object.keys(properties).sort(),
+      [...Object.keys(fields), ...(additions[endpoint.resource!] ?? []), ...(endpoint.status === 201 ? (shown_once[endpoint.resource!] ?? []) : [])].sort(),
+      name,
+    );
 }
 
 function typesOf(schema: Schema): string[] {

@@ -24,5 +24,5 @@ export async function ask<Answer>(request: FastifyRequest, reply: FastifyReply, 
   if (answer.statusCode === foreseen) return undefined;
   const { type, errors } = answer.json<Static<typeof Problem>>();
   const wait = answer.headers['retry-after'];
-  throw new ApiError(answer.statusCode, type, errors, wait === undefined ? {} : { 'retry-after': String(wait) });
+  throw new ApiError(answer.statusCode, type, errors, wait === undefined ? {} : { 'retry-after': wait });
 }

@@ -43,13 +43,14 @@ export type Form = {
  * a place that screen readers announce.
  */
 export function form({ id, does = id, method = 'POST', action, hidden = {}, fields = [], button, about, tone, confirm }: Form): Html {
-  const kept = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+  const kept = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`);
   const question = confirm === undefined ? undefined : html` data-confirm="${confirm}"`;
   const more = about === undefined ? undefined : html`<span class="unseen"> ${about}</span>`;
-  return html`<form id="${id}" method="post" action="${action}" data-does="${does}" data-method="${method}"${question} novalidate>
-${kept}${fields}<p class="fault" role="alert" tabindex="-1"></p>
-<button type="submit"${tone === undefined ? undefined : html` class="${tone}"`} disabled>${button}${more}</button>
-</form>`;
+  return html`<form id="${id}" method="post" action="${action}" data-does="${does}" data-method="${method}" ${question} novalidate>
+    ${kept}${fields}
+    <p class="fault" role="alert" tabindex="-1"></p>
+    <button type="submit" ${tone === undefined ? undefined : html` class="${tone}"`} disabled>${button}${more}</button>
+  </form>`;
 }
 
 /** The markup of a field in the form with this id: a label, the input, a hint, and the place for its fault. */
@@ -58,19 +59,27 @@ export function field(form_id: string, one: Field): Html {
   const id = `${form_id}-${name}`;
   const notes = hint === undefined ? `${id}-fault` : `${id}-hint ${id}-fault`;
   return html`<div class="field">
-<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" aria-describedby="${notes}" spellcheck="false" autocapitalize="${type === 'text' && inputmode === undefined ? 'words' : 'none'}"${is_fixed ? html` readonly` : undefined}${is_optional ? html` data-optional` : undefined}${inputmode === undefined ? undefined : html` inputmode="${inputmode}"`}>
-${hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>`}
-<p class="fault" id="${id}-fault" data-fault="${name}"></p>
-</div>
-`;
+    <label for="${id}">${label}</label>
+    <input
+      id="${id}"
+      name="${name}"
+      type="${type}"
+      value="${value}"
+      autocomplete="${autocomplete}"
+      aria-describedby="${notes}"
+      spellcheck="false"
+      autocapitalize="${type === 'text' && inputmode === undefined ? 'words' : 'none'}"
+      ${is_fixed ? html` readonly` : undefined}${is_optional ? html` data-optional` : undefined}${inputmode === undefined ? undefined : html` inputmode="${inputmode}"`}
+    />
+    ${hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>`}
+    <p class="fault" id="${id}-fault" data-fault="${name}"></p>
+  </div> `;
 }
 
 /** A password that is chosen, with a box to look at it. */
 export function newPasswordField(form_id: string, name: string, label: string): Html {
   return html`${field(form_id, { name, label, type: 'password', autocomplete: 'new-password', hint: '12 to 200 characters: several words that have nothing to do with each other are fine.' })}
-<label class="choice"><input type="checkbox" data-shows="${form_id}-${name}"> Show the password</label>
-`;
+    <label class="choice"><input type="checkbox" data-shows="${form_id}-${name}" /> Show the password</label> `;
 }
 
 /** A code of the second factor, to be typed or filled in by a password manager. */
@@ -83,8 +92,7 @@ export function codeField(form_id: string, label: string): Html {
 export function currentPassword(form_id: string, { email, has_password }: { email: string; has_password: boolean }): Html[] {
   if (!has_password) return [];
   return [
-    html`<input type="email" autocomplete="username" value="${email}" readonly hidden>
-`,
+    html`<input type="email" autocomplete="username" value="${email}" readonly hidden /> `,
     field(form_id, { name: 'current_password', label: 'Your present password', type: 'password', autocomplete: 'current-password' }),
   ];
 }

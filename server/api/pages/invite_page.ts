@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { html } from '../../platform/http/html.ts';
 import { sendPage } from '../../platform/http/page.ts';
 import { sessionTokenOf } from '../../platform/http/session.ts';
 import type { ShownInvite } from '../invites/schema.ts';

@@ -16,8 +16,10 @@ export type Visit = { invite: Invite; path: string; token: string | undefined; e
 /** What stands where there is no such invite, or its token is wrong. */
 export const unknownInvite: Page = {
   title: 'This invite is not open',
-  body: html`<p>It was accepted or taken back, a newer mail took its place, or the link is not complete. Open the link of the latest mail again, or ask for a new invite.</p>
-<p>Have you just joined? Then the organization is in <a href="/account">your account</a>.</p>`,
+  body: html`<p>
+      It was accepted or taken back, a newer mail took its place, or the link is not complete. Open the link of the latest mail again, or ask for a new invite.
+    </p>
+    <p>Have you just joined? Then the organization is in <a href="/account">your account</a>.</p>`,
 };
 
 /** What stands where the invite was sent too long ago. */
@@ -38,8 +40,10 @@ export function openInvite(visit: Visit, providers: Providers): Page {
 
 function introduction({ organization_name, invited_by, level, target_email }: Invite): Html {
   const inviter = invited_by === null ? html`You are invited` : html`<bdi>${invited_by}</bdi> invites you`;
-  return html`<p>${inviter} to join <strong><bdi>${organization_name}</bdi></strong> on Sluice as ${level === 1 ? 'a' : 'an'} ${level_names[level]}. The invite is for <bdi>${target_email}</bdi>.</p>
-`;
+  return html`<p>
+    ${inviter} to join <strong><bdi>${organization_name}</bdi></strong> on Sluice as ${level === 1 ? 'a' : 'an'} ${level_names[level]}. The invite is for
+    <bdi>${target_email}</bdi>.
+  </p> `;
 }
 
 function join({ path, token }: Visit): Html {
@@ -48,32 +52,34 @@ function join({ path, token }: Visit): Html {
 
 function signOut({ target_email }: Invite, email: string): Html {
   return html`<p>You are signed in as <bdi>${email}</bdi>. Sign out to join as <bdi>${target_email}</bdi>.</p>
-${form({ id: 'sign_out', method: 'DELETE', action: '/api/sessions/@current/', button: 'Sign out' })}`;
+    ${form({ id: 'sign_out', method: 'DELETE', action: '/api/sessions/@current/', button: 'Sign out' })}`;
 }
 
 function signedOut(visit: Visit, { offered, is_enforced }: Providers): Html {
   const { invite } = visit;
   // By then the provider has proved the address, so the token need not travel along.
   const links = offered.map((provider) => providerLink(provider, { email: invite.target_email, next: `/invite/${invite.id}` }));
-  if (is_enforced) return html`<p>The domain of this address asks for single sign-on.</p>${links}`;
+  if (is_enforced)
+    return html`<p>The domain of this address asks for single sign-on.</p>
+      ${links}`;
   const ways = links.length === 0 ? undefined : html`<div class="ways">${links}</div>`;
   return html`${invite.has_account ? signIn(visit) : signUp(visit)}${ways}`;
 }
 
 function signIn({ invite, path, token }: Visit): Html {
   return html`<p>There is an account with this address: sign in with it.</p>
-${form({
-  id: 'sign_in',
-  action: '/api/sessions/',
-  hidden: { ...tokenOf(token), accept: `${path}accept/` },
-  fields: [
-    field('sign_in', { name: 'email', label: 'E-mail address', type: 'email', value: invite.target_email, autocomplete: 'username', is_fixed: true }),
-    field('sign_in', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
-    html`<div data-second-factor hidden>${codeField('sign_in', 'Code of your second factor')}</div>`,
-  ],
-  button: 'Sign in and join',
-})}
-<p><a href="/forgot-password">Forgot your password?</a></p>`;
+    ${form({
+      id: 'sign_in',
+      action: '/api/sessions/',
+      hidden: { ...tokenOf(token), accept: `${path}accept/` },
+      fields: [
+        field('sign_in', { name: 'email', label: 'E-mail address', type: 'email', value: invite.target_email, autocomplete: 'username', is_fixed: true }),
+        field('sign_in', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
+        html`<div data-second-factor hidden>${codeField('sign_in', 'Code of your second factor')}</div>`,
+      ],
+      button: 'Sign in and join',
+    })}
+    <p><a href="/forgot-password">Forgot your password?</a></p>`;
 }
 
 function signUp({ invite, path, token }: Visit): Html {

@@ -27,15 +27,18 @@ function resetPage(token: string): Page {
   return {
     title: 'Choose a new password',
     body: html`<p>This signs you out everywhere. A second factor stays as it is.</p>
-${form({
-  id: 'link',
-  action: '/api/users/reset_password/confirm/',
-  hidden: { token },
-  fields: [newPasswordField('link', 'password', 'New password')],
-  button: 'Save the password',
-})}
-<div class="panel" id="done" tabindex="-1" hidden><p>The password of <bdi data-text="email"></bdi> was changed.</p><p><a href="/login">Sign in</a></p></div>
-${newResetLink}`,
+      ${form({
+        id: 'link',
+        action: '/api/users/reset_password/confirm/',
+        hidden: { token },
+        fields: [newPasswordField('link', 'password', 'New password')],
+        button: 'Save the password',
+      })}
+      <div class="panel" id="done" tabindex="-1" hidden>
+        <p>The password of <bdi data-text="email"></bdi> was changed.</p>
+        <p><a href="/login">Sign in</a></p>
+      </div>
+      ${newResetLink}`,
     script: scripts.link,
   };
 }
@@ -44,12 +47,19 @@ function verifyPage(token: string): Page {
   return {
     title: 'Confirm your e-mail address',
     body: html`${form({ id: 'link', action: '/api/users/verify_email/', hidden: { token }, button: 'Confirm the address' })}
-<div class="panel" id="done" tabindex="-1" hidden><p>Thank you: <bdi data-text="email"></bdi> is confirmed.</p><p><a href="/account">To your account</a></p></div>
-${newVerificationLink}`,
+      <div class="panel" id="done" tabindex="-1" hidden>
+        <p>Thank you: <bdi data-text="email"></bdi> is confirmed.</p>
+        <p><a href="/account">To your account</a></p>
+      </div>
+      ${newVerificationLink}`,
     script: scripts.link,
   };
 }
 
 function withoutToken(title: string, advice: Html): Page {
-  return { title, body: html`<p>Open the link of the mail again: it works until it was used or has expired.</p>${advice}` };
+  return {
+    title,
+    body: html`<p>Open the link of the mail again: it works until it was used or has expired.</p>
+      ${advice}`,
+  };
 }

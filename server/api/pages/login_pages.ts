@@ -16,19 +16,22 @@ import { scripts } from './scripts.ts';
 export function loginPages(app: FastifyInstance, { config }: Deps): void {
   const providers = configuredProviders(config);
   const body = html`${form({
-    id: 'login',
-    action: '/api/sessions/',
-    fields: [
-      field('login', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' }),
-      field('login', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
-      html`<div data-second-factor hidden>${codeField('login', 'Code of your second factor')}</div>`,
-    ],
-    button: 'Sign in',
-  })}
-<p><a href="/forgot-password">Forgot your password?</a></p>
-<div class="ways">
-<button type="button" class="plain" id="saml" disabled>Continue with single sign-on<span class="unseen"> of your organization: fill in your e-mail address</span></button>
-${providers.map((provider) => providerLink(provider))}</div>`;
+      id: 'login',
+      action: '/api/sessions/',
+      fields: [
+        field('login', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' }),
+        field('login', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
+        html`<div data-second-factor hidden>${codeField('login', 'Code of your second factor')}</div>`,
+      ],
+      button: 'Sign in',
+    })}
+    <p><a href="/forgot-password">Forgot your password?</a></p>
+    <div class="ways">
+      <button type="button" class="plain" id="saml" disabled>
+        Continue with single sign-on<span class="unseen"> of your organization: fill in your e-mail address</span>
+      </button>
+      ${providers.map((provider) => providerLink(provider))}
+    </div>`;
 
   app.get('/login', page_route, async (request, reply) => {
     const account = sessionTokenOf(request) === undefined ? undefined : await ask<Static<typeof Account>>(request, reply, '/api/users/@me/', 401);
@@ -41,13 +44,13 @@ ${providers.map((provider) => providerLink(provider))}</div>`;
 const forgotten = {
   title: 'Forgot your password?',
   body: html`<p>Choose a new one under a link that is mailed to you.</p>
-${form({
-  id: 'forgot',
-  action: '/api/users/reset_password/',
-  fields: [field('forgot', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' })],
-  button: 'Mail me a link',
-})}
-<div class="panel" id="done" tabindex="-1" hidden><p data-text="detail"></p></div>
-<p><a href="/login">Back to sign-in</a></p>`,
+    ${form({
+      id: 'forgot',
+      action: '/api/users/reset_password/',
+      fields: [field('forgot', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' })],
+      button: 'Mail me a link',
+    })}
+    <div class="panel" id="done" tabindex="-1" hidden><p data-text="detail"></p></div>
+    <p><a href="/login">Back to sign-in</a></p>`,
   script: scripts.forgot_password,
 };

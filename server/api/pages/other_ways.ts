@@ -23,6 +23,5 @@ export async function findProviders({ db, config }: Pick<Deps, 'db' | 'config'>,
 /** A link that begins a sign-in through a provider; the query is what that page takes. */
 export function providerLink(provider: Provider, query: { email?: string; next?: string } = {}): Html {
   const asked = new URLSearchParams(query).toString();
-  return html`<a class="button plain" href="/login/${provider}/${asked === '' ? '' : `?${asked}`}">Continue with ${names[provider]}</a>
-`;
+  return html`<a class="button plain" href="/login/${provider}/${asked === '' ? '' : `?${asked}`}">Continue with ${names[provider]}</a> `;
 }

@@ -17,6 +17,7 @@ function answerFault(error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (fault !== error && fault.status >= 500) request.server.context.log.error({ err: error, request_id: request.id }, 'a page failed');
   return sendPage(reply.headers(fault.headers), fault.status, {
     title: titles[fault.status] ?? 'This page could not be shown',
-    body: html`<p>${fault.message}</p><p class="muted">Request id: <code>${request.id}</code></p>`,
+    body: html`<p>${fault.message}</p>
+      <p class="muted">Request id: <code>${request.id}</code></p>`,
   });
 }

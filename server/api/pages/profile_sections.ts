@@ -10,11 +10,24 @@ export function organizationSection({ organizations, is_2fa_enabled }: AccountRo
   const closed = html`<p class="fault">Closed to you until you set up a second factor, below.</p>`;
   const items = organizations.map(
     ({ name, membership_level, enforce_2fa }) =>
-      html`<li><div><p><bdi>${name}</bdi></p><p class="muted">You are ${membership_level === 1 ? 'a' : 'an'} ${level_names[membership_level]}.</p>${enforce_2fa === true && !is_2fa_enabled ? closed : undefined}</div></li>
-`,
+      html`<li>
+        <div>
+          <p><bdi>${name}</bdi></p>
+          <p class="muted">You are ${membership_level === 1 ? 'a' : 'an'} ${level_names[membership_level]}.</p>
+          ${enforce_2fa === true && !is_2fa_enabled ? closed : undefined}
+        </div>
+      </li> `,
   );
   const none = html`<p>You belong to no organization: open the link of an invite to join one.</p>`;
-  return section('organizations', 'Organizations', items.length === 0 ? none : html`<ul class="records">${items}</ul>`);
+  return section(
+    'organizations',
+    'Organizations',
+    items.length === 0
+      ? none
+      : html`<ul class="records">
+          ${items}
+        </ul>`,
+  );
 }
 
 /** The name of the person. */
@@ -41,14 +54,17 @@ export function emailSection(account: AccountRow, is_mail_configured: boolean): 
   const change = form({
     id: 'change_email',
     action: '/api/users/@me/email/',
-    fields: [field('change_email', { name: 'email', label: 'New e-mail address', type: 'email', autocomplete: 'email' }), ...currentPassword('change_email', account)],
+    fields: [
+      field('change_email', { name: 'email', label: 'New e-mail address', type: 'email', autocomplete: 'email' }),
+      ...currentPassword('change_email', account),
+    ],
     button: 'Change the address',
   });
   return section(
     'email',
     'E-mail address',
     html`<p><bdi>${email}</bdi> ${state}</p>
-${pending_email === null ? undefined : pending}${!is_email_verified && is_mail_configured ? confirm : undefined}${seldom('Change your e-mail address', change)}`,
+      ${pending_email === null ? undefined : pending}${!is_email_verified && is_mail_configured ? confirm : undefined}${seldom('Change your e-mail address', change)}`,
   );
 }
 
@@ -61,7 +77,13 @@ export function passwordSection(account: AccountRow): Html {
     button: 'Save the password',
   });
   const title = account.has_password ? 'Change your password' : 'Choose a password';
-  const body = html`<p>${account.has_password ? 'You can sign in with your address and a password.' : 'You have no password: you sign in through a provider.'}</p>
-${seldom(title, html`<p>This ends all your other sessions.</p>${change}`)}`;
+  const body = html`<p>
+      ${account.has_password ? 'You can sign in with your address and a password.' : 'You have no password: you sign in through a provider.'}
+    </p>
+    ${seldom(
+      title,
+      html`<p>This ends all your other sessions.</p>
+        ${change}`,
+    )}`;
   return section('password', 'Password', body);
 }

@@ -4,17 +4,18 @@ import type { Html } from '../../platform/http/html.ts';
 /** A section of a page: `kept` stays when the script renews the part with this id, which is `body`. */
 export function section(id: string, title: string, body: Html, kept?: Html): Html {
   return html`<section aria-labelledby="${id}-title">
-<h2 id="${id}-title" tabindex="-1">${title}</h2>
-${kept}
-<div id="${id}">${body}</div>
-</section>
-`;
+    <h2 id="${id}-title" tabindex="-1">${title}</h2>
+    ${kept}
+    <div id="${id}">${body}</div>
+  </section> `;
 }
 
 /** Something that is done seldom: shown once its summary is pressed. */
 export function seldom(summary: string, body: Html): Html {
-  return html`<details><summary>${summary}</summary>${body}</details>
-`;
+  return html`<details>
+    <summary>${summary}</summary>
+    ${body}
+  </details> `;
 }
 
 const readable = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });

@@ -26,24 +26,23 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
 
 function documentOf({ title, body, script }: Page): Html {
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} - Sluice</title>
-<link rel="stylesheet" href="${stylesheet.address}">
-${script === undefined ? undefined : html`<script type="module" src="${script.address}"></script>`}
-</head>
-<body>
-<header><a href="/">Sluice</a></header>
-<main>
-<h1>${title}</h1>
-${script === undefined ? undefined : html`<noscript><p class="fault">This page needs JavaScript: allow it for this site, then load the page again.</p></noscript>`}
-${body}
-</main>
-<footer><a href="/docs/">Documentation of the API</a></footer>
-</body>
-</html>
-`;
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} - Sluice</title>
+        <link rel="stylesheet" href="${stylesheet.address}" />
+        ${script === undefined ? undefined : html`<script type="module" src="${script.address}"></script>`}
+      </head>
+      <body>
+        <header><a href="/">Sluice</a></header>
+        <main>
+          <h1>${title}</h1>
+          ${script === undefined ? undefined : html`<noscript><p class="fault">This page needs JavaScript: allow it for this site, then load the page again.</p></noscript>`}
+          ${body}
+        </main>
+        <footer><a href="/docs/">Documentation of the API</a></footer>
+      </body>
+    </html> `;
 }

@@ -37,7 +37,10 @@ function renewing(told, ...parts) {
   return { done: () => renew(told, ...parts), refused: leaveWhenSignedOut };
 }
 
-/** @type {Doing['refused']} */
+/**
+ * @param {import('./form.js').Answer} answer
+ * @returns {boolean}
+ */
 function leaveWhenSignedOut({ errors }) {
   const isOut = signed_out.has(errors[0]?.code ?? '');
   if (isOut) location.replace('/login');
@@ -89,7 +92,10 @@ serveForms({
   end_session: renewing('The session was ended.', 'sessions'),
   end_other_sessions: renewing('All your other sessions were ended.', 'sessions'),
   create_key: {
-    body: ({ expires_at, ...values }) => ({ ...values, expires_at: expires_at === '' ? null : new Date(Date.now() + Number(expires_at) * days_ms).toISOString() }),
+    body: ({ expires_at, ...values }) => ({
+      ...values,
+      expires_at: expires_at === '' ? null : new Date(Date.now() + Number(expires_at) * days_ms).toISOString(),
+    }),
     done: async ({ body }) => {
       await renew('The key was made.', 'keys');
       show('new_key', { label: body.label, value: body.value });

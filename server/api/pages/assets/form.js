@@ -82,7 +82,8 @@ export function show(id, texts = {}) {
  * @returns {boolean}
  */
 export function askForCode({ errors }, form) {
-  const part = /** @type {HTMLElement | null} */ (form.querySelector('[data-second-factor]'));
+  /** @type {HTMLElement | null} */
+  const part = form.querySelector('[data-second-factor]');
   if (part === null || errors[0]?.code !== 'second_factor_required') return false;
   part.hidden = false;
   field(`${form.id}-code`).focus();
@@ -118,10 +119,19 @@ function valuesOf(form) {
   const values = {};
   for (const input of form.querySelectorAll('input[name], select[name]')) {
     const { name, value, dataset } = /** @type {HTMLInputElement | HTMLSelectElement} */ (input);
-    if (input instanceof HTMLInputElement && input.type === 'checkbox') values[name] = [...(values[name] ?? []), ...(input.checked ? [value] : [])];
+    if (input instanceof HTMLInputElement && input.type === 'checkbox') values[name] = checkedOf(form, name);
     else if (value !== '' || dataset.optional === undefined) values[name] = value;
   }
   return values;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @returns {string[]}
+ */
+function checkedOf(form, name) {
+  return [...document.getElementsByName(name)].flatMap((box) => (box instanceof HTMLInputElement && box.checked && form.contains(box) ? [box.value] : []));
 }
 
 /**
@@ -141,7 +151,8 @@ function showErrors(form, errors) {
     if (place !== whole) for (const input of document.getElementsByName(name)) if (form.contains(input)) input.setAttribute('aria-invalid', 'true');
   }
   if (errors.length === 0) return;
-  const first = /** @type {HTMLElement | null} */ (form.querySelector('[aria-invalid=true]'));
+  /** @type {HTMLElement | null} */
+  const first = form.querySelector('[aria-invalid=true]');
   (first ?? whole).focus();
 }
 

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
-import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
 import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
 import { Contract } from '../../../../test/destination_world.ts';
+import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
 import { openHttpReceiver } from '../../../../test/http_receiver.ts';
-import type { Answer, HttpReceiver } from '../../../../test/http_receiver.ts';
+import type { HttpReceiver } from '../../../../test/http_receiver.ts';
 import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import type { Delivery } from '../../destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import { bodiesOf } from './bodies.ts';
+import { NonRetryableError } from '../../destination.ts';
 import type { HttpConfig } from './config.ts';
-import { openEndpoint } from './endpoint.ts';
 import { http } from './http.ts';
-import { openHttpSink } from './sink.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
@@ -72,12 +70,10 @@ function delivery(): Delivery {
 
 const lines = (...rows: string[]) => Readable.from([Buffer.from(rows.map((row) => `${row}\n`).join(''))]);
 
-/** A sink whose pauses are noted instead of waited for. */
-function patientSink(config: HttpConfig, given: Delivery, signal = deps.signal) {
-  const pauses: number[] = [];
-  const pause = async (milliseconds: number) => void pauses.push(milliseconds);
-  const endpoint = openEndpoint(config, { outbound, signal, clock: { now: () => Date.UTC(2026, 0, 1) }, pause });
-  return { sink: openHttpSink(config, given, endpoint), pauses };
+async function write(config: HttpConfig, given: Delivery, bytes: Readable): Promise<void> {
+  const sink = await http.open(config, given, deps);
+  await sink.write({ number: 0, records: 1 }, bytes);
+  await sink.close();
 }
 
 for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
@@ -114,8 +110,8 @@ test('other limits of a request between two attempts may double rows, but lose n
   const given = delivery();
   const rows = ['1', '2', '3', '4', '5'];
   receiver.plan('take', { status: 400 });
-  await assert.rejects(patientSink(config, given).sink.write({ number: 0, records: 5 }, lines(...rows)));
-  await patientSink({ ...config, max_request_records: 3 }, given).sink.write({ number: 0, records: 5 }, lines(...rows));
+  await assert.rejects(write(config, given, lines(...rows)));
+  await write({ ...config, max_request_records: 3 }, given, lines(...rows));
   assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '1', '2', '3', '4', '5']);
 });
 
@@ -146,115 +142,9 @@ test('an error of the source in the middle is thrown as it is, and no half row i
       throw failure;
     })(),
   );
-  const { sink } = patientSink(config, delivery());
-  await assert.rejects(sink.write({ number: 0, records: 2 }, source), (error) => error === failure);
+  await assert.rejects(write(config, delivery(), source), (error) => error === failure);
   assert.deepEqual(receiver.taken(pathOf(config)), []);
-  await assert.rejects(sink.write({ number: 0, records: 2 }, Readable.from([Buffer.from('1\n2')])), /middle of a line/);
-});
-
-test('what passes is tried again with the same key, after the pause that the endpoint asks for', async () => {
-  const cases: { answers: Answer[]; pauses: number[]; requests: number }[] = [
-    { answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }], pauses: [1000, 2000, 4000, 8000], requests: 5 },
-    {
-      answers: [
-        { status: 429, headers: { 'Retry-After': '7' } },
-        { status: 503, headers: { 'Retry-After': '0' } },
-      ],
-      pauses: [7000, 0],
-      requests: 3,
-    },
-    { answers: [{ status: 429, headers: { 'Retry-After': 'Thu, 01 Jan 2026 00:00:09 GMT' } }], pauses: [9000], requests: 2 },
-    { answers: [{ status: 429, headers: { 'Retry-After': 'Wed, 31 Dec 2025 23:00:00 GMT' } }], pauses: [0], requests: 2 },
-    { answers: [{ status: 429, headers: { 'Retry-After': 'soon' } }], pauses: [1000], requests: 2 },
-    { answers: ['take and cut'], pauses: [1000], requests: 2 },
-  ];
-  for (const { answers, pauses, requests } of cases) {
-    const config = freshConfig();
-    const { sink, pauses: waited } = patientSink(config, delivery());
-    const sent = receiver.requests.length;
-    receiver.plan(...answers);
-    assert.deepEqual((await sink.write({ number: 0, records: 1 }, lines('{"a":1}'))).state, { requests: 1 });
-    assert.deepEqual(waited, pauses);
-    assert.deepEqual(receiver.taken(pathOf(config)), ['{"a":1}']);
-    const keys = receiver.requests.slice(sent).map((request) => request.headers['idempotency-key']);
-    assert.equal(keys.length, requests);
-    assert.equal(new Set(keys).size, 1);
-  }
-});
-
-test('what does not pass ends the attempt: after five tries, at once for what is wrong, and for a pause that is too long', async () => {
-  const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
-    { answers: Array.from({ length: 5 }, () => ({ status: 503 })), code: 'store_fault', isRetryable: true, requests: 5 },
-    { answers: Array.from({ length: 5 }, () => 'cut' as const), code: 'connection_lost', isRetryable: true, requests: 5 },
-    { answers: [{ status: 429, headers: { 'Retry-After': '61' } }], code: 'throttled', isRetryable: true, requests: 1 },
-    { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
-    { answers: [{ status: 401 }], code: 'authentication_failed', isRetryable: false, requests: 1 },
-    { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
-    { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
-    { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
-    { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
-    { answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }], code: 'redirect_refused', isRetryable: false, requests: 1 },
-    { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
-  ];
-  for (const { answers, code, isRetryable, requests } of cases) {
-    const { sink } = patientSink(freshConfig(), delivery());
-    const sent = receiver.requests.length;
-    receiver.plan(...answers);
-    await assert.rejects(sink.write({ number: 0, records: 1 }, lines('1')), (error) => {
-      const known = error as RetryableError | NonRetryableError;
-      assert.ok(known instanceof (isRetryable ? RetryableError : NonRetryableError), String(error));
-      assert.equal(known.code, code);
-      assert.match(known.message, /\.$/);
-      return true;
-    });
-    assert.equal(receiver.requests.length - sent, requests, code);
-  }
-  assert.deepEqual(receiver.taken('/guarded/elsewhere'), []);
-});
-
-test('an answer is told, without end, secrets or control characters', async () => {
-  const config = freshConfig({ headers: { 'X-Key': 'key-"of"-header' } });
-  const echo = `bad\r\nrow\u0000 ${token} ${JSON.stringify({ token })} key-"of"-header ${'x'.repeat(1000)}`;
-  for (const body of [echo, 'endless'] as const) {
-    receiver.plan({ status: 400, body });
-    await assert.rejects(patientSink(config, delivery()).sink.write({ number: 0, records: 1 }, lines('1')), (error: Error) => {
-      assert.ok(error.message.length < 500 && !error.message.includes('for-') && !error.message.includes('-header') && !/\p{Cc}/u.test(error.message));
-      if (body === echo) assert.ok(error.message.includes('It answered 400 (bad row *** {"token":"***"} *** xxx'), error.message);
-      return true;
-    });
-  }
-  receiver.plan({ status: 200, body: 'endless' });
-  await patientSink(config, delivery()).sink.write({ number: 0, records: 1 }, lines('1'));
-});
-
-test('requests are signed as Standard Webhooks says, over the body before compression', async () => {
-  const secret = Buffer.from('0123456789abcdef01234567');
-  const config = freshConfig({ signing_secret: `whsec_${secret.toString('base64')}`, compression: 'gzip', headers: { 'X-Own': 'own' } });
-  await patientSink(config, delivery()).sink.write({ number: 0, records: 1 }, lines('{"a":"é"}'));
-  const { headers, body } = receiver.requests.at(-1)!;
-  assert.equal(headers['webhook-id'], headers['idempotency-key']);
-  assert.equal(headers['webhook-timestamp'], String(Date.UTC(2026, 0, 1) / 1000));
-  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
-  assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`);
-  assert.equal(headers['x-own'], 'own');
-});
-
-test('an endpoint that hangs is left at once when the run is stopped, also in a pause', async () => {
-  for (const answer of ['hang', { status: 503, headers: { 'Retry-After': '50' } }] as const) {
-    const stop = new AbortController();
-    const sink = await http.open(freshConfig(), delivery(), { ...deps, signal: stop.signal });
-    const sent = receiver.requests.length;
-    receiver.plan(answer);
-    const waiting = assert.rejects(sink.write({ number: 0, records: 1 }, lines('1')), /stopped/);
-    const end = performance.now() + 10_000;
-    while (receiver.requests.length === sent) {
-      assert.ok(performance.now() < end, 'nothing was sent');
-      await new Promise((resume) => setImmediate(resume));
-    }
-    stop.abort('cancelled');
-    await waiting;
-    await assert.rejects(http.open(freshConfig(), delivery(), { ...deps, signal: stop.signal }), /stopped/);
-  }
+  await assert.rejects(write(config, delivery(), Readable.from([Buffer.from('1\n2')])), /middle of a line/);
 });
 
 test('what cannot work is a final error with its own code, and the connection test says so', async () => {
@@ -268,7 +158,7 @@ test('what cannot work is a final error with its own code, and the connection te
     ['certificate not verified', { url: secure.url }, 'tls_not_verified'],
   ];
   for (const [name, config, code] of cases) {
-    await assert.rejects(patientSink(config, delivery()).sink.write({ number: 0, records: 1 }, lines('1')), (error) => {
+    await assert.rejects(write(config, delivery(), lines('1')), (error) => {
       assert.ok(error instanceof NonRetryableError, `${name}: ${String(error)}`);
       assert.equal(error.code, code, name);
       assert.ok(!error.message.includes(config.token ?? '\0'), name);
@@ -304,30 +194,56 @@ test('verify says that nothing can be compared', async () => {
   );
 });
 
-test('bodies hold all rows in order, none is empty, and only a lone row may be larger than the limit', async () => {
-  const row = fc.integer({ min: 1, max: 600_000 }).map((length) => JSON.stringify('x'.repeat(length)));
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), { maxLength: 12 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 100, max: 100_000 }),
-      async (rows, max_request_records, cut) => {
-        const config: HttpConfig = { url: 'https://example.com', max_request_records, max_request_size_mb: 1, body_format: 'JSONArray' };
-        const bytes = Buffer.from(rows.map((text) => `${text}\n`).join(''));
-        const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, index) => bytes.subarray(index * cut, (index + 1) * cut));
-        const found: unknown[] = [];
-        for await (const body of bodiesOf(config, Readable.from(chunks))) {
-          const parsed = JSON.parse(body.bytes.toString()) as unknown[];
-          assert.ok(parsed.length === body.records && parsed.length > 0 && parsed.length <= max_request_records);
-          assert.ok(body.bytes.length <= 1_000_000 || parsed.length === 1);
-          found.push(...parsed);
-        }
-        assert.deepEqual(
-          found,
-          rows.map((text) => JSON.parse(text) as unknown),
-        );
-      },
-    ),
-    { numRuns: 15 },
-  );
+test('a worker that is killed in the middle or at the end leaves a delivery that the next one completes with the same keys', async () => {
+  for (const place of ['writing', 'written'] as const) {
+    const config: HttpConfig = { url: `${receiver.url}/open/${(places += 1)}`, max_request_records: 1 };
+    const slices = [
+      ['1', '2'],
+      ['3', '4'],
+    ].map((rows) => ({ base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'), records: 2 }));
+    const orders = { type: 'HTTP', config, delivery: delivery(), slices, place };
+    await killDelivery(orders, { after_milliseconds: 0 });
+    assert.deepEqual(receiver.taken(pathOf(config)), place === 'writing' ? ['1', '2', '3'] : ['1', '2', '3', '4']);
+    assert.equal(await deliverAgain(http, orders, deps), false);
+    assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
+  }
+});
+
+test('the config is checked key by key', () => {
+  const schema = Compile(http.config);
+  const good: HttpConfig = { url: 'https://example.com/in?source=sluice', token, headers: { 'X-Key': 'a b' } };
+  assert.ok(schema.Check(good) && http.validate(good).length === 0);
+  for (const change of [
+    { url: undefined },
+    { token: 7 },
+    { headers: { a: 1 } },
+    { body_format: 'XML' },
+    { compression: 'lz4' },
+    { max_request_records: 0 },
+    { other: 1 },
+  ])
+    assert.ok(!schema.Check(JSON.parse(JSON.stringify({ ...good, ...change }))), JSON.stringify(change));
+  const secret = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`;
+  const wrong: [keyof HttpConfig, Partial<HttpConfig>][] = [
+    ['url', { url: 'example.com' }],
+    ['url', { url: 'ftp://example.com' }],
+    ['url', { url: 'https://a:b@example.com' }],
+    ['token', { token: 'a\r\nb' }],
+    ['headers', { headers: { 'a b': 'c' } }],
+    ['headers', { headers: { a: 'b\r\nc: d' } }],
+    ['headers', { headers: { 'Content-Length': '1' } }],
+    ['headers', { headers: { Authorization: 'Basic x' } }],
+    ['signing_secret', { signing_secret: 'secret' }],
+    ['signing_secret', { signing_secret: secret(23) }],
+    ['signing_secret', { signing_secret: secret(65) }],
+  ];
+  for (const [attr, change] of wrong) {
+    assert.deepEqual(
+      http.validate({ ...good, ...change }).map((violation) => violation.attr),
+      [attr],
+      JSON.stringify(change),
+    );
+  }
+  assert.deepEqual(http.validate({ ...good, token: '', headers: { Authorization: 'Basic x' }, signing_secret: secret(24) }), []);
+  for (const [key, value] of Object.entries(http.config.properties)) assert.ok('description' in value, `${key} has no description`);
 });
