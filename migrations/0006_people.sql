@@ -84,6 +84,8 @@ CREATE TABLE invites (
   created_by integer REFERENCES users ON DELETE SET NULL,
   created_at timestamptz NOT NULL,
   sent_at timestamptz NOT NULL,
+  -- who vouches for it: the link holds only while he is a member with at least its level
+  sent_by integer REFERENCES users ON DELETE SET NULL,
   updated_at timestamptz NOT NULL
 );
 -- one open invitation per address and organization, however the address is written

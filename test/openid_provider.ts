@@ -143,7 +143,9 @@ function redeem(provider: OpenidTestProvider, grants: Map<string, Grant>, issuer
   const code = asked.get('code') ?? '';
   const grant = grants.get(code);
   grants.delete(code);
-  const challenge = createHash('sha256').update(asked.get('code_verifier') ?? '').digest('base64url');
+  const challenge = createHash('sha256')
+    .update(asked.get('code_verifier') ?? '')
+    .digest('base64url');
   const isClient = asked.get('client_id') === openid_client.id && asked.get('client_secret') === openid_client.secret;
   const isRight = grant !== undefined && isClient && grant.challenge === challenge && grant.redirect_uri === asked.get('redirect_uri');
   if (!isRight || provider.fault === 'token_error') return [400, { error: 'invalid_grant' }];

@@ -39,7 +39,10 @@ const saml_fields = { saml_entity_id: acme.entity_id, saml_acs_url: acme.sso_url
 export async function openSingleSignOn(options: HarnessOptions & { wall_clock?: boolean } = {}): Promise<SingleSignOnWorld> {
   const clock = openTestClock();
   const lines: { reason?: string }[] = [];
-  const write = (chunk: Buffer, _encoding: string, done: () => void) => done(void lines.push(JSON.parse(String(chunk))));
+  const write = (chunk: Buffer, _encoding: string, done: () => void) => {
+    lines.push(JSON.parse(String(chunk)) as { reason?: string });
+    done();
+  };
   const deps = { log: pino({ level: 'warn' }, new Writable({ write })), ...(options.wall_clock === true ? {} : { clock }), ...options.deps };
   const harness = await openHarness({ clickhouse: false, ...options, deps });
   return {
@@ -144,11 +147,21 @@ export async function assertRefused(world: SingleSignOnWorld, browser: Navigator
   const reasons = world.reasons();
   assert.deepEqual([answer.status, reasons], [status, [reason]], answer.text);
   assert.match(answer.headers['content-type']!, /^text\/html/);
-  const [, shown] = /<\/h1>(.*)<\/body>/.exec(answer.text) ?? [];
-  assert.equal(
-    shown,
-    `<p>You could not be signed in. Begin again; if it happens again, tell your administrator the request id.</p><p>Request id: ${answer.headers['x-request-id']}</p>`,
-  );
+  assert.equal(shownIn(answer), neutralTo(answer));
   assert.equal(answer.headers['set-cookie'], undefined);
   assert.deepEqual(sessionOf(browser), {});
+}
+
+/** The text of a page, without its head, header and footer. */
+export function shownIn({ text }: Answer): string {
+  const [, main = ''] = /<main>([\s\S]*)<\/main>/.exec(text) ?? [];
+  return main
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** What somebody is shown who was not signed in, whatever the reason. */
+export function neutralTo({ headers }: Answer): string {
+  return `You are not signed in You could not be signed in. Begin again; if it happens again, tell your administrator the request id. Request id: ${headers['x-request-id']} Back to sign-in`;
 }

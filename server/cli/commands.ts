@@ -133,6 +133,16 @@ function addUserCommand(program: Command, wrap: Wrap): void {
         return userCommand(context, (deps) => resetUser(deps, { email, second_factor: secondFactor }));
       }),
     );
+  user
+    .command('let-in')
+    .description('print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced')
+    .requiredOption('--email <address>', 'whom')
+    .action(
+      wrap(async (context, { email }: { email: string }) => {
+        const { letIn, userCommand } = await load();
+        return userCommand(context, (deps) => letIn(deps, email));
+      }),
+    );
   for (const [name, description, is_active] of [
     ['deactivate', 'keep a user out: ends his sessions, refuses his keys; nothing is deleted', false],
     ['activate', 'let a user in again', true],

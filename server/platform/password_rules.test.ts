@@ -37,7 +37,14 @@ test('the own address and names are worth nothing', () => {
 });
 
 test('phrases, other scripts and managed passwords are taken; no kind of character is asked for', () => {
-  for (const password of ['tidal lamp orchid crust', 'wir gingen spät nach hause', 'пирог под луной', '窓の外に猫がいる午後三時です', '🦊🌵🚲🍉🎻🧊🪁🦉🍋🛶🧭🌋', 'vTq8#mZr2!pL'])
+  for (const password of [
+    'tidal lamp orchid crust',
+    'wir gingen spät nach hause',
+    'пирог под луной',
+    '窓の外に猫がいる午後三時です',
+    '🦊🌵🚲🍉🎻🧊🪁🦉🍋🛶🧭🌋',
+    'vTq8#mZr2!pL',
+  ])
     assert.equal(passwordFault(password, own), undefined, password);
 });
 

@@ -31,7 +31,8 @@ test('a code counts in its own step, the one before and the one after, under its
 });
 
 test('what is no code of the seed is none', () => {
-  for (const code of ['', '0', '05924', '0059240', '00592a', 'ABCDEFGHIJ', '٠٠٥٩٢٤', ' 005924', '-05924']) assert.equal(stepOfCode(seed, code, 1234567890_000), undefined, code);
+  for (const code of ['', '0', '05924', '0059240', '00592a', 'ABCDEFGHIJ', '٠٠٥٩٢٤', ' 005924', '-05924'])
+    assert.equal(stepOfCode(seed, code, 1234567890_000), undefined, code);
 });
 
 test('a new seed has 160 bits, and its address says everything an app needs', () => {

@@ -26,17 +26,30 @@ export async function answerBySamlify(url: string, service_metadata: string, ema
   });
   const service = ServiceProvider({ metadata: service_metadata });
   const query = Object.fromEntries(new URL(url).searchParams);
-  const request = await provider.parseLoginRequest(service, 'redirect', { query });
+  const { extract } = await provider.parseLoginRequest(service, 'redirect', { query });
+  const { issuer, request } = extract as { issuer: string; request: { id: string } };
   const acs_url = String(service.entityMeta.getAssertionConsumerService('post'));
   const now = new Date();
   const end = new Date(now.getTime() + 300_000).toISOString();
+  const id = `_${crypto.randomUUID()}`;
   const values = {
-    ...{ ID: `_${crypto.randomUUID()}`, AssertionID: `_${crypto.randomUUID()}`, Issuer: acme.entity_id, IssueInstant: now.toISOString() },
-    ...{ Destination: acs_url, SubjectRecipient: acs_url, Audience: service.entityMeta.getEntityID(), InResponseTo: request.extract.request.id },
-    ...{ ConditionsNotBefore: now.toISOString(), ConditionsNotOnOrAfter: end, SubjectConfirmationDataNotOnOrAfter: end },
-    ...{ StatusCode: xml_names.success, NameIDFormat: xml_names.email_format, NameID: email, Email: email },
+    ID: id,
+    AssertionID: `_${crypto.randomUUID()}`,
+    Issuer: acme.entity_id,
+    IssueInstant: now.toISOString(),
+    Destination: acs_url,
+    SubjectRecipient: acs_url,
+    Audience: service.entityMeta.getEntityID(),
+    InResponseTo: request.id,
+    ConditionsNotBefore: now.toISOString(),
+    ConditionsNotOnOrAfter: end,
+    SubjectConfirmationDataNotOnOrAfter: end,
+    StatusCode: xml_names.success,
+    NameIDFormat: xml_names.email_format,
+    NameID: email,
+    Email: email,
   };
-  const filled = (context: string) => ({ id: values.ID, context: SamlLib.replaceTagsByValue(context, values) });
-  const answer = await provider.createLoginResponse(service, request, 'post', { email }, { customTagReplacement: filled });
-  return { issuer: request.extract.issuer, endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '', response: answer.context };
+  const filled = (context: string) => ({ id, context: SamlLib.replaceTagsByValue(context, values) });
+  const answer = await provider.createLoginResponse(service, { extract }, 'post', { email }, { customTagReplacement: filled });
+  return { issuer, endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '', response: answer.context };
 }

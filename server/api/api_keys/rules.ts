@@ -47,10 +47,10 @@ export async function keyBody<Schema extends TObject>(
   return fields;
 }
 
-/** The entries of a list; of one that is too long, and refused for it, as many as may be looked at. */
+/** The entries of a list; none of one that is too long, because it is refused for that. */
 function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
   const value = given[name];
-  return Array.isArray(value) ? value.slice(0, limits_max) : [];
+  return Array.isArray(value) && value.length <= limits_max ? value : [];
 }
 
 function repeated(name: string, entries: unknown[]): Violation[] {

@@ -83,7 +83,7 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
   } else if (addressee !== undefined) {
     throw signInFirst();
   }
-  if (record.is_expired) throw invalid(null, 'expired', 'This invite has expired: ask for it to be sent again.');
+  if (record.is_expired) throw invalid(null, 'expired', 'This invite has expired, or who sent it may no longer invite you: ask for it to be sent again.');
 }
 
 function signInFirst() {

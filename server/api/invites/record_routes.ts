@@ -59,7 +59,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
           throw forbidden(`You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`);
         const [standing] = await listStandings(tx, organization_id, [before.record.target_email], level, now_ms);
         if (standing?.is_member === true) throw invalid(null, 'invalid_input', 'This person is already a member of the organization: delete the invite.');
-        await renewInvite(tx, before.record.id, now_ms);
+        await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);
         const sender = await getSender(tx, organization_id, request.caller.user_id);
         const answer = withLink(deps, invite);

@@ -15,7 +15,9 @@ const invite_fields = {
   first_name: Type.String(),
   emailing_attempt_made: Type.Boolean({ description: 'Whether the mail relay has taken the mail with the present link.' }),
   level: Level,
-  is_expired: Type.Boolean({ description: 'Whether it was sent more than 3 days ago; it can be sent again.' }),
+  is_expired: Type.Boolean({
+    description: 'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to its level; it can be sent again.',
+  }),
   created_by: nullable(User),
   created_at: Type.String({ format: 'date-time' }),
   updated_at: Type.String({ format: 'date-time' }),

@@ -15,8 +15,11 @@ export type InviteFields = Required<Pick<InviteRow, 'target_email' | 'first_name
 
 /** Invites that were sent before this instant are expired. */
 const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
+/** Is there nobody (any more) who sent the invite and may give its level away? */
+const nobody_vouches = sql`NOT EXISTS (SELECT 1 FROM members v JOIN users w ON w.id = v.user_id AND w.is_active
+  WHERE v.user_id = i.sent_by AND v.organization_id = i.organization_id AND v.level >= i.level)`;
 const columns = (now_ms: number) => sql`
-  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, i.sent_at < ${open_since(now_ms)}::timestamptz AS is_expired,
+  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, i.sent_at < ${open_since(now_ms)}::timestamptz OR ${nobody_vouches} AS is_expired,
   CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at, i.updated_at, i.message`;
 const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
 
@@ -69,8 +72,8 @@ export async function insertInvites(
   const now = isoInstant(now_ms);
   const ids = fields.map(() => uuidv7());
   await tx.run(sql`
-    INSERT INTO invites (id, organization_id, target_email, first_name, level, message, token_nonce, created_by, created_at, sent_at, updated_at)
-    SELECT made.*, ${user_id}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz
+    INSERT INTO invites (id, organization_id, target_email, first_name, level, message, token_nonce, created_by, sent_by, created_at, sent_at, updated_at)
+    SELECT made.*, ${user_id}::integer, ${user_id}::integer, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz
     FROM (SELECT id, ${organization_id}::uuid, target_email, first_name, level, message, token_nonce
       FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[], ${fields.map((one) => one.level)}::smallint[],
         ${fields.map((one) => one.message)}::text[], ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level, message, token_nonce)) made`);
@@ -78,11 +81,11 @@ export async function insertInvites(
   return ids.map((id) => made.get(id)!);
 }
 
-/** Opens the invite anew for 3 days from now, under another link. */
-export async function renewInvite(tx: Transaction, id: string, now_ms: number): Promise<void> {
+/** Opens the invite anew for 3 days from now, under another link; the user vouches for it. */
+export async function renewInvite(tx: Transaction, id: string, user_id: number, now_ms: number): Promise<void> {
   const now = isoInstant(now_ms);
   await tx.run(sql`
-    UPDATE invites SET token_nonce = ${uuidv4()}, sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false WHERE id = ${id}::uuid`);
+    UPDATE invites SET token_nonce = ${uuidv4()}, sent_by = ${user_id}, sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false WHERE id = ${id}::uuid`);
 }
 
 /** Notes that the mail with this very link went out, and gives `updated_at`; undefined when the invite is gone or has another link by now. */

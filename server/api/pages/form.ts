@@ -85,7 +85,7 @@ export function newPasswordField(form_id: string, name: string, label: string): 
 /** A code of the second factor, to be typed or filled in by a password manager. */
 export function codeField(form_id: string, label: string): Html {
   const hint = 'Six digits of your authenticator app, or a recovery code.';
-  return field(form_id, { name: 'code', label, hint, autocomplete: 'one-time-code' });
+  return field(form_id, { name: 'code', label, hint, autocomplete: 'one-time-code', is_optional: true });
 }
 
 /** The present password, where the account has one, for what takes more than being signed in; tells password managers whose it is. */

@@ -1,11 +1,12 @@
 import { html } from '../../platform/http/html.ts';
 import type { Html } from '../../platform/http/html.ts';
 
-/** A section of a page: `kept` stays when the script renews the part with this id, which is `body`. */
+/** A section of a page. The script renews the part with this id, which is `body`, and says above it what was done; `kept` stays. */
 export function section(id: string, title: string, body: Html, kept?: Html): Html {
   return html`<section aria-labelledby="${id}-title">
     <h2 id="${id}-title" tabindex="-1">${title}</h2>
     ${kept}
+    <div class="news" role="status"></div>
     <div id="${id}">${body}</div>
   </section> `;
 }

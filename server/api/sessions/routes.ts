@@ -12,6 +12,7 @@ import { clearSessionCookie } from '../../platform/http/session.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { refuseEnforced } from '../single_sign_on/store.ts';
 import { getUser } from '../users/store.ts';
 import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
@@ -36,7 +37,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Sign in with e-mail address and password',
         description:
-          'Sets the session cookie. 401 `second_factor_required`: the password is right, send the same again with `code`. After 5 failures of an account, or 20 from an address, each further try has to wait (429), also with the right password.',
+          'Sets the session cookie. 401 `second_factor_required`: the password is right, send the same again with `code`. After 5 failures of an account, or 20 from an address, each further try has to wait (429), also with the right password. 400 `sso_enforced`: the domain of the address asks for single sign-on.',
         body: SignIn,
         response: { 201: SignedIn, 400: Problem, 401: Problem, 403: Problem, 413: Problem, 415: Problem, 429: Problem, 503: Problem },
       },
@@ -44,6 +45,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       refuseCrossSite(app.context, request);
       const given = body(request, SignIn);
+      await refuseEnforced(deps, given.email);
       const { user, succeeded } = await recognise(deps, request, given);
       return write(request, reply, 201, async (tx, record, afterwards) => {
         const second_factor = await confirmSecondFactor(tx, deps, user, given.code);

@@ -46,14 +46,20 @@ export async function signIn(
       confirm(home);
       record(await admit({ deps, tx, browser: { request, reply, afterwards } }, await judge(tx, deps, vouched, home)));
     });
-  // Two sign-ins of a person who has no account yet: the second one finds the account that the first one made.
-  await attempt().catch((error: unknown) => (isDatabaseError(error) && error.constraint === 'users_email_unique' ? attempt() : Promise.reject(error)));
+  try {
+    await attempt();
+  } catch (error) {
+    if (!isDatabaseError(error) || error.constraint !== 'users_email_unique') throw error;
+    // Somebody made the person's account at the same time; now it is there.
+    await attempt();
+  }
 }
 
 /** Whether the person may come in, and joins. */
 async function judge(tx: Transaction, { clock }: Deps, vouched: Vouched, home: Home | undefined): Promise<Admission> {
   const enforced = home?.domain.sso_enforcement ?? '';
-  if (enforced !== '' && enforced !== vouched.method) throw new SignInRefused('sso_enforced', `The domain of ${vouched.email} asks for sign-ins through ${enforced}.`);
+  if (enforced !== '' && enforced !== vouched.method)
+    throw new SignInRefused('sso_enforced', `The domain of ${vouched.email} asks for sign-ins through ${enforced}.`);
   const standing = await getStanding(tx, home?.organization.id ?? null, vouched.email, clock.now());
   const joins = !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
   return { vouched, home, standing, joins };
@@ -77,7 +83,14 @@ async function admit({ deps, tx, browser }: Place, admission: Admission): Promis
     await joinOrganization(deps, { tx, afterwards: browser.afterwards }, organization, { id: person.id, email: person.email, name }, level);
     if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
     const changes = changesOf(undefined, { level, invite_id: standing.invite_id, method: vouched.method, domain: home.domain.domain });
-    const by = { ...server_actor, user_id: person.id, user_uuid: person.uuid, user_email: person.email, ip: browser.request.ip, request_id: browser.request.id };
+    const by = {
+      ...server_actor,
+      user_id: person.id,
+      user_uuid: person.uuid,
+      user_email: person.email,
+      ip: browser.request.ip,
+      request_id: browser.request.id,
+    };
     const joined = { activity: 'joined', scope: 'member', item_id: person.uuid, item_name: person.email, changes };
     // The organization is told as well; what the write records is the session, in the person's own chain.
     await appendActivity(tx, deps.secrets, { organization_id: organization.id }, by, joined);
@@ -88,7 +101,10 @@ async function admit({ deps, tx, browser }: Place, admission: Admission): Promis
 /** A new account without a password; the provider has proved the address. */
 async function signUp(tx: Transaction, { vouched, home, standing, joins }: Admission): Promise<Person> {
   if (!joins && (home === undefined || !standing.is_awaited))
-    throw new SignInRefused('no_account', `There is no account with the address ${vouched.email}, no open invite, and its domain does not make its people members.`);
+    throw new SignInRefused(
+      'no_account',
+      `There is no account with the address ${vouched.email}, no open invite, and its domain does not make its people members.`,
+    );
   const { email, first_name = '', last_name = '' } = vouched;
   const { id, uuid } = await insertUser(tx, { email, password_hash: null, first_name, last_name });
   await updateUser(tx, id, { is_email_verified: true });
@@ -104,7 +120,10 @@ async function holdAccount(tx: Transaction, id: number, { vouched, standing, joi
   const account = await findIdentityById(tx, id, 'lock');
   if (account === undefined) throw new SignInRefused('inactive', `The account ${email} is deactivated.`);
   if (!standing.is_member && !account.is_email_verified)
-    throw new SignInRefused('account_unverified', `The address of the account ${email} was never verified: let the person verify it, or accept an invite, and sign in then.`);
+    throw new SignInRefused(
+      'account_unverified',
+      `The address of the account ${email} was never verified: let the person verify it, or accept an invite, and sign in then.`,
+    );
   if (!joins && !standing.is_awaited)
     throw new SignInRefused('not_a_member', `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`);
   return account;

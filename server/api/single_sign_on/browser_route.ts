@@ -1,35 +1,21 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { Type } from 'typebox';
-import type { TObject } from 'typebox';
 import { rawBody } from '../../platform/http/body.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { html } from '../../platform/http/html.ts';
+import { sendPage } from '../../platform/http/page.ts';
 import { addressOf } from '../../platform/http/slowing.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { sendPage } from './pages.ts';
 import { SignInRefused } from './refusal.ts';
 
 /** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
 export type Way = 'saml' | 'link' | OpenidProvider;
 
-const html = (description: string) => ({ description, content: { 'text/html': { schema: Type.String() } } });
-const answers = {
-  200: html('A page.'),
-  303: { description: 'The browser goes on to `Location`.', type: 'null' },
-  400: html('A page: what was sent cannot be read.'),
-  403: html('A page with one neutral sentence and the request id, under which the log has the reason.'),
-  404: html('A page: there is no such sign-in.'),
-  413: html('A page: too much was sent.'),
-  429: html('A page: too many requests; Retry-After says when to come back.'),
-  500: html('A page: the server failed.'),
-  503: html('A page: the identity provider, or a store of this server, does not answer.'),
-};
-
 /** The options of a route that browsers navigate to: public, answered with pages, faults too, and with as many requests a minute from one address as a key has. */
-export function browserRoute(way: Way, described: { summary: string; description?: string; operationId: string; querystring?: TObject; body?: TObject }, size_bytes_max = 4_096) {
+export function browserRoute(way: Way, size_bytes_max = 4_096) {
   return {
     config: { scope: 'public', accepts_anything: true },
-    schema: { ...described, tags: ['single_sign_on'], response: answers },
+    schema: { hide: true },
     bodyLimit: size_bytes_max,
     // It would do what GET does, which signs people in.
     exposeHeadRoute: false,
@@ -64,15 +50,18 @@ function limit(request: FastifyRequest): void {
 }
 
 function answerFault(way: Way, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const title = 'You are not signed in';
   if (error instanceof SignInRefused) {
     logRefusal(request, way, error);
-    return sendPage(reply, error.status, { title, paragraphs: [sentence, `Request id: ${request.id}`] });
+    return sendFault(request, reply, error.status, 'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.');
   }
   const fault = apiErrorOf(error);
   if (fault !== error && fault.status >= 500) request.server.context.log.error({ err: error, request_id: request.id }, 'a single sign-on failed');
-  const told = fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message;
-  return sendPage(reply.headers(fault.headers), fault.status, { title, paragraphs: [told, `Request id: ${request.id}`] });
+  return sendFault(request, reply.headers(fault.headers), fault.status, fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message);
 }
 
-const sentence = 'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.';
+function sendFault(request: FastifyRequest, reply: FastifyReply, status: number, told: string): FastifyReply {
+  const body = html`<p>${told}</p>
+    <p class="muted">Request id: <code>${request.id}</code></p>
+    <p><a href="/login">Back to sign-in</a></p>`;
+  return sendPage(reply, status, { title: 'You are not signed in', body });
+}

@@ -32,7 +32,8 @@ export function makeSignInLink(deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'co
       ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at`);
     const domain = await findVerifiedDomain(tx, config, user.email);
     const entry = { activity: 'let_in', scope: 'user', item_id: user.uuid, item_name: user.email, changes: changesOf(undefined, { expires_at }) };
-    if (domain !== undefined && domain.sso_enforcement !== '') await appendActivity(tx, secrets, { organization_id: domain.organization_id }, server_actor, entry);
+    if (domain !== undefined && domain.sso_enforcement !== '')
+      await appendActivity(tx, secrets, { organization_id: domain.organization_id }, server_actor, entry);
     await appendActivity(tx, secrets, { user_uuid: user.uuid }, server_actor, entry);
     return { url: `${config.public_url}/login/link/?token=${token}`, expires_at };
   });

@@ -19,8 +19,13 @@ before(async () => {
     wall_clock: true,
     deps: { outbound: provider.route(outbound) },
     config: {
-      ...{ google_client_id: id, google_client_secret: secret, github_client_id: id, github_client_secret: secret },
-      ...{ gitlab_client_id: id, gitlab_client_secret: secret, gitlab_url: provider.gitlab_url },
+      google_client_id: id,
+      google_client_secret: secret,
+      github_client_id: id,
+      github_client_secret: secret,
+      gitlab_client_id: id,
+      gitlab_client_secret: secret,
+      gitlab_url: provider.gitlab_url,
     },
   });
 });
@@ -61,7 +66,7 @@ for (const name of all) {
     const home = await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
     const browser = newBrowser();
     const ended = await signIn(browser, name, '?next=/done/');
-    assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], `${ended.text}`);
+    assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], ended.text);
     const account = await accountAt(world.harness, browser);
     assert.deepEqual(
       [account.email, account.first_name, account.last_name, account.is_email_verified, account.has_social_auth, account.organizations.length],
@@ -172,7 +177,9 @@ test('without a verified domain only an account with this address, verified, in 
   await world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`);
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'not_a_member');
   const { organization } = await world.harness.newOrganization();
-  await world.harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`);
+  await world.harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`,
+  );
   assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
   assert.equal((await accountAt(world.harness, browser)).id, person.id);
 });
@@ -194,7 +201,12 @@ test('of several addresses at GitHub the one with an account counts, then the on
 const joining: { name: string; fields: Record<string, unknown>; through: OpenidProvider; refused?: string }[] = [
   { name: 'a domain with a provider of its own leaves JIT to it', fields: {}, through: 'google-oauth2', refused: 'no_account' },
   { name: 'a domain that names this provider', fields: { sso_enforcement: 'google-oauth2' }, through: 'google-oauth2' },
-  { name: 'a domain that names another provider', fields: { sso_enforcement: 'gitlab', saml_entity_id: null }, through: 'google-oauth2', refused: 'sso_enforced' },
+  {
+    name: 'a domain that names another provider',
+    fields: { sso_enforcement: 'gitlab', saml_entity_id: null },
+    through: 'google-oauth2',
+    refused: 'sso_enforced',
+  },
   { name: 'a domain that asks for SAML', fields: { sso_enforcement: 'saml' }, through: 'google-oauth2', refused: 'sso_enforced' },
   { name: 'a domain without JIT', fields: { jit_provisioning_enabled: false, saml_entity_id: null }, through: 'google-oauth2', refused: 'no_account' },
 ];

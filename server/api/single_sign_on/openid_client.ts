@@ -119,7 +119,8 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 function refusalOf(error: Error): SignInRefused {
-  if (error instanceof AuthorizationResponseError) return new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
+  if (error instanceof AuthorizationResponseError)
+    return new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
   if (error instanceof ResponseBodyError) return new SignInRefused('provider_answer', `The provider did not redeem the code: ${printable(error.error)}.`);
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const isAnswer = typeof code === 'string' && code.startsWith('OAUTH_') && !unanswered.has(code) && !isServerFault(cause);

@@ -50,7 +50,12 @@ export async function readGithubPerson(configuration: Configuration, { access_to
   const emails = await ask('/user/emails', GithubEmails);
   const verified = emails.filter((one) => one.verified).sort((one, other) => Number(other.primary) - Number(one.primary));
   const [first_name, ...more] = (user.name ?? '').trim().split(/\s+/);
-  return personOf(String(user.id), verified.map(({ email }) => email), first_name, more.join(' '));
+  return personOf(
+    String(user.id),
+    verified.map(({ email }) => email),
+    first_name,
+    more.join(' '),
+  );
 }
 
 function personOf(subject: string, given: string[], first_name = '', last_name = ''): OpenidPerson {
@@ -71,5 +76,5 @@ function named<Name extends string>(name: Name, text: string): Partial<Record<Na
 
 function matching<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
   if (!Value.Check(schema, answer)) throw new SignInRefused('provider_answer', 'The provider described the person in a form that is not documented.');
-  return answer as Static<Schema>;
+  return answer;
 }

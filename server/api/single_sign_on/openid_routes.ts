@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { randomBase62 } from '../../platform/http/api_key.ts';
+import { html } from '../../platform/http/html.ts';
+import { sendPage } from '../../platform/http/page.ts';
 import { query } from '../../platform/http/query.ts';
 import { configuredProviders, openid_providers } from '../../platform/openid_providers.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
@@ -14,40 +16,29 @@ import { localPath } from './local_path.ts';
 import { openOpenidClient } from './openid_client.ts';
 import type { OpenidClient, OpenidSecrets } from './openid_client.ts';
 import type { OpenidPerson } from './openid_person.ts';
-import { sendPage } from './pages.ts';
 import { SignInRefused } from './refusal.ts';
 import { insertRequest, useState } from './store.ts';
 
-const Login = Type.Object({
-  email: Type.Optional(Type.String({ description: 'Which account of the provider is meant; a hint for its page.' })),
-  next: Type.Optional(Type.String({ description: 'Where to go afterwards: a path of this server. Anything else leads to `/`.' })),
-});
-/** The provider may add more; all of it is handed to the library. */
-const Completion = Type.Object({ state: Type.Optional(Type.String()), code: Type.Optional(Type.String()), error: Type.Optional(Type.String()) });
+/** `email` is a hint for the provider's page: which account there is meant. */
+const Login = Type.Object({ email: Type.Optional(Type.String()), next: Type.Optional(Type.String()) });
+/** The provider may add more; the library gets all of it. */
+const Completion = Type.Object({ state: Type.Optional(Type.String()) });
 
-/** Sign-in through Google, GitHub and GitLab, where they are configured. */
+/** Sign-in through Google, GitHub and GitLab, where they are configured: `/login/<provider>/` leads there, and the provider leads back to `/complete/<provider>/`. */
 export function openidRoutes(app: FastifyInstance, deps: Deps): void {
   const configured = configuredProviders(deps.config);
   for (const provider of openid_providers) {
     const client = configured.includes(provider) ? openOpenidClient(deps, provider) : undefined;
-    const route = browserRoute.bind(undefined, provider);
-    const name = provider.replace('-', '_');
-    app.get(
-      `/login/${provider}/`,
-      route({ summary: `Sign in with ${provider}`, operationId: `login_${name}`, querystring: Login }),
-      (request, reply) => (client === undefined ? notConfigured(reply) : begin(deps, provider, client, request, reply)),
+    app.get(`/login/${provider}/`, browserRoute(provider), async (request, reply) =>
+      client === undefined ? sendPage(reply, 404, nowhere) : begin(deps, provider, client, request, reply),
     );
-    app.get(
-      `/complete/${provider}/`,
-      route({ summary: `End a sign-in with ${provider} in the browser that began it`, operationId: `complete_${name}`, querystring: Completion }),
-      (request, reply) => (client === undefined ? notConfigured(reply) : complete(deps, provider, client, request, reply)),
+    app.get(`/complete/${provider}/`, browserRoute(provider), async (request, reply) =>
+      client === undefined ? sendPage(reply, 404, nowhere) : complete(deps, provider, client, request, reply),
     );
   }
 }
 
-async function notConfigured(reply: FastifyReply): Promise<FastifyReply> {
-  return sendPage(reply, 404, { title: 'No such sign-in', paragraphs: ['This server has no sign-in with this provider.'] });
-}
+const nowhere = { title: 'No such sign-in', body: html`<p>This server has no sign-in with this provider. <a href="/login">Sign in another way</a>.</p>` };
 
 async function begin(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { email, next } = query(request, Login);

@@ -7,7 +7,19 @@ import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
 import { encodeResponse, responseFacts, signedResponse, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
-import { accountAt, assertRefused, beginSaml, changeDomain, genuine, openNavigator, openSingleSignOn, postResponse, respond } from '../../../test/single_sign_on.ts';
+import {
+  accountAt,
+  assertRefused,
+  beginSaml,
+  changeDomain,
+  genuine,
+  neutralTo,
+  openNavigator,
+  openSingleSignOn,
+  postResponse,
+  respond,
+  shownIn,
+} from '../../../test/single_sign_on.ts';
 import type { Home, Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { sweepSingleSignOn } from './store.ts';
@@ -42,8 +54,7 @@ test('every forged response of the gate is refused here as well: one sentence, t
     const isOurs = 'refused' in peeked || peeked.request_id === request.id;
     assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
     assert.ok(answer.status === 403 || answer.status === 400, name);
-    assert.match(answer.text, /<p>You could not be signed in\. Begin again; if it happens again, tell your administrator the request id\.<\/p><p>Request id: [\w-]+<\/p><\/body>/);
-    assert.ok(!answer.text.includes(refused), name);
+    assert.equal(shownIn(answer), neutralTo(answer), name);
   }
   assert.deepEqual([await count('users'), await count('sessions')], before_all);
   const { values } = await world.harness.deps.metrics.single_sign_ons.get();
@@ -80,7 +91,7 @@ test('a form of more than 512 KiB is 413 before it is read', async () => {
   const browser = newBrowser();
   const answer = await browser.post('/complete/saml/', { SAMLResponse: 'A'.repeat(600_000) }, true);
   assert.equal(answer.status, 413);
-  assert.match(answer.text, /<p>More was sent than a sign-in takes\.<\/p>/);
+  assert.match(answer.text, /More was sent than a sign-in takes\./);
 });
 
 test('a response that was used is refused, in the same browser and in another', async () => {
@@ -200,7 +211,7 @@ const unavailable: [string, () => Promise<string>][] = [
   ['no address', async () => ''],
   ['no domain', async () => 'ada'],
   ['a subdomain', async () => 'ada@mail.acme.example'],
-  ['a domain without a provider', async () => ((await world.newHome({ saml_entity_id: null }, 'bare.example')), 'ada@bare.example')],
+  ['a domain without a provider', async () => (await world.newHome({ saml_entity_id: null }, 'bare.example'), 'ada@bare.example')],
   [
     'a domain that is not verified',
     async () => {
@@ -221,7 +232,15 @@ test('where no provider can be asked the page is the same for all', async () => 
 });
 
 test('addresses that make a fault elsewhere make none here', async () => {
-  for (const query of ['email=a&email=b', 'email=%00', 'next=%00', 'email=%F0%9F%98%80@%F0%9F%98%80.example', `email=${'a'.repeat(20_000)}@acme.example`, 'test=x', 'test=a~b~c'])
+  for (const query of [
+    'email=a&email=b',
+    'email=%00',
+    'next=%00',
+    'email=%F0%9F%98%80@%F0%9F%98%80.example',
+    `email=${'a'.repeat(20_000)}@acme.example`,
+    'test=x',
+    'test=a~b~c',
+  ])
     assert.ok([303, 400, 404].includes((await newBrowser().go(`/login/saml/?${query}`)).status), query.slice(0, 40));
 });
 

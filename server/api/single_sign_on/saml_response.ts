@@ -23,7 +23,8 @@ export async function judgeResponse(deps: Deps, request: SamlRequest, form: Resp
   const domain = await findVerifiedDomain(deps.db, deps.config, request.domain);
   if (domain?.id !== request.domain_id) return refused('domain_not_verified', `The domain ${request.domain} is no longer verified.`);
   const parties = findSamlParties(deps.config, domain);
-  if (parties === undefined || !samlSettingsHash(deps.secrets, domain).equals(request.settings_hash)) return refused('provider_changed', changed(domain.domain));
+  if (parties === undefined || !samlSettingsHash(deps.secrets, domain).equals(request.settings_hash))
+    return refused('provider_changed', changed(domain.domain));
   const expectations = { request_id, now_ms: deps.clock.now(), skew_ms };
   const read = await readResponse(form, parties.provider, parties.service, expectations);
   if ('refused' in read) return refused(read.refused, read.detail);

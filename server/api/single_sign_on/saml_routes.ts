@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isUuid } from '../../platform/http/access.ts';
+import { html } from '../../platform/http/html.ts';
+import { sendPage } from '../../platform/http/page.ts';
 import { query } from '../../platform/http/query.ts';
 import { makeLoginRequest } from '../../platform/saml/request.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
@@ -10,7 +12,6 @@ import { signIn } from './admit.ts';
 import { findBrowser, markBrowser } from './browser.ts';
 import { browserRoute, countSignIn, logRefusal, readForm } from './browser_route.ts';
 import { localPath } from './local_path.ts';
-import { sendPage } from './pages.ts';
 import { SignInRefused } from './refusal.ts';
 import { findSamlParties, samlSettingsHash } from './saml_provider.ts';
 import { changed, judgeResponse, keepJudged } from './saml_response.ts';
@@ -22,36 +23,25 @@ const form_size_bytes_max = 512 * 1024;
 const acs = '/complete/saml/';
 const unreadable = new Set(['not_base64', 'not_xml', 'not_a_response', 'markup', 'too_large']);
 
-const Login = Type.Object({
-  email: Type.Optional(Type.String({ description: 'The address of whoever signs in; its domain says with which identity provider.' })),
-  next: Type.Optional(Type.String({ description: 'Where to go afterwards: a path of this server. Anything else leads to `/`.' })),
-  test: Type.Optional(Type.String({ description: 'In place of `email`: begins the test that an administrator asked for.' })),
-});
-const Completion = Type.Object({ id: Type.Optional(Type.String({ description: 'The sign-in whose response has come.' })) });
+/** `test` stands in place of `email`: it begins the test that an administrator asked for. */
+const Login = Type.Object({ email: Type.Optional(Type.String()), next: Type.Optional(Type.String()), test: Type.Optional(Type.String()) });
+const Completion = Type.Object({ id: Type.Optional(Type.String()) });
 
-/** Sign-in through a domain's own SAML provider: there and, by two steps, back. */
+/**
+ * Sign-in through a domain's own SAML provider. `/login/saml/` leads there; a form of the provider's page posts the response to `/complete/saml/`, where it is verified and kept; the
+ * browser that began fetches the session there with GET.
+ */
 export function samlRoutes(app: FastifyInstance, deps: Deps): void {
-  const summary = 'Sign in through the identity provider of your domain (SAML)';
-  app.get('/login/saml/', browserRoute('saml', { summary, operationId: 'login_saml', querystring: Login }), (request, reply) => beginSignIn(deps, request, reply));
-
-  const taken = {
-    summary: 'Take the response of an identity provider (SAML)',
-    operationId: 'complete_saml',
-    description: 'The assertion consumer service: a form with `SAMLResponse`. What it says is verified and kept; the browser that began the sign-in fetches the session by the 303.',
-    body: Type.Object({ SAMLResponse: Type.String() }),
-  };
-  app.post(acs, browserRoute('saml', taken, form_size_bytes_max), (request, reply) => takeResponse(deps, request, reply));
-
-  const completed = { summary: 'End a SAML sign-in in the browser that began it', operationId: 'complete_saml_browser', querystring: Completion };
-  app.get(acs, browserRoute('saml', completed), (request, reply) => completeSignIn(deps, request, reply));
+  app.get('/login/saml/', browserRoute('saml'), (request, reply) => beginSignIn(deps, request, reply));
+  app.post(acs, browserRoute('saml', form_size_bytes_max), (request, reply) => takeResponse(deps, request, reply));
+  app.get(acs, browserRoute('saml'), (request, reply) => completeSignIn(deps, request, reply));
 }
 
 async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { email = '', next, test } = query(request, Login);
   const domain = test === undefined ? await findVerifiedDomain(deps.db, deps.config, email.trim()) : await openTestToken(deps, test);
   const parties = domain === undefined ? undefined : findSamlParties(deps.config, domain);
-  if (domain === undefined || parties === undefined)
-    return sendPage(reply, 404, { title: 'No single sign-on', paragraphs: ['There is no single sign-on with SAML for this address. Sign in another way, or ask your administrator.'] });
+  if (domain === undefined || parties === undefined) return sendPage(reply, 404, nowhere);
   const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, { service_name: 'Sluice' });
   await insertRequest(deps, {
     token: request_id,
@@ -64,6 +54,11 @@ async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyRe
   });
   return reply.redirect(url, 303);
 }
+
+const nowhere = {
+  title: 'No single sign-on',
+  body: html`<p>There is no single sign-on with SAML for this address. <a href="/login">Sign in another way</a>, or ask your administrator.</p>`,
+};
 
 /** The form comes from the provider's site, so a browser sends it without our cookies: whose browser it is shows in the next step. */
 async function takeResponse(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

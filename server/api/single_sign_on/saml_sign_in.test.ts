@@ -3,7 +3,19 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newPerson } from '../../../test/people.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
-import { accountAt, assertRefused, beginSaml, changeDomain, genuine, openNavigator, openSingleSignOn, postResponse, respond, sessionOf, signInBySaml } from '../../../test/single_sign_on.ts';
+import {
+  accountAt,
+  assertRefused,
+  beginSaml,
+  changeDomain,
+  genuine,
+  openNavigator,
+  openSingleSignOn,
+  postResponse,
+  respond,
+  sessionOf,
+  signInBySaml,
+} from '../../../test/single_sign_on.ts';
 import type { Home, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
@@ -22,7 +34,10 @@ const membersOf = async (home: Home) =>
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
   );
 const invite = async (home: Home, level: number, target_email = email) =>
-  assert.equal((await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body: { target_email, level } })).status, 201);
+  assert.equal(
+    (await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body: { target_email, level } })).status,
+    201,
+  );
 const verify = (id: number) => world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${id}`);
 
 test('the whole way: to the provider, back with a response, a session, an account, a membership, where the person wanted to go', async () => {
@@ -93,7 +108,16 @@ test('an invite of another organization gives an account, and the person still h
   assert.equal((await world.harness.request('POST', `/api/invites/${list.body.results[0].id}/accept/`, { headers: sessionOf(browser), body: {} })).status, 201);
 });
 
-const accounts: { name: string; verified: boolean; member?: boolean; elsewhere?: boolean; jit?: boolean; invited?: boolean; refused?: string; level?: number }[] = [
+const accounts: {
+  name: string;
+  verified: boolean;
+  member?: boolean;
+  elsewhere?: boolean;
+  jit?: boolean;
+  invited?: boolean;
+  refused?: string;
+  level?: number;
+}[] = [
   { name: 'a member', verified: true, member: true, level: 15 },
   { name: 'a member whose address was never verified', verified: false, member: true, level: 15 },
   { name: 'a verified account joins with JIT', verified: true, jit: true, level: 1 },
@@ -110,7 +134,9 @@ for (const { name, verified, member, elsewhere, jit = false, invited, refused, l
     const person = await newPerson(world.harness, { email: 'Ada@acme.example' });
     if (verified) await verify(person.id);
     const join = (organization_id: string) =>
-      world.harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`);
+      world.harness.deps.db.run(
+        sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`,
+      );
     if (member === true) await join(home.organization.id);
     if (elsewhere === true) await join((await world.harness.newOrganization()).organization.id);
     if (invited === true) await invite(home, 8);
@@ -140,10 +166,16 @@ test('the same response ten times at once makes one session', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => postResponse(browser, xml)));
   const led = answers.filter(({ status }) => status === 303);
   assert.deepEqual([led.length, answers.filter(({ status }) => status === 403).length], [1, 9]);
-  assert.deepEqual(world.reasons(), Array.from({ length: 9 }, () => 'request_used'));
+  assert.deepEqual(
+    world.reasons(),
+    Array.from({ length: 9 }, () => 'request_used'),
+  );
   const ends = await Promise.all(Array.from({ length: 10 }, () => browser.go(led[0]!.headers['location']!)));
   assert.deepEqual(ends.map(({ status }) => status).sort(), [303, ...Array.from({ length: 9 }, () => 403)]);
-  assert.deepEqual(world.reasons(), Array.from({ length: 9 }, () => 'other_browser'));
+  assert.deepEqual(
+    world.reasons(),
+    Array.from({ length: 9 }, () => 'other_browser'),
+  );
   const { count } = (await world.harness.deps.db.row<{ count: number }>(
     sql`SELECT count(*) AS count FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${email}`,
   ))!;

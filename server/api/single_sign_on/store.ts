@@ -120,7 +120,12 @@ export async function getStanding(tx: Transaction, organization_id: string | nul
 }
 
 /** Notes that the user signed in under this account of the provider, in place of the one by which he did before. */
-export async function keepIdentity(tx: Transaction, now_ms: number, user_id: number, { provider, subject }: { provider: string; subject: string }): Promise<void> {
+export async function keepIdentity(
+  tx: Transaction,
+  now_ms: number,
+  user_id: number,
+  { provider, subject }: { provider: string; subject: string },
+): Promise<void> {
   await tx.run(sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider} AND subject <> ${subject}`);
   const now = isoInstant(now_ms);
   await tx.run(sql`

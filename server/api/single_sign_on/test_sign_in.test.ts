@@ -26,7 +26,10 @@ const factsOf = (text: string) => Object.fromEntries([...text.matchAll(/<dt>(.*?
 test('a test shows what came and signs nobody in, before anything is enforced', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
-  const answer = await respond(browser, genuine(world, await begin(home, browser), { attributes: { email: 'Ada@acme.example', 'a<b': 'x', givenName: 'Ada' } }));
+  const answer = await respond(
+    browser,
+    genuine(world, await begin(home, browser), { attributes: { email: 'Ada@acme.example', 'a<b': 'x', givenName: 'Ada' } }),
+  );
   assert.deepEqual([answer.status, sessionOf(browser)], [200, {}]);
   assert.match(answer.text, /This was a test: nobody was signed in\./);
   const { 'Valid until': until, 'Fingerprint (SHA-256)': fingerprint, Certificate: subject, ...facts } = factsOf(answer.text);
@@ -37,8 +40,8 @@ test('a test shows what came and signs nobody in, before anything is enforced', 
     'Last name': 'not sent',
     Attributes: 'email, a&lt;b, givenName',
   });
-  assert.match(fingerprint!, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
-  assert.ok(subject!.length > 0 && Date.parse(until!) > world.clock.now());
+  assert.match(fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
+  assert.ok(subject!.length > 0 && Date.parse(until) > world.clock.now());
   assert.deepEqual(world.reasons(), []);
   assert.equal(await world.harness.deps.db.row(sql`SELECT 1 FROM users WHERE email = 'ada@acme.example'`), undefined);
 });
@@ -53,7 +56,7 @@ test('a test that would be refused says why, in the browser that began it alone;
   const shown = await browser.go(taken.headers['location']!);
   assert.equal(shown.status, 200);
   assert.equal(factsOf(shown.text)['Reason'], 'audience');
-  assert.match(factsOf(shown.text)['What was found']!, /audience|entity id/i);
+  assert.match(factsOf(shown.text)['What was found'], /audience|entity id/i);
   assert.equal((await browser.go(taken.headers['location']!)).status, 403);
 });
 
@@ -68,9 +71,9 @@ test('a test names the certificate that verified, and warns of its end', async (
   };
   const fresh = await shownWith(`${other}\n${expired}\n${acme}`);
   assert.doesNotMatch(fresh, /Warning/);
-  assert.match(factsOf(fresh)['Certificate']!, /acme/);
+  assert.match(factsOf(fresh)['Certificate'], /acme/);
   assert.match(await shownWith(expired), /Warning: the certificate has expired/);
-  world.clock.pass(Date.parse(factsOf(fresh)['Valid until']!) - world.clock.now() - 29 * 86_400_000);
+  world.clock.pass(Date.parse(factsOf(fresh)['Valid until']) - world.clock.now() - 29 * 86_400_000);
   assert.match(await shownWith(`${acme}\n${expired}`), /Warning: the certificate expires within 30 days/);
 });
 
@@ -81,7 +84,14 @@ test('the address of a test is for ten minutes, and nobody can make one', async 
   const path = pathOf(url);
   const token = decodeURIComponent(path.split('test=')[1]!);
   const [name, expires, seal] = token.split('~');
-  const wrong = [`${name}~${Number(expires) + 1}~${seal}`, `other.example~${expires}~${seal}`, `${name}~${expires}`, `${name}~${expires}~${seal!.slice(1)}`, '~~', 'x'];
+  const wrong = [
+    `${name}~${Number(expires) + 1}~${seal}`,
+    `other.example~${expires}~${seal}`,
+    `${name}~${expires}`,
+    `${name}~${expires}~${seal!.slice(1)}`,
+    '~~',
+    'x',
+  ];
   for (const one of wrong) assert.equal((await openNavigator(world.harness).go(`/login/saml/?test=${encodeURIComponent(one)}`)).status, 404, one);
   assert.equal((await openNavigator(world.harness).go(path)).status, 303);
   world.clock.pass(600_000);

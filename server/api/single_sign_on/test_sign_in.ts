@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { html } from '../../platform/http/html.ts';
+import type { Html } from '../../platform/http/html.ts';
+import type { Page } from '../../platform/http/page.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import type { Outcome, Received } from './outcome.ts';
-import type { Page } from './pages.ts';
 import { request_lifetime_ms } from './store.ts';
 
 const warning_ms = 30 * 24 * 3_600_000;
@@ -31,20 +33,35 @@ export async function openTestToken({ db, secrets, clock, config }: Maker & Pick
 /** What a test brought: what was received, with which certificate, or why it would have been refused. */
 export function testPage({ clock }: Pick<Deps, 'clock'>, outcome: Outcome): Page {
   if ('refused' in outcome) {
-    const facts: [string, string][] = [
-      ['Reason', outcome.refused],
-      ['What was found', outcome.detail],
-    ];
-    return { title: 'The test was refused', paragraphs: ['A sign-in with this response would be refused. docs/single_sign_on.md says what to do about each reason.'], facts };
+    const { refused, detail } = outcome;
+    return {
+      title: 'The test was refused',
+      body: html`<p>A sign-in with this response would be refused.</p>
+        ${listOf([
+          ['Reason', refused],
+          ['What was found', detail],
+        ])}`,
+    };
   }
-  return {
-    title: 'The test was successful',
-    paragraphs: ['The response is in order. This was a test: nobody was signed in.', ...certificateWarnings(outcome, clock.now())],
-    facts: receivedFacts(outcome),
-  };
+  const warning = certificateWarning(outcome, clock.now());
+  const body = html`<p>The response is in order. This was a test: nobody was signed in.</p>
+    ${warning === undefined ? undefined : html`<p class="fault">${warning}</p>`}${listOf(receivedFacts(outcome))}`;
+  return { title: 'The test was successful', body };
 }
 
-function receivedFacts({ email, name_id, first_name, last_name, attribute_names, certificate }: Received): [string, string][] {
+type Fact = [name: string, value: string];
+
+function listOf(facts: Fact[]): Html {
+  return html`<dl>
+    ${facts.map(
+      ([name, value]) =>
+        html`<dt>${name}</dt>
+          <dd>${value}</dd>`,
+    )}
+  </dl>`;
+}
+
+function receivedFacts({ email, name_id, first_name, last_name, attribute_names, certificate }: Received): Fact[] {
   const more = attribute_names.length > names_shown_max ? [`and ${attribute_names.length - names_shown_max} more`] : [];
   return [
     ['E-mail address', email],
@@ -52,21 +69,23 @@ function receivedFacts({ email, name_id, first_name, last_name, attribute_names,
     ['First name', first_name ?? 'not sent'],
     ['Last name', last_name ?? 'not sent'],
     ['Attributes', [...attribute_names.slice(0, names_shown_max), ...more].join(', ') || 'none'],
-    ...(certificate === undefined
-      ? []
-      : ([
-          ['Certificate', certificate.subject],
-          ['Fingerprint (SHA-256)', certificate.fingerprint_sha256],
-          ['Valid until', certificate.not_after],
-        ] satisfies [string, string][])),
+    ...(certificate === undefined ? [] : certificateFacts(certificate)),
   ];
 }
 
-function certificateWarnings({ certificate }: Received, now_ms: number): string[] {
-  if (certificate === undefined) return [];
+function certificateFacts({ subject, fingerprint_sha256, not_after }: NonNullable<Received['certificate']>): Fact[] {
+  return [
+    ['Certificate', subject],
+    ['Fingerprint (SHA-256)', fingerprint_sha256],
+    ['Valid until', not_after],
+  ];
+}
+
+function certificateWarning({ certificate }: Received, now_ms: number): string | undefined {
+  if (certificate === undefined) return undefined;
   const left_ms = Date.parse(certificate.not_after) - now_ms;
-  if (left_ms <= 0) return ['Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.'];
-  return left_ms <= warning_ms ? ['Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.'] : [];
+  if (left_ms <= 0) return 'Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.';
+  return left_ms <= warning_ms ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.' : undefined;
 }
 
 function sealOf(secrets: Deps['secrets'], domain_id: string, expires_ms: number): string {

@@ -11,6 +11,7 @@ import { write } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/password.ts';
 import { passwordFault } from '../../platform/password_rules.ts';
 import { endSessions, replaceToken } from '../sessions/store.ts';
+import { refuseEnforced } from '../single_sign_on/store.ts';
 import { accountEntry, actorOf } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, readLink, useLink } from './links.ts';
@@ -71,7 +72,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'public' },
       schema: {
         summary: 'Have a link mailed under which a new password can be chosen',
-        description: 'Answers the same, after the same time, whether there is an account or not.',
+        description:
+          'Answers the same, after the same time, whether there is an account or not. 400 `sso_enforced`: the domain of the address asks for single sign-on.',
         body: ResetRequest,
         response: {
           202: Type.Object({ detail: Type.String() }),
@@ -85,7 +87,9 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const { address, user } = await findIdentity(db, body(request, ResetRequest).email);
+      const { email } = body(request, ResetRequest);
+      await refuseEnforced(deps, email);
+      const { address, user } = await findIdentity(db, email);
       await countMail(request, address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');

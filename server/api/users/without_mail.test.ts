@@ -51,7 +51,7 @@ test('what no longer counts is removed, and nothing else', async () => {
   const now = () => new Date(clock.now()).toISOString();
   const makeLink = (purpose: string, expires_at: string) =>
     harness.deps.db.run(
-      sql`INSERT INTO user_links VALUES (${user.id}, ${purpose}, ${harness.deps.secrets.hash(purpose)}, null, ${now()}::timestamptz, ${expires_at}::timestamptz)`,
+      sql`INSERT INTO user_links VALUES (${user.id}, ${purpose}, ${harness.deps.secrets.hash(purpose)}, ${user.email}, ${now()}::timestamptz, ${expires_at}::timestamptz)`,
     );
   await harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id <> ${user.id}`);
   await makeLink('verify_email', now());

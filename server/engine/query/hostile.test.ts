@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
-import { hostile_harmless } from './cases/hostile_harmless.ts';
+import { hostile_loads, hostile_meanings } from './cases/hostile_harmless.ts';
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
-import { checkQuery, printQuery, readRows, readSql } from './cases/run_query.ts';
+import { checkQuery, forEachOf, printQuery, readRows, readSql } from './cases/run_query.ts';
 import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { isEngineError } from './engine_error.ts';
 import { QueryError } from './query_error.ts';
 
-/** How long one query may take at most, whatever it is: bounds on time are looked at between blocks. */
-const longest_ms = 8_000;
+/** How long one query may take with its checks, over both stores, whatever it is. Its own limit is five seconds. */
+const longest_ms = 15_000;
 
 let stores: TestStores;
 let projects: TwoProjects;
@@ -27,7 +27,7 @@ after(async () => {
 });
 
 test('at least 300 hostile texts are tried, each once', () => {
-  const all = [...refused_reach, ...refused_tricks, ...refused_sizes, ...hostile_harmless];
+  const all = [...refused_reach, ...refused_tricks, ...refused_sizes, ...hostile_meanings, ...hostile_loads];
   assert.ok(all.length >= 300);
   assert.equal(new Set(all).size, all.length);
 });
@@ -60,16 +60,23 @@ async function outcomeOf(store: TwoProjects['both'], text: string, prepare: type
   }
 }
 
-test('what runs sees no row of another project, and the store answers after each', async () => {
-  for (const text of hostile_harmless) {
+async function seesOnlyItsOwn(text: string): Promise<void> {
+  const outcome = await outcomeOf(projects.both, text, checkQuery);
+  assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));
+  // Where the other project has no rows at all, everything is the same: no count, no order, no error tells of them.
+  if (!outcome.startsWith('refused: '))
+    assert.equal(outcome, await outcomeOf(projects.alone, text, async (_store, ...query) => printQuery(...query)), text.slice(0, 200));
+  assert.deepEqual(await readSql(projects.both, 'SELECT 1'), [[1]]);
+}
+
+test('what plays with meanings sees no row of another project, and the store answers after each', async () => {
+  await forEachOf(hostile_meanings, seesOnlyItsOwn);
+});
+
+test('what asks for too much ends in time, sees no row of another project, and the store answers after each', async () => {
+  for (const text of hostile_loads) {
     const began = performance.now();
-    const outcome = await outcomeOf(projects.both, text, checkQuery);
-    const took = performance.now() - began;
-    assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));
-    // Where the other project has no rows at all, everything is the same: no count, no order, no error tells of them.
-    if (!outcome.startsWith('refused: '))
-      assert.equal(outcome, await outcomeOf(projects.alone, text, async (_store, ...query) => printQuery(...query)), text.slice(0, 200));
-    assert.ok(took < longest_ms, `${took} ms: ${text.slice(0, 200)}`);
-    assert.deepEqual(await readSql(projects.both, 'SELECT 1'), [[1]]);
+    await seesOnlyItsOwn(text);
+    assert.ok(performance.now() - began < longest_ms, `${performance.now() - began} ms: ${text.slice(0, 200)}`);
   }
 });

@@ -47,6 +47,7 @@ const descriptions: Record<number, string> = {
 const path_parameters: Record<string, string> = {
   organization_id: 'UUID of an organization, or `@current`.',
   project_id: 'Integer id of a project, or `@current`.',
+  user__uuid: 'UUID of the person (`user.uuid`), or `@me`.',
   id: 'Id of the record; `@current` where it is an organization or project.',
 };
 

@@ -2,30 +2,41 @@ import { enable, serveForms, show } from './form.js';
 
 /** @typedef {import('./form.js').Doing} Doing */
 
-const news = /** @type {HTMLElement} */ (document.getElementById('news'));
 const days_ms = 86_400_000;
 const signed_out = new Set(['authentication_failed', 'not_authenticated']);
 
 /**
- * Puts the named parts of the page as they are now in place of those shown, and says what was done. The focus goes to the heading of the first, because the button that was
- * pressed may be gone.
+ * Puts the named parts of the page as they are now in place of those shown, and says what was done. Leads to the heading of the first, because the button that was pressed may be gone.
  *
  * @param {string} told
  * @param {string[]} parts
  */
 async function renew(told, ...parts) {
   const response = await window.fetch('/account', { cache: 'no-store' }).catch(() => undefined);
-  if (response === undefined || !response.ok || response.redirected) return location.reload();
+  const isPage = response !== undefined && response.ok && !response.redirected;
   // The server's own page, in which everything is escaped; it is parsed and not run.
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const page = isPage ? new DOMParser().parseFromString(await response.text(), 'text/html') : undefined;
   for (const id of parts) {
-    const [old, renewed] = [document.getElementById(id), page.getElementById(id)];
-    if (old === null || renewed === null) continue;
+    const [old, renewed] = [document.getElementById(id), page?.getElementById(id)];
+    if (old === null || renewed === null || renewed === undefined) continue;
     enable(renewed);
     old.replaceWith(renewed);
   }
-  document.getElementById(`${parts[0]}-title`)?.focus();
-  news.textContent = told;
+  for (const place of document.querySelectorAll('[role=status]')) place.textContent = '';
+  const title = document.getElementById(`${parts[0]}-title`);
+  title?.focus();
+  tell(title, isPage ? told : `${told} Load the page again to see it as it is now.`);
+}
+
+/**
+ * Says what was done in the section that the element is in.
+ *
+ * @param {Element | null} element
+ * @param {string} told
+ */
+function tell(element, told) {
+  const place = element?.closest('section')?.querySelector('[role=status]') ?? null;
+  if (place !== null) place.textContent = told;
 }
 
 /**
@@ -111,9 +122,10 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
   /** @type {HTMLElement} */ (button).hidden = navigator.clipboard === undefined;
   button.addEventListener('click', async () => {
     const text = [...document.querySelectorAll(`#${copies} code`)].map((code) => code.textContent).join('\n');
-    news.textContent = await navigator.clipboard.writeText(text).then(
-      () => 'Copied.',
-      () => 'The browser did not let it be copied: select the text instead.',
+    const isCopied = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
     );
+    tell(button, isCopied ? 'Copied.' : 'The browser did not let it be copied: select the text instead.');
   });
 }

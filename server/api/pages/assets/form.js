@@ -85,6 +85,8 @@ export function askForCode({ errors }, form) {
   /** @type {HTMLElement | null} */
   const part = form.querySelector('[data-second-factor]');
   if (part === null || errors[0]?.code !== 'second_factor_required') return false;
+  const place = /** @type {HTMLElement} */ (part.querySelector('[data-fault]'));
+  place.textContent = part.hidden ? '' : 'Fill in the code.';
   part.hidden = false;
   field(`${form.id}-code`).focus();
   return true;

@@ -41,3 +41,12 @@ export async function readSql(clickhouse: ClickHouse, text: string, parameters: 
   });
   return result.json<unknown[]>();
 }
+
+/** Does the same for every item, a few at a time: most of the time of a short query is spent on its way. */
+export async function forEachOf<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const take = async () => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: 8 }, take));
+}

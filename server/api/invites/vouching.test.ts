@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, Member, TestOrganization } from '../../../test/harness.ts';
+
+const password = 'violet kettle harbour 92';
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/`;
+
+async function invitedBy(home: TestOrganization, member: Member, level: number) {
+  const answer = await harness.request('POST', `${base(home)}invites/`, { key: member.key, body: { target_email: `${randomUUID()}@example.com`, level } });
+  assert.equal(answer.status, 201);
+  return { id: answer.body.id as string, token: new URL(answer.body.link).searchParams.get('token')! };
+}
+
+const accept = ({ id, token }: { id: string; token: string }) => harness.request('POST', `/api/invites/${id}/accept/`, { body: { token, password } });
+
+async function isExpired(home: TestOrganization, id: string): Promise<boolean> {
+  const { body } = await harness.request('GET', `${base(home)}invites/`, { key: home.key });
+  return body.results.find((one: { id: string }) => one.id === id).is_expired;
+}
+
+const losses = [
+  {
+    name: 'is removed',
+    lose: (home: TestOrganization, { user }: Member) => harness.request('DELETE', `${base(home)}members/${user.uuid}/`, { key: home.key }),
+  },
+  { name: 'leaves', lose: (home: TestOrganization, { key }: Member) => harness.request('DELETE', `${base(home)}members/@me/`, { key }) },
+  {
+    name: 'is demoted below its level',
+    lose: (home: TestOrganization, { user }: Member) => harness.request('PATCH', `${base(home)}members/${user.uuid}/`, { key: home.key, body: { level: 1 } }),
+  },
+];
+
+for (const { name, lose } of losses) {
+  test(`the link of somebody who ${name} lets nobody in, until somebody else sends it again`, async () => {
+    const home = await harness.newOrganization();
+    const inviter = await harness.newMember(home.organization.id, 8);
+    const link = await invitedBy(home, inviter, 8);
+    assert.equal(await isExpired(home, link.id), false);
+    assert.ok((await lose(home, inviter)).status < 300);
+    assert.equal(await isExpired(home, link.id), true);
+    const refused = await accept(link);
+    assert.deepEqual([refused.status, refused.body.code], [400, 'expired']);
+    const again = await harness.request('POST', `${base(home)}invites/${link.id}/resend/`, { key: home.key });
+    const token = new URL(again.body.link).searchParams.get('token')!;
+    assert.equal((await accept({ id: link.id, token })).status, 201);
+  });
+}
+
+test('a demotion to the level of an invite leaves its link good', async () => {
+  const home = await harness.newOrganization();
+  const inviter = await harness.newMember(home.organization.id, 8);
+  const link = await invitedBy(home, inviter, 1);
+  await harness.request('PATCH', `${base(home)}members/${inviter.user.uuid}/`, { key: home.key, body: { level: 1 } });
+  assert.equal((await accept(link)).status, 201);
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { random_query } from './cases/random_query.ts';
+import { random_expression, random_select, withoutSpans } from './cases/random_tree.ts';
+import { checkQuery, forEachOf, printQuery, readRows } from './cases/run_query.ts';
+import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
+import type { TwoProjects } from './cases/two_projects.ts';
+import { parse } from './parse.ts';
+import { printSelect } from './print.ts';
+import { QueryError } from './query_error.ts';
+import { resolveQuery } from './query.ts';
+import type { Select, SelectCore } from './tree.ts';
+
+let stores: TestStores;
+let projects: TwoProjects;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+});
+after(async () => {
+  await projects.close();
+  await stores.close();
+});
+
+/** What is printed is read as the same tree, and printed the same again. */
+function assertStable(select: Select): void {
+  const text = printSelect(select);
+  const read = parse(text);
+  assert.deepEqual(withoutSpans(read), withoutSpans(select), text);
+  assert.equal(printSelect(read), text);
+}
+
+test('any tree is printed as text that is read as the same tree and printed the same again', () => {
+  fc.assert(fc.property(random_select, assertStable), { numRuns: 300 });
+});
+
+test('any expression likewise', () => {
+  const base = parse('SELECT 1') as SelectCore;
+  fc.assert(
+    fc.property(random_expression, (expression) => assertStable({ ...base, items: [{ expression }] })),
+    { numRuns: 700 },
+  );
+});
+
+test('any text is read, or refused with line and column', () => {
+  const pieces = fc.constantFrom(...'SELECT|FROM|events|(|)|,|*|.|\'|"|`|1|x|=|AND|NOT|IN|->|::|[|]|--|/*|;|\\|{|😀|\n|WITH|AS|CASE|END|OVER|INTERVAL|UNION ALL'.split('|'));
+  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.array(pieces, { maxLength: 25 }).map((parts) => `SELECT ${parts.join(' ')}`));
+  fc.assert(
+    fc.property(text, (query) => {
+      try {
+        resolveQuery(query, { model: 'events' });
+      } catch (error) {
+        assert.ok(error instanceof QueryError, String(error));
+        assert.ok(error.faults.every(({ line, column }) => line >= 1 && column >= 1));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('no generated query gives a row, a count or an order of another project, and each gives the same twice', async () => {
+  let run = 0;
+  await forEachOf(fc.sample(random_query, { numRuns: 120, seed: 20_240_101 }), async (text) => {
+    const checked = await checkQuery(projects.both, text, 'events', january).catch((error: unknown) => {
+      assert.ok(error instanceof QueryError, `${text} gave ${String(error)}`);
+    });
+    if (checked === undefined) return;
+    run += 1;
+    const rows = await readRows(projects.both, checked);
+    assert.doesNotMatch(JSON.stringify(rows).replaceAll('foreign 1', ''), foreign_mark, text);
+    assert.deepEqual(rows, await readRows(projects.alone, printQuery(text, 'events', january)), text);
+  });
+  assert.ok(run > 80, `${run} of 120 ran`);
+});
