@@ -18,6 +18,8 @@ export type Config = {
   owner_password: string | undefined;
   owner_api_key: string | undefined;
   export_dir: string;
+  /** Proxies in front of the server whose X-Forwarded-For is believed. */
+  trusted_proxies: string[];
   outbound_allow: string[];
   settle_seconds: number;
   rate_limit_per_minute: number;
@@ -88,6 +90,12 @@ export const settings = {
   ),
   owner_api_key: setting('SLUICE_OWNER_API_KEY', '', apiKey, 'Personal API key given to the owner at the first start. Default: generated and printed once.'),
   export_dir: setting('SLUICE_EXPORT_DIR', './exports', folder, 'Folder that the `File` destination may write under.'),
+  trusted_proxies: setting(
+    'SLUICE_TRUSTED_PROXIES',
+    '',
+    ranges,
+    'Addresses and CIDR ranges of the proxies in front of the server, separated by commas: the client address that they say in X-Forwarded-For is believed. Default: none, every connection is its own client. Set it behind a proxy, else all users share one address for limits and the log.',
+  ),
   outbound_allow: setting(
     'SLUICE_OUTBOUND_ALLOW',
     '',

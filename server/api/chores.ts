@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Chore } from '../platform/chores.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/recheck.ts';
+import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/store.ts';
 
 /** What an API process does by itself, one line each; tests do the work by hand, with a clock of their own. */
@@ -10,5 +11,6 @@ export function choresOf(deps: Deps): Chore[] {
     { name: 'look-ups of domains', interval_ms: 15_000, work: (signal) => recheckDomains(deps, { signal }) },
     { name: 'warnings before certificates expire', interval_ms: 3_600_000, work: (signal) => warnOfCertificates(deps, signal) },
     { name: 'removal of sign-ins that have expired', interval_ms: 600_000, work: () => sweepSingleSignOn(deps) },
+    { name: 'removal of sessions, links and series of attempts that have ended', interval_ms: 600_000, work: () => sweepPeople(deps) },
   ];
 }

@@ -15,4 +15,18 @@ import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { userRoutes } from './users/routes.ts';
 
 /** Everything that the API has, one line each. */
-export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [organizationRoutes, memberRoutes, inviteRoutes, projectRoutes, batchExportRoutes, domainRoutes, eventRoutes, apiKeyRoutes, activityRoutes, sessionRoutes, userRoutes, singleSignOnRoutes, pageRoutes];
+export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
+  organizationRoutes,
+  memberRoutes,
+  inviteRoutes,
+  projectRoutes,
+  batchExportRoutes,
+  domainRoutes,
+  eventRoutes,
+  apiKeyRoutes,
+  activityRoutes,
+  sessionRoutes,
+  userRoutes,
+  singleSignOnRoutes,
+  pageRoutes,
+];

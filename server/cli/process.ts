@@ -60,7 +60,19 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
   const queue = await openQueue(stores.database_url, { supervise: role === 'server' || role === 'worker', log });
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
-  const deps: Deps = { config, clock: systemClock, log, db, clickhouse, secrets, outbound, dns: openDns({ servers: config.dns_servers, log }), mail, metrics, jobs: queue.jobs };
+  const deps: Deps = {
+    config,
+    clock: systemClock,
+    log,
+    db,
+    clickhouse,
+    secrets,
+    outbound,
+    dns: openDns({ servers: config.dns_servers, log }),
+    mail,
+    metrics,
+    jobs: queue.jobs,
+  };
   return {
     deps,
     engine: engineOf(deps),

@@ -14,16 +14,18 @@ import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../us
 import type { Identity } from '../users/store.ts';
 import { SignInRefused } from './refusal.ts';
 import { sessionEntry } from './session_entry.ts';
-import { getStanding, holdHome, keepIdentity } from './store.ts';
+import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
 import type { Home, Standing } from './store.ts';
 
-/** Whom a provider signed in: `email` is the address that it vouches for, `identity` the account there, `method` what the session says of how the person signed in. */
+/** Whom a provider signed in: `email` is the address that it vouches for, `identity` the account there, `method` what the session says of how the
+ * person signed in, `session_ends_at` when it has to end at the latest (ISO instant). */
 export type Vouched = {
   method: 'saml' | OpenidProvider;
   identity: { provider: string; subject: string };
   email: string;
   first_name?: string;
   last_name?: string;
+  session_ends_at?: string;
 };
 
 type Person = Pick<Identity, 'id' | 'uuid' | 'email' | 'first_name' | 'last_name'>;
@@ -95,7 +97,9 @@ async function admit({ deps, tx, browser }: Place, admission: Admission): Promis
     // The organization is told as well; what the write records is the session, in the person's own chain.
     await appendActivity(tx, deps.secrets, { organization_id: organization.id }, by, joined);
   }
-  return sessionEntry(person, await startSession(tx, browser, person, vouched.method), { identity: vouched.identity });
+  const session = await startSession(tx, browser, person, vouched.method);
+  const expires_at = vouched.session_ends_at === undefined ? session.expires_at : await limitSession(tx, session.id, vouched.session_ends_at);
+  return sessionEntry(person, { ...session, expires_at }, { identity: vouched.identity });
 }
 
 /** A new account without a password; the provider has proved the address. */

@@ -17,7 +17,7 @@ import { openOpenidClient } from './openid_client.ts';
 import type { OpenidClient, OpenidSecrets } from './openid_client.ts';
 import type { OpenidPerson } from './openid_person.ts';
 import { SignInRefused } from './refusal.ts';
-import { insertRequest, useState } from './store.ts';
+import { insertRequest, useOpenidRequest } from './store.ts';
 
 /** `email` is a hint for the provider's page: which account there is meant. */
 const Login = Type.Object({ email: Type.Optional(Type.String()), next: Type.Optional(Type.String()) });
@@ -52,7 +52,7 @@ async function begin(deps: Deps, provider: OpenidProvider, client: OpenidClient,
 async function complete(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { state = '' } = query(request, Completion);
   const browser_hash = findBrowser(request);
-  const begun = browser_hash === undefined ? undefined : await useState(deps, provider, state, browser_hash);
+  const begun = browser_hash === undefined ? undefined : await useOpenidRequest(deps, provider, state, browser_hash);
   if (begun === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
   const person = await client.finish(secretsOf(deps, state), new URL(request.url, deps.config.public_url).search);
   const { subject, addresses: _all, ...names } = person;

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
 import { readResponse } from '../../platform/saml/response.ts';
 import type { ResponseForm } from '../../platform/saml/response.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
@@ -28,11 +29,12 @@ export async function judgeResponse(deps: Deps, request: SamlRequest, form: Resp
   const expectations = { request_id, now_ms: deps.clock.now(), skew_ms };
   const read = await readResponse(form, parties.provider, parties.service, expectations);
   if ('refused' in read) return refused(read.refused, read.detail);
-  const { assertion_id, name_id, email, first_name, last_name, attributes, not_on_or_after_ms } = read.sign_in;
+  const { assertion_id, name_id, email, first_name, last_name, attributes, not_on_or_after_ms, session_not_on_or_after_ms } = read.sign_in;
   const certificate = request.purpose === 'test' ? await findSigner(form, parties, expectations) : {};
+  const end = session_not_on_or_after_ms === undefined ? {} : { session_ends_at: isoInstant(session_not_on_or_after_ms) };
   const names = { ...(first_name === undefined ? {} : { first_name }), ...(last_name === undefined ? {} : { last_name }) };
   return {
-    outcome: { name_id, email, ...names, attribute_names: Object.keys(attributes), ...certificate },
+    outcome: { name_id, email, ...names, ...end, attribute_names: Object.keys(attributes), ...certificate },
     assertion: { id: assertion_id, until_ms: not_on_or_after_ms + skew_ms },
   };
 }

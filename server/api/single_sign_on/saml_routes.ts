@@ -87,7 +87,7 @@ async function completeSignIn(deps: Deps, request: FastifyRequest, reply: Fastif
   const { outcome, domain_id, settings_hash, next } = answered;
   if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, outcome));
   if ('refused' in outcome) throw new Error('A refused response was kept for a sign-in.');
-  const { name_id: subject, attribute_names: _names, ...person } = outcome;
+  const { name_id: subject, attribute_names: _names, certificate: _certificate, ...person } = outcome;
   const vouched = { ...person, method: 'saml' as const, identity: { provider: `saml:${domain_id}`, subject } };
   await signIn(deps, { request, reply }, vouched, (home) => {
     if (home?.domain.id !== domain_id) throw new SignInRefused('domain_not_verified', `The domain of ${outcome.email} is no longer verified.`);

@@ -63,6 +63,8 @@ test('the whole way: to the provider, back with a response, a session, an accoun
   assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
   const session = await world.harness.request('GET', '/api/sessions/@current/', { headers: sessionOf(browser) });
   assert.equal(session.body.method, 'saml');
+  // As long as the provider says, which is less than ours.
+  assert.equal(Date.parse(session.body.expires_at), world.clock.now() + 480 * 60_000);
   assert.deepEqual((await logOf(home.organization.id)).at(-1), { what: 'member joined', user_email: email });
   assert.deepEqual(await logOf(account.uuid), [{ what: 'session created', user_email: email }]);
 

@@ -72,7 +72,12 @@ export function useAnsweredRequest({ db, clock }: Stored, id: string, browser_ha
 }
 
 /** Uses an OpenID sign-in up and gives where it leads; undefined when this browser has none with this state that is not used or expired. Of several at once one gets it. */
-export function useState({ db, secrets, clock }: Stored, provider: OpenidProvider, state: string, browser_hash: Buffer): Promise<{ next: string } | undefined> {
+export function useOpenidRequest(
+  { db, secrets, clock }: Stored,
+  provider: OpenidProvider,
+  state: string,
+  browser_hash: Buffer,
+): Promise<{ next: string } | undefined> {
   return db.row<{ next: string }>(sql`
     DELETE FROM sso_requests
     WHERE token_hash = ${tokenHash(secrets, state)} AND provider = ${provider} AND browser_hash = ${browser_hash} AND expires_at > ${isoInstant(clock.now())}::timestamptz
@@ -132,6 +137,14 @@ export async function keepIdentity(
     INSERT INTO social_identities (id, user_id, provider, subject, created_at, last_used_at)
     VALUES (${uuidv7()}, ${user_id}, ${provider}, ${subject}, ${now}::timestamptz, ${now}::timestamptz)
     ON CONFLICT (provider, subject) DO UPDATE SET user_id = EXCLUDED.user_id, last_used_at = EXCLUDED.last_used_at`);
+}
+
+/** Ends the session at this instant (ISO), unless it ends before; gives when it ends now. */
+export async function limitSession(tx: Transaction, id: string, end: string): Promise<string> {
+  const row = await tx.row<{ expires_at: string }>(
+    sql`UPDATE sessions SET expires_at = least(expires_at, ${end}::timestamptz) WHERE id = ${id}::uuid RETURNING expires_at`,
+  );
+  return row!.expires_at;
 }
 
 /**

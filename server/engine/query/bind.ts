@@ -30,7 +30,9 @@ export function bind(context: Context, scope: Scope, known: KnownFunction, args:
   const fitting = candidates.find((one) => isLambda(one.parameters[0]?.form) === hasLambda);
   if (fitting === undefined) throw new Fault(`\`${name}\` takes ${signature}.`, span);
   // Resolved once: a signature that does not fit must not make a second one of a lambda or subquery.
-  const resolved = args.map((argument) => ('node' in argument && isOpen(argument.node) ? { value: context.resolve(scope, argument.node), node: argument.node } : argument));
+  const resolved = args.map((argument) =>
+    'node' in argument && isOpen(argument.node) ? { value: context.resolve(scope, argument.node), node: argument.node } : argument,
+  );
   let first: unknown;
   for (const signatureRead of candidates.filter((one) => isLambda(one.parameters[0]?.form) === hasLambda)) {
     try {
@@ -64,7 +66,13 @@ function bindSignature(context: Context, scope: Scope, known: KnownFunction, sig
   for (const one of fitted) if (one.value !== undefined && one.text === undefined) fitValue(context, name, one, letters);
   const lambda = fitted.find(({ form }) => isLambda(form));
   if (lambda !== undefined && 'node' in lambda.argument && lambda.argument.node.kind === 'lambda') {
-    const bound = bindLambda(context, scope, lambda.argument.node, fitted.flatMap(({ value }) => value ?? []), lambda.form.name === 'test');
+    const bound = bindLambda(
+      context,
+      scope,
+      lambda.argument.node,
+      fitted.flatMap(({ value }) => value ?? []),
+      lambda.form.name === 'test',
+    );
     letters.set('U', bound.body.type);
     lambda.value = bound.body;
     lambda.text = bound.text;
@@ -106,7 +114,10 @@ function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<stri
     });
     const type = unify(types);
     if (type === undefined)
-      throw new Fault(`\`${name}\` needs values of one type, these are ${types.map(describeType).join(' and ')}: convert them.`, fitted.find(({ value }) => value)!.value!.span);
+      throw new Fault(
+        `\`${name}\` needs values of one type, these are ${types.map(describeType).join(' and ')}: convert them.`,
+        fitted.find(({ value }) => value)!.value!.span,
+      );
     letters.set(letter, type);
   }
   return letters;
@@ -124,7 +135,8 @@ function numberType(name: string, type: ValueType, value: Value | undefined): Va
 function fitValue(context: Context, name: string, fitted: Fitted, letters: Map<string, ValueType>): void {
   const value = fitted.value!;
   const fit = fitForm(context, fitted.form, value, letters);
-  if (fit === undefined) throw new Fault(`\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ${describeType(value.type)}: convert it.`, value.span);
+  if (fit === undefined)
+    throw new Fault(`\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ${describeType(value.type)}: convert it.`, value.span);
   fitted.value = fit;
 }
 
@@ -167,7 +179,10 @@ function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitte
   if (isContainer(type.kind)) return type;
   // What an item of an array is does not make the result of a function over the array NULL.
   const isLetter = letters.has(result.name);
-  const nullable = isLetter && fitted.some(({ form }) => form.items.length > 0) ? type.nullable : type.nullable || fitted.some(({ form, value }) => !isLambda(form) && value?.type.nullable === true);
+  const nullable =
+    isLetter && fitted.some(({ form }) => form.items.length > 0)
+      ? type.nullable
+      : type.nullable || fitted.some(({ form, value }) => !isLambda(form) && value?.type.nullable === true);
   if (result.always_null) return orNull(type);
   return { ...type, nullable: nullable && !result.never_null };
 }

@@ -23,8 +23,16 @@ export class ForeignNodeError extends Error {
  * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single statement, because EXPLAIN would run a second one.
  */
 export async function gateRelation({ clickhouse, signal }: EngineCheck, relation: QueryRelation): Promise<void> {
-  const options = { clickhouse_settings: { max_query_size: '16000000', max_parser_depth: '2000' }, abort_signal: signal, use_multipart_params_auto: true } as const;
-  const formatted = await clickhouse.query({ query: `SELECT formatQuery(${literal(`SELECT * FROM ${relation.text}`)}) AS text`, format: 'JSONEachRow', ...options });
+  const options = {
+    clickhouse_settings: { max_query_size: '16000000', max_parser_depth: '2000' },
+    abort_signal: signal,
+    use_multipart_params_auto: true,
+  } as const;
+  const formatted = await clickhouse.query({
+    query: `SELECT formatQuery(${literal(`SELECT * FROM ${relation.text}`)}) AS text`,
+    format: 'JSONEachRow',
+    ...options,
+  });
   const [row] = await formatted.json<{ text: string }>();
   const { stream } = await clickhouse.exec({ query: `EXPLAIN AST ${row?.text ?? ''}`, query_params: emptied(relation), ...options });
   const chunks: Buffer[] = [];
@@ -60,7 +68,10 @@ export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): P
     const [type, found] = [nothing.typed.types[index]!, described[index]?.type ?? 'nothing'];
     if (!matchesEngineType(type, found))
       throw queryError(query.text, [
-        { message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`, span: query.tree },
+        {
+          message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`,
+          span: query.tree,
+        },
       ]);
   }
   await ask(check, query, `SELECT * FROM ${nothing.text} ORDER BY ${nothing.order}`, nothing);
@@ -76,7 +87,9 @@ async function checkPatterns(check: EngineCheck, query: ResolvedQuery, relation:
   if (isRight) return;
   for (const { placeholder, span } of relation.patterns)
     await test([placeholder]).catch(() => {
-      throw queryError(query.text, [{ message: 'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).', span }]);
+      throw queryError(query.text, [
+        { message: 'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).', span },
+      ]);
     });
 }
 

@@ -19,7 +19,8 @@ export function condition(context: Context, scope: Scope, node: Expression): Val
 /** The first result whose condition holds, else the last one. */
 export function choose(context: Context, whens: Value[], results: Value[], span: Span): Value {
   const aligned = align(context.writer, results);
-  if (aligned === undefined) throw new Fault(`The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`, span);
+  if (aligned === undefined)
+    throw new Fault(`The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`, span);
   const texts = whens.flatMap((when, index) => [when.sql, aligned.values[index]!.sql]);
   return compose(`multiIf(${[...texts, aligned.values.at(-1)!.sql].join(', ')})`, aligned.type, span, [...whens, ...results]);
 }

@@ -56,13 +56,20 @@ export function coerceTo(writer: QueryWriter, value: Value, type: ValueType): Va
 }
 
 function isSameType(one: ValueType, other: ValueType): boolean {
-  return one.kind === other.kind && one.kind !== 'boolean' && one.items.length === other.items.length && one.items.every((item, index) => isSameType(item, other.items[index]!));
+  return (
+    one.kind === other.kind &&
+    one.kind !== 'boolean' &&
+    one.items.length === other.items.length &&
+    one.items.every((item, index) => isSameType(item, other.items[index]!))
+  );
 }
 
 /** The values as ones of the one type that can hold them all; undefined where there is none. */
 export function align(writer: QueryWriter, values: Value[]): { values: Value[]; type: ValueType } | undefined {
   const special = values.find(({ type }) => type.kind === 'timestamp' || type.kind === 'date' || type.kind === 'uuid');
-  const fitted = values.map((value) => (special !== undefined && typeof value.literal === 'string' ? (coerce(writer, value, special.type.kind) ?? value) : value));
+  const fitted = values.map((value) =>
+    special !== undefined && typeof value.literal === 'string' ? (coerce(writer, value, special.type.kind) ?? value) : value,
+  );
   const type = unify(fitted.map((value) => value.type));
   if (type === undefined) return undefined;
   const aligned = fitted.map((value) => coerceTo(writer, value, type));

@@ -73,7 +73,8 @@ function convertToText(value: Value, span: Span): Value {
   if (kind === 'interval' || kind === 'bytes') throw new Fault(kind === 'bytes' ? 'Write hex(...) for the text of bytes.' : 'An interval has no text.', span);
   const type: ValueType = { kind: 'text', nullable, items: [] };
   if (isContainer(kind)) return compose(`toJSONString(${value.sql})`, type, span, [value]);
-  if (kind === 'text' || kind === 'json' || kind === 'property') return { ...compose(value.sql, type, span, [value]), ...(value.literal === undefined ? {} : { literal: value.literal }) };
+  if (kind === 'text' || kind === 'json' || kind === 'property')
+    return { ...compose(value.sql, type, span, [value]), ...(value.literal === undefined ? {} : { literal: value.literal }) };
   return compose(`toString(${kind === 'boolean' ? `toBool(${value.sql})` : value.sql})`, type, span, [value]);
 }
 

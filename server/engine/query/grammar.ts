@@ -1,18 +1,39 @@
 import type { Cursor } from './cursor.ts';
 import type { Expression, Select, TypeName } from './tree.ts';
 
-/** The text being read, and the rules that need each other. */
-export type Grammar = { cursor: Cursor; expression(): Expression; select(): Select };
+/** The text being read, and the rules that need each other; `union` reads what may follow the first arm. */
+export type Grammar = { cursor: Cursor; expression(): Expression; select(): Select; union(first: Select): Select };
 
 /** Reads expressions parted by commas up to and with the closing sign; the list may be empty. */
 export function parseList(grammar: Grammar, close: string): Expression[] {
   const { cursor } = grammar;
-  const items: Expression[] = [];
-  if (cursor.acceptSign(close)) return items;
-  do items.push(grammar.expression());
-  while (cursor.acceptSign(','));
+  if (cursor.acceptSign(close)) return [];
+  const items = [grammar.expression()];
+  while (cursor.acceptSign(',')) items.push(grammar.expression());
   cursor.expectSign(close);
   return items;
+}
+
+/** Reads what stands in round brackets, the first of which is taken already: a SELECT with its UNIONs, or expressions. */
+export function parseInBrackets(grammar: Grammar): { select: Select } | { items: Expression[] } {
+  const { cursor } = grammar;
+  if (cursor.acceptSign(')')) return { items: [] };
+  if (cursor.isWord('SELECT') || cursor.isWord('WITH')) {
+    const select = grammar.select();
+    cursor.expectSign(')');
+    return { select };
+  }
+  const first = grammar.expression();
+  // ((SELECT ...) UNION ALL ...): only now it is seen that the inner brackets hold an arm.
+  if (first.kind === 'select' && cursor.isWord('UNION')) {
+    const select = grammar.union(first.select);
+    cursor.expectSign(')');
+    return { select };
+  }
+  const items = [first];
+  while (cursor.acceptSign(',')) items.push(grammar.expression());
+  cursor.expectSign(')');
+  return { items };
 }
 
 /** Reads the name of a type, as in `Nullable(Int64)`. */

@@ -32,7 +32,11 @@ test('at least 300 hostile texts are tried, each once', () => {
   assert.equal(new Set(all).size, all.length);
 });
 
-for (const [title, texts] of Object.entries({ 'what is not the project’s': refused_reach, 'what misleads': refused_tricks, 'what is too deep or too long': refused_sizes })) {
+for (const [title, texts] of Object.entries({
+  'what is not the project’s': refused_reach,
+  'what misleads': refused_tricks,
+  'what is too deep or too long': refused_sizes,
+})) {
   test(`${title} is refused with line and column, in a moment`, async () => {
     for (const text of texts) {
       const began = performance.now();

@@ -14,7 +14,13 @@ const units = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'y
  * An argument that has to be a literal of the query itself: ClickHouse text of it, and its value. Numbers and units, where ClickHouse takes no parameter, are written into the text; they
  * are digits and words of a closed list. Throws a `Fault` for anything else.
  */
-export function readLiteral(writer: QueryWriter, name: string, form: string, node: Expression | undefined, value: Value | undefined): { text: string; value: Value } {
+export function readLiteral(
+  writer: QueryWriter,
+  name: string,
+  form: string,
+  node: Expression | undefined,
+  value: Value | undefined,
+): { text: string; value: Value } {
   const span = node ?? value?.span ?? { start: 0, end: 0 };
   const refuse = (what: string): never => {
     throw new Fault(`\`${name}\` takes ${what} here, written in the query itself.`, span);
@@ -26,17 +32,23 @@ export function readLiteral(writer: QueryWriter, name: string, form: string, nod
   const content = value?.literal ?? (node?.kind === 'text' ? node.value : undefined);
   switch (form) {
     case '#zone':
-      return typeof content === 'string' && isTimeZone(content) ? made(writer.parameter('String', content), content) : refuse("a time zone such as 'Europe/Berlin'");
+      return typeof content === 'string' && isTimeZone(content)
+        ? made(writer.parameter('String', content), content)
+        : refuse("a time zone such as 'Europe/Berlin'");
     case '#unit':
-      return typeof content === 'string' && units.includes(content.toLowerCase()) ? made(content.toLowerCase(), content) : refuse(`a unit ('${units.join("', '")}')`);
+      return typeof content === 'string' && units.includes(content.toLowerCase())
+        ? made(content.toLowerCase(), content)
+        : refuse(`a unit ('${units.join("', '")}')`);
     case '#interval': {
-      if (node?.kind !== 'interval' || node.count.kind !== 'number' || !/^[1-9]\d{0,5}$/.test(node.count.digits)) return refuse('an interval such as INTERVAL 15 MINUTE');
+      if (node?.kind !== 'interval' || node.count.kind !== 'number' || !/^[1-9]\d{0,5}$/.test(node.count.digits))
+        return refuse('an interval such as INTERVAL 15 MINUTE');
       return made(`toInterval${node.unit.charAt(0)}${node.unit.slice(1).toLowerCase()}(${node.count.digits})`, Number(node.count.digits));
     }
     case '#integer':
     case '#size': {
       const isWhole = typeof content === 'bigint' && content >= -9999n && content <= 9999n;
-      if (!isWhole || (form === '#size' && (content < 1n || content > size_max))) return refuse(form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number');
+      if (!isWhole || (form === '#size' && (content < 1n || content > size_max)))
+        return refuse(form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number');
       return made(content.toString(), Number(content));
     }
     default:

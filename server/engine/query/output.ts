@@ -9,11 +9,16 @@ import type { ValueType } from './value_type.ts';
 export function outputColumns(columns: ResolvedColumn[]): Column[] {
   const names = new Set<string>();
   return columns.map(({ name, type, span }, index) => {
-    if (name === '' || [...name].length > name_characters_max) throw new Fault(`The name of a column has 1 to ${name_characters_max} characters: give it a shorter alias with AS.`, span);
+    if (name === '' || [...name].length > name_characters_max)
+      throw new Fault(`The name of a column has 1 to ${name_characters_max} characters: give it a shorter alias with AS.`, span);
     if (names.has(name)) throw new Fault(`Two columns are named \`${name}\`: give one of them an alias with AS.`, span);
     names.add(name);
     const columnType = columnTypeOf(type);
-    if (columnType === undefined) throw new Fault(type.kind === 'bytes' ? 'Bytes cannot be exported: write hex(...).' : `No destination holds ${describeType(type)} values: convert them.`, span);
+    if (columnType === undefined)
+      throw new Fault(
+        type.kind === 'bytes' ? 'Bytes cannot be exported: write hex(...).' : `No destination holds ${describeType(type)} values: convert them.`,
+        span,
+      );
     return { name, type: columnType, nullable: type.nullable, expression: `column_${index + 1}` };
   });
 }

@@ -1,4 +1,4 @@
-import { parseList, parseTypeName } from './grammar.ts';
+import { parseInBrackets, parseList, parseTypeName } from './grammar.ts';
 import type { Grammar } from './grammar.ts';
 import { parsePrimary } from './parse_primary.ts';
 import type { BinaryOperator, Expression } from './tree.ts';
@@ -91,14 +91,14 @@ function parsePredicate(grammar: Grammar, operand: Expression): Expression {
 function parseIn(grammar: Grammar, operand: Expression, negated: boolean): Expression {
   const { cursor } = grammar;
   if (cursor.isName()) cursor.fail('Behind IN stands a list or a SELECT in brackets: write IN (SELECT ... FROM ...).');
-  const isArray = cursor.acceptSign('[');
-  if (!isArray) cursor.expectSign('(');
-  if (!isArray && (cursor.isWord('SELECT') || cursor.isWord('WITH'))) {
-    const select = grammar.select();
-    cursor.expectSign(')');
-    return { kind: 'in_select', negated, operand, select, ...cursor.since(operand.start) };
+  let items: Expression[];
+  if (cursor.acceptSign('[')) items = parseList(grammar, ']');
+  else {
+    cursor.expectSign('(');
+    const inside = parseInBrackets(grammar);
+    if ('select' in inside) return { kind: 'in_select', negated, operand, select: inside.select, ...cursor.since(operand.start) };
+    ({ items } = inside);
   }
-  const items = parseList(grammar, isArray ? ']' : ')');
   if (items.length === 0) cursor.fail('A list behind IN needs at least one value.');
   return { kind: 'in_list', negated, operand, items, ...cursor.since(operand.start) };
 }

@@ -1,4 +1,4 @@
-import { parseList, parseTypeName } from './grammar.ts';
+import { parseInBrackets, parseList, parseTypeName } from './grammar.ts';
 import type { Grammar } from './grammar.ts';
 import { parseWindow } from './parse_window.ts';
 import type { Expression, ExpressionOf, Name, TypeName } from './tree.ts';
@@ -74,12 +74,9 @@ function parseBrackets(grammar: Grammar): Expression {
     return { kind: 'array', items, ...cursor.since(start) };
   }
   if (!cursor.acceptSign('(')) cursor.fail('Write an expression here.');
-  if (cursor.isWord('SELECT') || cursor.isWord('WITH')) {
-    const select = grammar.select();
-    cursor.expectSign(')');
-    return { kind: 'select', select, ...cursor.since(start) };
-  }
-  const items = parseList(grammar, ')');
+  const inside = parseInBrackets(grammar);
+  if ('select' in inside) return { kind: 'select', select: inside.select, ...cursor.since(start) };
+  const { items } = inside;
   if (cursor.isSign('->'))
     return parseLambda(
       grammar,

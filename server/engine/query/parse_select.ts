@@ -7,24 +7,26 @@ const joins_max = 10;
 
 /** Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; of a union they are asked for in brackets. */
 export function parseSelect(grammar: Grammar): Select {
+  return grammar.cursor.deeper(() => parseUnion(grammar, parseArm(grammar)));
+}
+
+/** Reads the UNIONs behind a first SELECT; gives that one where there are none. */
+export function parseUnion(grammar: Grammar, first: Select): Select {
   const { cursor } = grammar;
-  return cursor.deeper(() => {
-    const first = parseArm(grammar);
-    const arms = [first];
-    let distinct: boolean | undefined;
-    while (cursor.isWord('UNION')) {
-      refuseOrder(grammar, arms.at(-1)!);
-      cursor.next();
-      const isDistinct = cursor.acceptWords('DISTINCT');
-      if (!isDistinct) cursor.expectWord('ALL');
-      if (distinct !== undefined && distinct !== isDistinct) cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
-      distinct = isDistinct;
-      arms.push(parseArm(grammar));
-    }
-    if (distinct === undefined) return first;
+  const arms = [first];
+  let distinct: boolean | undefined;
+  while (cursor.isWord('UNION')) {
     refuseOrder(grammar, arms.at(-1)!);
-    return { kind: 'union', distinct, arms, ...cursor.since(first.start) };
-  });
+    cursor.next();
+    const isDistinct = cursor.acceptWords('DISTINCT');
+    if (!isDistinct) cursor.expectWord('ALL');
+    if (distinct !== undefined && distinct !== isDistinct) cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
+    distinct = isDistinct;
+    arms.push(parseArm(grammar));
+  }
+  if (distinct === undefined) return first;
+  refuseOrder(grammar, arms.at(-1)!);
+  return { kind: 'union', distinct, arms, ...cursor.since(first.start) };
 }
 
 /** An arm of a union has ORDER BY and LIMIT only in brackets of its own, so that nobody takes them for those of the whole. */

@@ -11,7 +11,9 @@ const printed = `
 
 const names = new Set([
   ...printed.trim().split(/\s+/),
-  ...functionTopics.flatMap(({ functions }) => functions.flatMap((one) => [one.name, ...Array.from((one.engine ?? '').matchAll(/[A-Za-z_]\w*(?=\(|$)/g), ([name]) => name)])),
+  ...functionTopics.flatMap(({ functions }) =>
+    functions.flatMap((one) => [one.name, ...Array.from((one.engine ?? '').matchAll(/[A-Za-z_]\w*(?=\(|$)/g), ([name]) => name)]),
+  ),
 ]);
 
 /** May a printed query call this function of ClickHouse? Aggregates also with `If`, `Distinct` and `OrNull`. */

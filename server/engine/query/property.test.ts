@@ -47,8 +47,13 @@ test('any expression likewise', () => {
 });
 
 test('any text is read, or refused with line and column', () => {
-  const pieces = fc.constantFrom(...'SELECT|FROM|events|(|)|,|*|.|\'|"|`|1|x|=|AND|NOT|IN|->|::|[|]|--|/*|;|\\|{|😀|\n|WITH|AS|CASE|END|OVER|INTERVAL|UNION ALL'.split('|'));
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.array(pieces, { maxLength: 25 }).map((parts) => `SELECT ${parts.join(' ')}`));
+  const pieces = fc.constantFrom(
+    ...'SELECT|FROM|events|(|)|,|*|.|\'|"|`|1|x|=|AND|NOT|IN|->|::|[|]|--|/*|;|\\|{|😀|\n|WITH|AS|CASE|END|OVER|INTERVAL|UNION ALL'.split('|'),
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.array(pieces, { maxLength: 25 }).map((parts) => `SELECT ${parts.join(' ')}`),
+  );
   fc.assert(
     fc.property(text, (query) => {
       try {
@@ -71,7 +76,7 @@ test('no generated query gives a row, a count or an order of another project, an
     if (checked === undefined) return;
     run += 1;
     const rows = await readRows(projects.both, checked);
-    assert.doesNotMatch(JSON.stringify(rows).replaceAll('foreign 1', ''), foreign_mark, text);
+    assert.doesNotMatch(JSON.stringify(rows), foreign_mark, text);
     assert.deepEqual(rows, await readRows(projects.alone, printQuery(text, 'events', january)), text);
   });
   assert.ok(run > 80, `${run} of 120 ran`);

@@ -81,7 +81,13 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
 }
 
 function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value {
-  const made = (sql: string, kind: 'integer' | 'unsigned' | 'float', literal: number | bigint): Value => ({ sql, type: typeOf(kind), span: node, traits: plain_traits, literal });
+  const made = (sql: string, kind: 'integer' | 'unsigned' | 'float', literal: number | bigint): Value => ({
+    sql,
+    type: typeOf(kind),
+    span: node,
+    traits: plain_traits,
+    literal,
+  });
   if (/^-?\d+$/.test(node.digits)) {
     const whole = BigInt(node.digits);
     if (whole >= int64_min && whole <= int64_max) return made(writer.parameter('Int64', whole.toString()), 'integer', whole);

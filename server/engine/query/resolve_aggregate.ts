@@ -32,21 +32,37 @@ export function aggregateCall(context: Context, scope: Scope, node: ExpressionOf
   const { base, or_null } = name;
   const { definition } = base;
   const args = node.args.filter((arg) => arg.kind !== 'star');
-  if (args.length < node.args.length && definition.name !== 'count') throw new Fault(`\`${definition.name}\` takes values: name the column instead of *.`, node);
+  if (args.length < node.args.length && definition.name !== 'count')
+    throw new Fault(`\`${definition.name}\` takes values: name the column instead of *.`, node);
   const written = name.has_condition ? args.pop() : undefined;
   if (name.has_condition && written === undefined) throw new Fault(`\`${node.name.text}\` takes a condition as its last argument.`, node);
   const tests = [written, node.filter].filter((one) => one !== undefined).map((one) => condition(context, scope, one));
   const levels = readLevels(node, base.signatures[0]!.levels);
   const counted = distinctName(node, definition.name);
-  const binding = counted.name === 'uniqExact' ? uniqArguments(context, scope, args, node) : bind(context, scope, base, args.map((arg) => ({ node: arg })), node);
-  const shape = shapeOf(counted.name, binding.texts, binding.values, tests.map(({ sql }) => sql));
+  const binding =
+    counted.name === 'uniqExact'
+      ? uniqArguments(context, scope, args, node)
+      : bind(
+          context,
+          scope,
+          base,
+          args.map((arg) => ({ node: arg })),
+          node,
+        );
+  const shape = shapeOf(
+    counted.name,
+    binding.texts,
+    binding.values,
+    tests.map(({ sql }) => sql),
+  );
   const engine = definition.engine ?? counted.name;
   const ending = `${counted.distinct}${shape.tests.length > 0 ? 'If' : ''}${or_null ? 'OrNull' : ''}`;
   const test = shape.tests.length > 1 ? `and(${shape.tests.join(', ')})` : shape.tests[0];
   const call = `${engine}${ending}${levels}(${[...shape.texts, ...(test === undefined ? [] : [test])].join(', ')})`;
   const type = or_null ? orNull(binding.type) : itemsWithoutNull(binding.type);
   if (or_null && isContainer(type.kind)) throw new Fault(`\`${definition.name}\` has no OrNull: its result is never NULL.`, node);
-  const wrap = (sql: string) => (isContainer(type.kind) && counted.name.startsWith('group') ? `arraySort(${sql})` : definition.exact === true ? sql : canonicalText(sql, type.kind));
+  const wrap = (sql: string) =>
+    isContainer(type.kind) && counted.name.startsWith('group') ? `arraySort(${sql})` : definition.exact === true ? sql : canonicalText(sql, type.kind);
   return { call, wrap, type, values: [...binding.values, ...tests] };
 }
 
@@ -69,7 +85,10 @@ function readLevels(node: ExpressionOf<'call'>, wanted: 'none' | 'one' | 'many')
   const isCount = parameters !== undefined && parameters.length > 0 && parameters.length <= (wanted === 'many' ? levels_max : 1);
   const isLevel = (one: Expression) => one.kind === 'number' && Number(one.digits) <= 1;
   if (wanted === 'none' || !isCount || !parameters.every(isLevel))
-    throw new Fault(wanted === 'none' ? `\`${node.name.text}\` has one pair of brackets.` : `\`${node.name.text}\` is written with a level from 0 to 1: quantile(0.9)(x).`, node);
+    throw new Fault(
+      wanted === 'none' ? `\`${node.name.text}\` has one pair of brackets.` : `\`${node.name.text}\` is written with a level from 0 to 1: quantile(0.9)(x).`,
+      node,
+    );
   return `(${parameters.map((one) => String(Number((one as ExpressionOf<'number'>).digits))).join(', ')})`;
 }
 

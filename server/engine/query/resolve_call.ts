@@ -24,7 +24,8 @@ export function resolveCall(context: Context, scope: Scope, node: ExpressionOf<'
   const known = findFunction(name);
   if (known === undefined) throw unknownFunction(node);
   if (known.use === 'window') throw new Fault(`\`${name}\` needs OVER (... ORDER BY ...) behind it.`, node.name);
-  if (node.distinct || node.filter !== undefined || node.parameters !== undefined) throw new Fault(`\`${name}\` is no aggregate: DISTINCT, FILTER and a second pair of brackets are not for it.`, node);
+  if (node.distinct || node.filter !== undefined || node.parameters !== undefined)
+    throw new Fault(`\`${name}\` is no aggregate: DISTINCT, FILTER and a second pair of brackets are not for it.`, node);
   if (node.args.some((arg) => arg.kind === 'star')) throw new Fault(`\`${name}\` takes values: name the columns instead of *.`, node);
   const kind = known.definition.engine?.startsWith('cast ') === true ? (known.definition.engine.slice('cast '.length) as Kind) : undefined;
   if (kind !== undefined) return resolveConversion(context, scope, node, kind);
@@ -43,7 +44,10 @@ function resolveConversion(context: Context, scope: Scope, node: ExpressionOf<'c
   const [arg, scale, ...others] = node.args;
   const takesScale = node.name.text === 'toDateTime64';
   if (arg === undefined || others.length > 0 || (scale !== undefined && (!takesScale || scale.kind !== 'number')))
-    throw new Fault(`\`${node.name.text}\` takes ${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named in the functions of time.`, node);
+    throw new Fault(
+      `\`${node.name.text}\` takes ${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named in the functions of time.`,
+      node,
+    );
   return convert(context, context.resolve(scope, arg), kind, node);
 }
 
@@ -56,8 +60,10 @@ const specials: Record<string, Special | undefined> = Object.assign(Object.creat
   coalesce: resolveCoalesce,
   ifNull: resolveCoalesce,
   map: resolveMap,
-  tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) => context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
-  array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) => context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
+  tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+    context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
+  array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+    context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
   tupleElement: resolveTupleElement,
 });
 
@@ -76,10 +82,15 @@ function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'
 }
 
 function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
-  if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2)) throw new Fault(`\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`, node);
+  if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2))
+    throw new Fault(`\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`, node);
   const values = node.args.map((arg) => context.resolve(scope, arg));
   const aligned = align(context.writer, values);
-  if (aligned === undefined) throw new Fault(`\`${node.name.text}\` needs values of one type, these are ${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`, node);
+  if (aligned === undefined)
+    throw new Fault(
+      `\`${node.name.text}\` needs values of one type, these are ${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
+      node,
+    );
   const nullable = aligned.values.every(({ type }) => type.nullable);
   return compose(`coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`, { ...aligned.type, nullable }, node, values);
 }
@@ -87,17 +98,26 @@ function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'cal
 function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
   if (node.args.length === 0 || node.args.length % 2 !== 0) throw new Fault('`map` takes keys and values by turns.', node);
   const values = node.args.map((arg) => context.resolve(scope, arg));
-  const keys = align(context.writer, values.filter((_value, index) => index % 2 === 0));
-  const items = align(context.writer, values.filter((_value, index) => index % 2 === 1));
-  if (keys === undefined || items === undefined) throw new Fault('The keys of a map are of one type, and its values too: convert them, for example with toString.', node);
-  if (keys.type.nullable || (keys.type.kind !== 'text' && keys.type.kind !== 'integer')) throw new Fault('The keys of a map are texts or whole numbers that are not NULL.', node);
+  const keys = align(
+    context.writer,
+    values.filter((_value, index) => index % 2 === 0),
+  );
+  const items = align(
+    context.writer,
+    values.filter((_value, index) => index % 2 === 1),
+  );
+  if (keys === undefined || items === undefined)
+    throw new Fault('The keys of a map are of one type, and its values too: convert them, for example with toString.', node);
+  if (keys.type.nullable || (keys.type.kind !== 'text' && keys.type.kind !== 'integer'))
+    throw new Fault('The keys of a map are texts or whole numbers that are not NULL.', node);
   const texts = keys.values.flatMap((key, index) => [key.sql, items.values[index]!.sql]);
   return compose(`map(${texts.join(', ')})`, typeOf('map', keys.type, items.type), node, values);
 }
 
 function resolveTupleElement(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
   const [target, position, ...others] = node.args;
-  if (target === undefined || position?.kind !== 'number' || others.length > 0) throw new Fault('`tupleElement` takes a tuple and the number of an element.', node);
+  if (target === undefined || position?.kind !== 'number' || others.length > 0)
+    throw new Fault('`tupleElement` takes a tuple and the number of an element.', node);
   return context.resolve(scope, { kind: 'tuple_element', target, position: Number(position.digits), start: node.start, end: node.end });
 }
 
@@ -110,6 +130,10 @@ export function resolveItems(context: Context, scope: Scope, node: ExpressionOf<
     return compose(`tuple(${values.map(({ sql }) => sql).join(', ')})`, typeOf('tuple', ...values.map(({ type }) => type)), node, values);
   }
   const aligned = align(context.writer, items);
-  if (aligned === undefined) throw new Fault(`The items of an array are of one type, these are ${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert them.`, node);
+  if (aligned === undefined)
+    throw new Fault(
+      `The items of an array are of one type, these are ${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert them.`,
+      node,
+    );
   return compose(`array(${aligned.values.map(({ sql }) => sql).join(', ')})`, typeOf('array', aligned.type), node, items);
 }

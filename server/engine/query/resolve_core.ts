@@ -84,7 +84,7 @@ function resolveItems(context: Context, scope: Scope, core: SelectCore): Item[] 
   return core.items.flatMap(({ expression, alias }) => {
     if (expression.kind === 'star') return expandStar(scope, expression);
     const value = attempt(context, expression, () => context.resolve(scope, expression));
-    return [{ name: alias?.text ?? nameColumn(expression) , value }];
+    return [{ name: alias?.text ?? nameColumn(expression), value }];
   });
 }
 
@@ -142,20 +142,33 @@ function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void 
   const values = [...items.map(({ value }) => value), ...rest];
   const isGrouped = clauses.keys.length > 0 || core.group_by_all || values.some(({ traits }) => traits.aggregates);
   if (core.having !== undefined && !isGrouped) throw new Fault('HAVING needs GROUP BY or an aggregate: write WHERE.', core.having);
-  if (core.qualify !== undefined && !values.some(({ traits }) => traits.windows)) throw new Fault('QUALIFY needs a window function: write WHERE.', core.qualify);
+  if (core.qualify !== undefined && !values.some(({ traits }) => traits.windows))
+    throw new Fault('QUALIFY needs a window function: write WHERE.', core.qualify);
   const loose = isGrouped ? values.find(({ traits }) => traits.loose !== undefined)?.traits.loose : undefined;
-  if (loose !== undefined) throw new Fault('This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, or take min, max or argMax of it.', loose);
+  if (loose !== undefined)
+    throw new Fault('This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, or take min, max or argMax of it.', loose);
 }
 
 function print(context: Context, core: SelectCore, use: SelectUse, from: OpenFrom | undefined, scope: Scope, items: Item[], clauses: Clauses): ResolvedSelect {
-  const columns = items.map(({ name, value }): ResolvedColumn => ({ name, sql: context.writer.name('c'), type: value.type, expression: value.sql, span: value.span }));
+  const columns = items.map(({ name, value }): ResolvedColumn => ({
+    name,
+    sql: context.writer.name('c'),
+    type: value.type,
+    expression: value.sql,
+    span: value.span,
+  }));
   const list = columns.map(({ expression, sql }) => `${expression} AS ${sql}`);
   const isRowWise = use.is_outermost && isPerRow(core, items, clauses, from);
   const order = use.is_outermost ? exposeOrder(clauses.order, columns, list) : [];
   if (isRowWise) for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
   const isCut = core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
   // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column decides in the end.
-  const cut = isCut ? [...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`), ...columns.map(({ sql, type }) => (type.kind === 'map' ? `toString(${sql})` : sql))] : [];
+  const cut = isCut
+    ? [
+        ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
+        ...columns.map(({ sql, type }) => (type.kind === 'map' ? `toString(${sql})` : sql)),
+      ]
+    : [];
   const clause = (keyword: string, text: string | undefined) => (text === undefined || text === '' ? '' : ` ${keyword} ${text}`);
   const text = [
     `(SELECT ${core.distinct ? 'DISTINCT ' : ''}${list.join(', ')}`,
@@ -186,12 +199,25 @@ function isPerRow(core: SelectCore, items: Item[], clauses: Clauses, from: OpenF
   const isPlain = !core.distinct && core.order_by.length === 0 && core.limit === undefined && core.offset === undefined && core.limit_by === undefined;
   const values = [...items.map(({ value }) => value), ...(clauses.where === undefined ? [] : [clauses.where])];
   const isOfRows = values.every(({ traits }) => !traits.aggregates && !traits.windows && !traits.multiplies);
-  return from?.is_model_table === true && isPlain && isOfRows && clauses.keys.length === 0 && !core.group_by_all && core.having === undefined && core.qualify === undefined;
+  return (
+    from?.is_model_table === true &&
+    isPlain &&
+    isOfRows &&
+    clauses.keys.length === 0 &&
+    !core.group_by_all &&
+    core.having === undefined &&
+    core.qualify === undefined
+  );
 }
 
 /** What the rows of the model's own table are cut and ordered by. */
 function rowColumns(scope: Scope): [string, string][] {
   const [source] = scope.sources;
   const [insertedAt, key] = source?.identity() ?? [];
-  return insertedAt === undefined || key === undefined ? [] : [['inserted_at', insertedAt], [source?.model === 'events' ? 'uuid' : 'distinct_id', key]];
+  return insertedAt === undefined || key === undefined
+    ? []
+    : [
+        ['inserted_at', insertedAt],
+        [source?.model === 'events' ? 'uuid' : 'distinct_id', key],
+      ];
 }

@@ -56,7 +56,11 @@ function openSource(context: Context, scope: Scope, node: SourceNode, isLookup: 
 
 function unknownTable(scope: Scope, name: Name): Fault {
   const entries = Array.from(scope.withs.values(), ({ entry }) => ('select' in entry ? [entry.name.text] : [])).flat();
-  return new Fault(`There is no table \`${name.text}\`: read from events, persons or an entry of WITH.`, name, suggest(name.text, ['events', 'persons', ...entries]));
+  return new Fault(
+    `There is no table \`${name.text}\`: read from events, persons or an entry of WITH.`,
+    name,
+    suggest(name.text, ['events', 'persons', ...entries]),
+  );
 }
 
 function openJoin(context: Context, scope: Scope, join: Join): () => string {

@@ -34,13 +34,22 @@ function inParameter({ writer }: Context, operand: Value, items: Value[], node: 
   const literals = texts?.map((text) => literalOf(text, kind));
   const [first] = literals ?? [];
   if (first === undefined || literals?.some((literal) => literal === undefined) !== false) return undefined;
-  return result(`in(${operand.sql}, ${writer.list(first.type, literals.map((literal) => literal!.content))})`, nullable);
+  return result(
+    `in(${operand.sql}, ${writer.list(
+      first.type,
+      literals.map((literal) => literal!.content),
+    )})`,
+    nullable,
+  );
 }
 
 function inEach(context: Context, operand: Value, items: Value[], node: ExpressionOf<'in_list'>): Value {
   const tests = items.map((item) => compare(context.writer, '=', operand, item, item.span));
   const nullable = tests.some(({ type }) => type.nullable);
-  return compose(tests.length === 1 ? tests[0]!.sql : `or(${tests.map(({ sql }) => sql).join(', ')})`, { kind: 'boolean', nullable, items: [] }, node, [operand, ...items]);
+  return compose(tests.length === 1 ? tests[0]!.sql : `or(${tests.map(({ sql }) => sql).join(', ')})`, { kind: 'boolean', nullable, items: [] }, node, [
+    operand,
+    ...items,
+  ]);
 }
 
 /** `x IN (SELECT ...)`: whether x, or a tuple, is among the rows of a look-up. */
@@ -54,7 +63,8 @@ export function resolveInSelect(context: Context, scope: Scope, node: Expression
   let left = operand;
   if (wanted.length === 1 && only !== undefined && !areComparable(operand.type, only.type)) {
     const fitted = coerce(context.writer, operand, only.type.kind);
-    if (fitted === undefined) throw new Fault(`The SELECT gives ${describeType(only.type)}, on the left of IN stands ${describeType(operand.type)}: convert one of them.`, node);
+    if (fitted === undefined)
+      throw new Fault(`The SELECT gives ${describeType(only.type)}, on the left of IN stands ${describeType(operand.type)}: convert one of them.`, node);
     left = fitted;
   } else if (wanted.some((type, index) => !areComparable(type, select.columns[index]!.type)))
     throw new Fault('The columns of the SELECT are of other types than those on the left of IN: convert them.', node);

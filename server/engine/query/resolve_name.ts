@@ -104,7 +104,8 @@ function takeSteps(context: Context, scope: Scope, base: Value, steps: Step[]): 
     if (isDocument) {
       const count = steps.slice(taken).findIndex((step) => !isKey(step));
       const end = count < 0 ? steps.length : taken + count;
-      if (end === taken) throw new Fault("A property is named by text or a number in the query itself: write properties['name'] or properties.list[1].", steps[taken]!);
+      if (end === taken)
+        throw new Fault("A property is named by text or a number in the query itself: write properties['name'] or properties.list[1].", steps[taken]!);
       value = takeProperty(context, value, steps.slice(taken, end));
       taken = end;
     } else {
@@ -130,7 +131,10 @@ function takeProperty(context: Context, value: Value, steps: Step[]): Value {
     if ('name' in step) return context.writer.parameter('String', step.name);
     const index = 'index' in step ? step.index : undefined;
     if (index?.kind === 'text') return context.writer.parameter('String', index.value);
-    return context.writer.parameter('Int64', index?.kind === 'minus' ? `-${(index.operand as ExpressionOf<'number'>).digits}` : (index as ExpressionOf<'number'>).digits);
+    return context.writer.parameter(
+      'Int64',
+      index?.kind === 'minus' ? `-${(index.operand as ExpressionOf<'number'>).digits}` : (index as ExpressionOf<'number'>).digits,
+    );
   });
   const known = value.property?.(path);
   if (known !== undefined) return compose(known.sql, known.type, span, [value]);

@@ -109,7 +109,8 @@ function resolveArithmetic(context: Context, scope: Scope, name: string, [left, 
 function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>): Value {
   const operand = context.resolve(scope, node.operand);
   if (!isTextual(operand.type.kind)) throw new Fault(`LIKE is for text, this is ${describeType(operand.type)}: write toString(...).`, operand.span);
-  if (node.pattern.kind !== 'text') throw new Fault("The pattern of LIKE is written as text, as in LIKE 'a%'; use startsWith or position for other texts.", node.pattern);
+  if (node.pattern.kind !== 'text')
+    throw new Fault("The pattern of LIKE is written as text, as in LIKE 'a%'; use startsWith or position for other texts.", node.pattern);
   const { value } = node.pattern;
   if (value.length > pattern_characters_max || (value.match(/[%_]/g)?.length ?? 0) > pattern_wildcards_max)
     throw new Fault(`A pattern of LIKE has at most ${pattern_characters_max} characters and ${pattern_wildcards_max} signs % and _.`, node.pattern);

@@ -12,14 +12,16 @@ const selects_max = 20;
 
 /** A SELECT with its UNIONs as ClickHouse text in brackets. Its rows are those of the one project, whatever it says. Throws a `Fault` for what has no meaning. */
 export function resolveSelect(context: Context, levels: Levels, node: Select, use: SelectUse): ResolvedSelect {
-  if (levels.selects >= selects_max) throw new Fault(`More than ${selects_max} SELECTs stand inside each other, entries of WITH written out: take the query apart.`, node);
+  if (levels.selects >= selects_max)
+    throw new Fault(`More than ${selects_max} SELECTs stand inside each other, entries of WITH written out: take the query apart.`, node);
   levels.selects += 1;
   const { expressions } = levels;
   levels.expressions = 0;
   const resolved = node.kind === 'core' ? resolveCore(context, node, use) : resolveUnion(context, node, use);
   levels.expressions = expressions;
   levels.selects -= 1;
-  if (resolved.text.length > sql_length_max) throw new Fault('The query grows too large when its aliases and WITH entries are written out: use them less often.', node);
+  if (resolved.text.length > sql_length_max)
+    throw new Fault('The query grows too large when its aliases and WITH entries are written out: use them less often.', node);
   return resolved;
 }
 
@@ -32,7 +34,14 @@ function resolveUnion(context: Context, node: SelectUnion, use: SelectUse): Reso
     if (arm.columns.length !== first.columns.length)
       throw new Fault(`This SELECT gives ${arm.columns.length} columns, the first of the UNION ${first.columns.length}.`, node.arms[index]!);
   const names = first.columns.map(() => context.writer.name('c'));
-  const aligned = first.columns.map((column, index) => alignColumn(context, node, column, arms.map((arm) => arm.columns[index]!)));
+  const aligned = first.columns.map((column, index) =>
+    alignColumn(
+      context,
+      node,
+      column,
+      arms.map((arm) => arm.columns[index]!),
+    ),
+  );
   const texts = arms.map((arm, number) => {
     const list = names.map((name, index) => `${aligned[index]!.texts[number]!} AS ${name}`).join(', ');
     return `SELECT ${list} FROM ${arm.text} AS ${context.writer.name('t')}`;
@@ -45,6 +54,9 @@ function alignColumn(context: Context, node: SelectUnion, first: ResolvedColumn,
   const values = columns.map(({ sql, type }) => ({ sql, type, span: node, traits: plain_traits }));
   const aligned = align(context.writer, values);
   if (aligned === undefined)
-    throw new Fault(`The column \`${first.name}\` is ${[...new Set(columns.map(({ type }) => describeType(type)))].join(' and ')} in the arms of the UNION: convert them to one type.`, node);
+    throw new Fault(
+      `The column \`${first.name}\` is ${[...new Set(columns.map(({ type }) => describeType(type)))].join(' and ')} in the arms of the UNION: convert them to one type.`,
+      node,
+    );
   return { texts: aligned.values.map(({ sql }) => sql), type: aligned.type };
 }

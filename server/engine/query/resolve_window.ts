@@ -31,7 +31,11 @@ export function resolveWindowCall(context: Context, scope: Scope, node: Expressi
     ordered.length === 0 ? '' : `ORDER BY ${ordered.join(', ')}`,
     window.frame === undefined ? '' : printFrame(window.frame),
   ];
-  const value = compose(wrap(`${call} OVER (${parts.filter((part) => part !== '').join(' ')})`), type, node, [...values, ...partition, ...order.map((one) => one.value)]);
+  const value = compose(wrap(`${call} OVER (${parts.filter((part) => part !== '').join(' ')})`), type, node, [
+    ...values,
+    ...partition,
+    ...order.map((one) => one.value),
+  ]);
   return { ...value, traits: { ...value.traits, windows: true } };
 }
 
@@ -56,12 +60,24 @@ function callOf(context: Context, scope: Scope, node: ExpressionOf<'call'>, wind
   if (known === undefined) throw unknownFunction(node);
   const { definition } = known;
   if (known.use !== 'window') throw new Fault(`\`${definition.name}\` is no window function: remove OVER.`, node.name);
-  if (node.distinct || node.filter !== undefined || node.parameters !== undefined) throw new Fault(`\`${definition.name}\` has no DISTINCT, FILTER or second pair of brackets.`, node);
+  if (node.distinct || node.filter !== undefined || node.parameters !== undefined)
+    throw new Fault(`\`${definition.name}\` has no DISTINCT, FILTER or second pair of brackets.`, node);
   if (window.order_by.length === 0) throw new Fault(`\`${definition.name}\` needs an ORDER BY in its window, or its result would not be fixed.`, node);
-  const { texts, values, type } = bind(context, scope, known, node.args.map((arg) => ({ node: arg })), node);
+  const { texts, values, type } = bind(
+    context,
+    scope,
+    known,
+    node.args.map((arg) => ({ node: arg })),
+    node,
+  );
   // Without a row there, ClickHouse gives an empty value unless NULL is possible.
   const given = type.nullable && texts[0] !== undefined ? [`toNullable(${texts[0]})`, ...texts.slice(1)] : texts;
-  return { call: `${definition.engine ?? definition.name}(${given.join(', ')})`, wrap: (sql) => (definition.exact === true ? sql : canonicalText(sql, type.kind)), type, values };
+  return {
+    call: `${definition.engine ?? definition.name}(${given.join(', ')})`,
+    wrap: (sql) => (definition.exact === true ? sql : canonicalText(sql, type.kind)),
+    type,
+    values,
+  };
 }
 
 /** What parts rows that the ORDER BY leaves equal, where the result depends on it. */

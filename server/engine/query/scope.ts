@@ -40,7 +40,19 @@ export type Scope = {
 
 /** A scope with nothing but WITH's entries. */
 export function openScope(withs: WithEntries): Scope {
-  return { withs, sources: [], aliases: new Map(), windows: new Map(), merged: new Map(), prefers: 'column', keys: new Set(), lambdas: [], alias_values: new Map(), is_one_row: false, open_aliases: new Set() };
+  return {
+    withs,
+    sources: [],
+    aliases: new Map(),
+    windows: new Map(),
+    merged: new Map(),
+    prefers: 'column',
+    keys: new Set(),
+    lambdas: [],
+    alias_values: new Map(),
+    is_one_row: false,
+    open_aliases: new Set(),
+  };
 }
 
 /** The source of this name, or undefined. */

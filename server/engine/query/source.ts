@@ -81,7 +81,13 @@ export function openTable(writer: QueryWriter, name: string, span: Span, model: 
 }
 
 /** A subquery's columns under its alias; `columns` are its printed names and types by the names that the query knows. */
-export function openDerived(writer: QueryWriter, name: string | undefined, span: Span, text: string, columns: { name: string; sql: string; type: ValueType }[]): Source {
+export function openDerived(
+  writer: QueryWriter,
+  name: string | undefined,
+  span: Span,
+  text: string,
+  columns: { name: string; sql: string; type: ValueType }[],
+): Source {
   const id = writer.name('t');
   const byName = new Map<string, SourceColumn>();
   for (const { name: column, sql, type } of columns) {

@@ -22,5 +22,9 @@ const instead: Record<string, string> = {
 export function unknownFunction(node: ExpressionOf<'call'>): Fault {
   const name = node.name.text;
   const advice = Object.hasOwn(instead, name) ? instead[name] : undefined;
-  return new Fault(advice ?? `There is no function \`${name}\` in the language; names differ in upper and lower case.`, node.name, advice === undefined ? suggest(name, functionNames()) : undefined);
+  return new Fault(
+    advice ?? `There is no function \`${name}\` in the language; names differ in upper and lower case.`,
+    node.name,
+    advice === undefined ? suggest(name, functionNames()) : undefined,
+  );
 }

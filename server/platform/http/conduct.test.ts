@@ -253,3 +253,18 @@ test('bytes that are not HTTP, a whole URL in the request line and an unknown me
   );
   assert.match(await request('PROPFIND /api/organizations/'), /^HTTP\/1.1 40[45] /);
 });
+
+test('the address that a proxy names is believed only from a trusted one', async () => {
+  for (const [trusted_proxies, ip] of [
+    [[], '127.0.0.1'],
+    [['127.0.0.0/8'], '203.0.113.9'],
+    [['10.0.0.0/8'], '127.0.0.1'],
+  ] as const) {
+    const app = buildServer({ ...harness.deps, config: { ...harness.deps.config, trusted_proxies: [...trusted_proxies] } }, (api) => {
+      api.get('/api/whoami/', { config: { scope: 'public' } }, async (request) => ({ ip: request.ip }));
+    });
+    const answer = await app.inject({ url: '/api/whoami/', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
+    assert.equal(answer.json().ip, ip);
+    await app.close();
+  }
+});

@@ -34,6 +34,7 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
     requestTimeout: request_timeout_ms,
     requestIdHeader: false,
     genReqId: requestIdOf,
+    trustProxy: context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
     http: { maxHeaderSize: header_size_bytes_max },
     frameworkErrors: (error, request, reply) => void sendError(request as FastifyRequest, reply as never, apiErrorOf(error)),
     clientErrorHandler: (_error, socket) => {

@@ -17,7 +17,16 @@ export const january: QueryRun = {
   data_interval_end: Date.UTC(2024, 1, 1),
 };
 
-type EventRow = { n: number; event: string; distinct_id: string; properties: string; person_properties?: string; timestamp: string; inserted_at: string; elements_chain?: string };
+type EventRow = {
+  n: number;
+  event: string;
+  distinct_id: string;
+  properties: string;
+  person_properties?: string;
+  timestamp: string;
+  inserted_at: string;
+  elements_chain?: string;
+};
 type PersonRow = { distinct_id: string; n: number; properties: string; person_version: number; is_deleted?: number; inserted_at: string };
 
 const events: EventRow[] = [
@@ -60,13 +69,20 @@ const events: EventRow[] = [
   { n: 5, event: 'page view', distinct_id: 'd3', properties: '{"n":-5}', timestamp: '2024-01-31 23:59:59.999999', inserted_at: '2024-01-31 23:59:59.999999' },
   {
     n: 6,
-    event: "weird 'quote' \"double\" \\ back",
+    event: 'weird \'quote\' "double" \\ back',
     distinct_id: 'd3',
     properties: '{"s":"line\\nbreak\\ttab","q":"a\\"b","u":"größe 😀","lone":"\\ud800"}',
     timestamp: '2019-03-31 01:30:00',
     inserted_at: '2024-01-15 12:00:00',
   },
-  { n: 7, event: 'page view', distinct_id: 'd1', properties: '{"$browser":"Firefox","n":12}', timestamp: '2024-01-06 23:30:00', inserted_at: '2024-01-06 23:30:05' },
+  {
+    n: 7,
+    event: 'page view',
+    distinct_id: 'd1',
+    properties: '{"$browser":"Firefox","n":12}',
+    timestamp: '2024-01-06 23:30:00',
+    inserted_at: '2024-01-06 23:30:05',
+  },
   { n: 8, event: 'before', distinct_id: 'd1', properties: '{"price":1000000}', timestamp: '2023-12-24 00:00:00', inserted_at: '2023-12-24 00:00:00' },
   { n: 9, event: 'after', distinct_id: 'd1', properties: '{"price":2000000}', timestamp: '2024-01-20 00:00:00', inserted_at: '2024-02-01 00:00:00' },
 ];

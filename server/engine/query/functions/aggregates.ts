@@ -20,10 +20,15 @@ export const aggregates: FunctionTopic = {
     define('uniq', '(any, any...) -> integer!', 'About how many different values', 'uniq(distinct_id)'),
     define('uniqExact', '(any, any...) -> integer!', 'How many different values', 'uniqExact(distinct_id)'),
     define('uniqCombined', '(any, any...) -> integer!', 'About how many different values, with little memory', 'uniqCombined(distinct_id)'),
-    define('quantile', '#level(number) -> float', 'Quantile, exact, between neighbours by their distance', 'quantile(0.9)(length(event))', { engine: 'quantileExactInclusive' }),
+    define('quantile', '#level(number) -> float', 'Quantile, exact, between neighbours by their distance', 'quantile(0.9)(length(event))', {
+      engine: 'quantileExactInclusive',
+    }),
     define('quantileExact', '#level(number) -> float', 'Quantile that is one of the values', 'quantileExact(0.9)(length(event))'),
     define('median', '(number) -> float', 'The same as `quantile(0.5)`', 'median(length(event))', { engine: 'quantileExactInclusive' }),
-    define('quantiles', '#level...(number) -> [float]', 'Several quantiles', 'quantiles(0.5, 0.9)(length(event))', { engine: 'quantilesExactInclusive', exact: true }),
+    define('quantiles', '#level...(number) -> [float]', 'Several quantiles', 'quantiles(0.5, 0.9)(length(event))', {
+      engine: 'quantilesExactInclusive',
+      exact: true,
+    }),
     define('groupArray', '(T) -> [T]', 'All values that are not NULL, sorted, so that their order is fixed', 'groupArray(event)', exact),
     define('groupUniqArray', '(T) -> [T]', 'The different values that are not NULL, sorted', 'groupUniqArray(event)', exact),
     define('groupBitAnd', '(integer) -> integer', 'Bits of all', 'groupBitAnd(team_id)', exact),

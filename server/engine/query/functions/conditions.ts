@@ -9,7 +9,13 @@ export const conditions: FunctionTopic = {
   note: 'The operators `AND OR NOT = != < <= > >= IN LIKE ILIKE BETWEEN IS NULL` and `CASE` are part of the language and have no function.',
   functions: [
     define('if', '(condition, T, T) -> T', 'The second where the first holds, else the third', "if(event = 'a', 1, 2)", exact),
-    define('multiIf', '(condition, T, condition_or_T...) -> T', 'The value behind the first condition that holds, else the last', "multiIf(1 = 2, 'a', 1 = 1, 'b', 'c')", exact),
+    define(
+      'multiIf',
+      '(condition, T, condition_or_T...) -> T',
+      'The value behind the first condition that holds, else the last',
+      "multiIf(1 = 2, 'a', 1 = 1, 'b', 'c')",
+      exact,
+    ),
     define('coalesce', '(T, T...) -> T', 'The first that is not NULL', "coalesce(properties.a, 'none')", exact),
     define('ifNull', '(T, T) -> T', 'The second where the first is NULL', "ifNull(properties.a, 'none')", exact),
     define('nullIf', '(T, T) -> T?', 'NULL where both are equal', "nullIf(event, '')", exact),

@@ -12,9 +12,15 @@ export const conversions: FunctionTopic = {
     define('toInt64', '(any) -> integer', 'As a whole number; fractions are cut off', "toInt64('5')", { engine: 'cast integer' }),
     define('toInt64OrNull', '(text) -> integer?', 'NULL where the text is no whole number', "toInt64OrNull('x')", exact),
     define('toInt64OrZero', '(text) -> integer', '0 where the text is no whole number', "toInt64OrZero('x')", exact),
-    define('toUInt64', '(any) -> unsigned', 'As a whole number without sign; exported as text, because no destination holds it', "toUInt64('18446744073709551615')", {
-      engine: 'cast unsigned',
-    }),
+    define(
+      'toUInt64',
+      '(any) -> unsigned',
+      'As a whole number without sign; exported as text, because no destination holds it',
+      "toUInt64('18446744073709551615')",
+      {
+        engine: 'cast unsigned',
+      },
+    ),
     define('toFloat64', '(any) -> float', 'As a float', "toFloat64('1.5')", { engine: 'cast float' }),
     define('toFloat64OrNull', '(text) -> float?', 'NULL where the text is no number', "toFloat64OrNull('x')", exact),
     define('toFloat64OrZero', '(text) -> float', '0 where the text is no number', "toFloat64OrZero('x')", exact),
@@ -23,12 +29,24 @@ export const conversions: FunctionTopic = {
     define('toUUIDOrNull', '(text) -> uuid?', 'NULL where the text is no uuid', "toUUIDOrNull('x')", exact),
     define('toUUIDOrZero', '(text) -> uuid', 'The zero uuid where the text is none', "toUUIDOrZero('x')", exact),
     define('toDate', '(any) -> date', 'The UTC day of a timestamp, or a date from text', 'toDate(timestamp)', { engine: 'cast date' }),
-    define('toDateTime', '(any) -> timestamp', 'As a timestamp: from text in any usual form, from a date, from seconds since 1970', "toDateTime('2024-01-02 03:04:05')", {
-      engine: 'cast timestamp',
-    }),
-    define('toDateTime64', '(any, #integer?) -> timestamp', 'The same as `toDateTime`; timestamps always have microseconds', "toDateTime64('2024-01-02 03:04:05.678')", {
-      engine: 'cast timestamp',
-    }),
+    define(
+      'toDateTime',
+      '(any) -> timestamp',
+      'As a timestamp: from text in any usual form, from a date, from seconds since 1970',
+      "toDateTime('2024-01-02 03:04:05')",
+      {
+        engine: 'cast timestamp',
+      },
+    ),
+    define(
+      'toDateTime64',
+      '(any, #integer?) -> timestamp',
+      'The same as `toDateTime`; timestamps always have microseconds',
+      "toDateTime64('2024-01-02 03:04:05.678')",
+      {
+        engine: 'cast timestamp',
+      },
+    ),
     define('parseDateTimeBestEffort', '(text) -> timestamp', 'A timestamp from text in any usual form', "parseDateTimeBestEffort('2 Jan 2024 03:04')", {
       engine: "parseDateTime64BestEffort($1, 6, 'UTC')",
       exact: true,
@@ -41,7 +59,10 @@ export const conversions: FunctionTopic = {
       engine: "parseDateTime64BestEffortOrZero($1, 6, 'UTC')",
       exact: true,
     }),
-    define('fromUnixTimestamp', '(integer) -> timestamp', 'From seconds since 1970', 'fromUnixTimestamp(1700000000)', { engine: "toDateTime64($1, 6, 'UTC')", exact: true }),
+    define('fromUnixTimestamp', '(integer) -> timestamp', 'From seconds since 1970', 'fromUnixTimestamp(1700000000)', {
+      engine: "toDateTime64($1, 6, 'UTC')",
+      exact: true,
+    }),
     define('fromUnixTimestamp64Milli', '(integer) -> timestamp', 'From milliseconds since 1970', 'fromUnixTimestamp64Milli(1700000000123)', {
       engine: "fromUnixTimestamp64Milli($1, 'UTC')",
     }),

@@ -6,7 +6,10 @@ export const dates: FunctionTopic = {
   title: 'Time',
   note: 'Timestamps are instants with microseconds. Where a time zone can be named, UTC is meant without it. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
   functions: [
-    define('now', '() -> timestamp', 'The end of the data interval of the run, so that a retry gives the same rows', 'now()', { engine: "{data_interval_end:DateTime64(6, 'UTC')}", exact: true }),
+    define('now', '() -> timestamp', 'The end of the data interval of the run, so that a retry gives the same rows', 'now()', {
+      engine: "{data_interval_end:DateTime64(6, 'UTC')}",
+      exact: true,
+    }),
     define('today', '() -> date', 'The UTC day of `now()`', 'today()', { engine: "toDate32({data_interval_end:DateTime64(6, 'UTC')})", exact: true }),
     define('yesterday', '() -> date', 'The day before `today()`', 'yesterday()', { engine: "minus(toDate32({data_interval_end:DateTime64(6, 'UTC')}), 1)" }),
     define('toStartOfSecond', '(timestamp) -> timestamp', 'The second begun', 'toStartOfSecond(timestamp)'),
@@ -22,13 +25,27 @@ export const dates: FunctionTopic = {
     define('toLastDayOfMonth', '(instant, #zone?) -> date', 'Last day of the month', 'toLastDayOfMonth(timestamp)'),
     define('toStartOfQuarter', '(instant, #zone?) -> date', 'First day of the quarter', 'toStartOfQuarter(timestamp)'),
     define('toStartOfYear', '(instant, #zone?) -> date', 'First day of the year', 'toStartOfYear(timestamp)'),
-    define('toStartOfInterval', '(timestamp, #interval, #zone?) -> timestamp', 'Start of the interval of this length', 'toStartOfInterval(timestamp, INTERVAL 15 MINUTE)', {
-      engine: 'toDateTime64(toStartOfInterval($1, $2, $3), 6, $3)',
-    }),
-    define('dateTrunc', '(#unit, timestamp, #zone?) -> timestamp', "Start of the 'second', 'minute', 'hour', 'day', 'week', 'month', 'quarter' or 'year'", "dateTrunc('month', timestamp, 'Europe/Berlin')", {
+    define(
+      'toStartOfInterval',
+      '(timestamp, #interval, #zone?) -> timestamp',
+      'Start of the interval of this length',
+      'toStartOfInterval(timestamp, INTERVAL 15 MINUTE)',
+      {
+        engine: 'toDateTime64(toStartOfInterval($1, $2, $3), 6, $3)',
+      },
+    ),
+    define(
+      'dateTrunc',
+      '(#unit, timestamp, #zone?) -> timestamp',
+      "Start of the 'second', 'minute', 'hour', 'day', 'week', 'month', 'quarter' or 'year'",
+      "dateTrunc('month', timestamp, 'Europe/Berlin')",
+      {
+        engine: 'toDateTime64(toStartOfInterval($2, toInterval$1(1), $3), 6, $3)',
+      },
+    ),
+    define('date_trunc', '(#unit, timestamp, #zone?) -> timestamp', 'The same as `dateTrunc`', "date_trunc('day', timestamp)", {
       engine: 'toDateTime64(toStartOfInterval($2, toInterval$1(1), $3), 6, $3)',
     }),
-    define('date_trunc', '(#unit, timestamp, #zone?) -> timestamp', 'The same as `dateTrunc`', "date_trunc('day', timestamp)", { engine: 'toDateTime64(toStartOfInterval($2, toInterval$1(1), $3), 6, $3)' }),
     define('toYear', '(instant, #zone?) -> integer', 'Year', 'toYear(timestamp)'),
     define('toQuarter', '(instant, #zone?) -> integer', 'Quarter, 1 to 4', 'toQuarter(timestamp)'),
     define('toMonth', '(instant, #zone?) -> integer', 'Month, 1 to 12', 'toMonth(timestamp)'),
@@ -44,14 +61,30 @@ export const dates: FunctionTopic = {
     define('toMillisecond', '(timestamp) -> integer', 'Millisecond', 'toMillisecond(timestamp)'),
     define('toYYYYMM', '(instant, #zone?) -> integer', 'Year and month as a number', 'toYYYYMM(timestamp)'),
     define('toYYYYMMDD', '(instant, #zone?) -> integer', 'Date as a number', 'toYYYYMMDD(timestamp)'),
-    define('dateDiff', '(#unit, instant, instant, #zone?) -> integer', 'How many borders of the unit lie between the second and the third', "dateDiff('hour', timestamp, inserted_at)", {
-      engine: "dateDiff('$1', $2, $3, $4)",
+    define(
+      'dateDiff',
+      '(#unit, instant, instant, #zone?) -> integer',
+      'How many borders of the unit lie between the second and the third',
+      "dateDiff('hour', timestamp, inserted_at)",
+      {
+        engine: "dateDiff('$1', $2, $3, $4)",
+      },
+    ),
+    define(
+      'age',
+      '(#unit, instant, instant, #zone?) -> integer',
+      'How many whole units lie between the second and the third',
+      "age('day', timestamp, inserted_at)",
+      {
+        engine: "age('$1', $2, $3, $4)",
+      },
+    ),
+    define('dateAdd', '(#unit, integer, timestamp) -> timestamp', 'So many units later', "dateAdd('day', 3, timestamp)", {
+      engine: 'plus($3, toInterval$1($2))',
     }),
-    define('age', '(#unit, instant, instant, #zone?) -> integer', 'How many whole units lie between the second and the third', "age('day', timestamp, inserted_at)", {
-      engine: "age('$1', $2, $3, $4)",
+    define('dateSub', '(#unit, integer, timestamp) -> timestamp', 'So many units earlier', "dateSub('day', 3, timestamp)", {
+      engine: 'minus($3, toInterval$1($2))',
     }),
-    define('dateAdd', '(#unit, integer, timestamp) -> timestamp', 'So many units later', "dateAdd('day', 3, timestamp)", { engine: 'plus($3, toInterval$1($2))' }),
-    define('dateSub', '(#unit, integer, timestamp) -> timestamp', 'So many units earlier', "dateSub('day', 3, timestamp)", { engine: 'minus($3, toInterval$1($2))' }),
     define('addSeconds', '(timestamp, integer) -> timestamp', 'So many seconds later', 'addSeconds(timestamp, 1)'),
     define('addMinutes', '(timestamp, integer) -> timestamp', 'So many minutes later', 'addMinutes(timestamp, 1)'),
     define('addHours', '(timestamp, integer) -> timestamp', 'So many hours later', 'addHours(timestamp, 1)'),
@@ -64,7 +97,12 @@ export const dates: FunctionTopic = {
     define('subtractHours', '(timestamp, integer) -> timestamp', 'So many hours earlier', 'subtractHours(timestamp, 1)'),
     define('subtractDays', '(timestamp, integer) -> timestamp', 'So many days earlier', 'subtractDays(timestamp, 1)'),
     define('subtractMonths', '(timestamp, integer) -> timestamp', 'So many months earlier', 'subtractMonths(timestamp, 1)'),
-    define('formatDateTime', '(timestamp, #text, #zone?) -> text', 'As text by a pattern: `%Y-%m-%d %H:%i:%S`', "formatDateTime(timestamp, '%d.%m.%Y', 'Europe/Berlin')"),
+    define(
+      'formatDateTime',
+      '(timestamp, #text, #zone?) -> text',
+      'As text by a pattern: `%Y-%m-%d %H:%i:%S`',
+      "formatDateTime(timestamp, '%d.%m.%Y', 'Europe/Berlin')",
+    ),
     define('monthName', '(instant) -> text', 'English name of the month', 'monthName(timestamp)'),
   ],
 };

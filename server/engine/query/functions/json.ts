@@ -16,7 +16,9 @@ export const json: FunctionTopic = {
     define('JSONExtractKeysAndValuesRaw', '(text, key...) -> [(text, text)]', 'Keys and JSON texts of an object', 'JSONExtractKeysAndValuesRaw(properties)'),
     define('JSONHas', '(text, key...) -> boolean', 'Is there such a key?', "JSONHas(properties, 'a')"),
     define('JSONLength', '(text, key...) -> integer', 'Items of an array or keys of an object', 'JSONLength(properties)'),
-    define('JSONType', '(text, key...) -> text', '`Object`, `Array`, `String`, `Int64`, `Double`, `Bool`, `Null`', "JSONType(properties, 'a')", { engine: 'toString(JSONType($*))' }),
+    define('JSONType', '(text, key...) -> text', '`Object`, `Array`, `String`, `Int64`, `Double`, `Bool`, `Null`', "JSONType(properties, 'a')", {
+      engine: 'toString(JSONType($*))',
+    }),
     define('isValidJSON', '(text) -> boolean', 'Is it JSON?', 'isValidJSON(properties)'),
   ],
 };

@@ -53,8 +53,14 @@ export const numbers: FunctionTopic = {
     define('bitShiftLeft', '(integer, #integer) -> integer', 'Bits moved to the left', 'bitShiftLeft(1, 4)'),
     define('bitShiftRight', '(integer, #integer) -> integer', 'Bits moved to the right', 'bitShiftRight(16, 4)'),
     define('bitTest', '(integer, #integer) -> boolean', 'Is this bit set, counted from 0?', 'bitTest(5, 2)'),
-    define('widthBucket', '(number, number, number, #integer) -> integer', 'Number of the bucket of equal width between two bounds', 'widthBucket(5, 0, 10, 4)', {
-      engine: 'widthBucket(toFloat64($1), toFloat64($2), toFloat64($3), toUInt32($4))',
-    }),
+    define(
+      'widthBucket',
+      '(number, number, number, #integer) -> integer',
+      'Number of the bucket of equal width between two bounds',
+      'widthBucket(5, 0, 10, 4)',
+      {
+        engine: 'widthBucket(toFloat64($1), toFloat64($2), toFloat64($3), toUInt32($4))',
+      },
+    ),
   ],
 };

@@ -11,7 +11,12 @@ export const urls: FunctionTopic = {
     define('domainWithoutWWW', '(text) -> text', 'Host without www', "domainWithoutWWW('https://www.a.b/c')"),
     define('topLevelDomain', '(text) -> text', 'Last label of the host', "topLevelDomain('https://a.b/c')"),
     define('firstSignificantSubdomain', '(text) -> text', 'Name of the site', "firstSignificantSubdomain('https://news.example.com/')"),
-    define('cutToFirstSignificantSubdomain', '(text) -> text', 'Name of the site with what follows', "cutToFirstSignificantSubdomain('https://news.example.com/')"),
+    define(
+      'cutToFirstSignificantSubdomain',
+      '(text) -> text',
+      'Name of the site with what follows',
+      "cutToFirstSignificantSubdomain('https://news.example.com/')",
+    ),
     define('port', '(text) -> integer', 'Port of a URL, 0 without one', "port('https://a.b:8080/')"),
     define('path', '(text) -> text', 'Path of a URL', "path('https://a.b/c?d=e')"),
     define('pathFull', '(text) -> text', 'Path, query and fragment', "pathFull('https://a.b/c?d=e')"),

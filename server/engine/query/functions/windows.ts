@@ -6,8 +6,7 @@ const exact = { exact: true };
 /** Functions that need OVER. */
 export const windows: FunctionTopic = {
   title: 'Window functions',
-  note:
-    'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order where it matters, so that a retry numbers them alike.',
+  note: 'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order where it matters, so that a retry numbers them alike.',
   functions: [
     define('row_number', '() -> integer!', 'Number of the row from 1', 'row_number() OVER (ORDER BY timestamp)'),
     define('rank', '() -> integer!', 'Number of the first equal row', 'rank() OVER (ORDER BY timestamp)'),
@@ -16,8 +15,20 @@ export const windows: FunctionTopic = {
     define('ntile', '(#size) -> integer!', 'Number of the part when the rows are cut into so many', 'ntile(4) OVER (ORDER BY timestamp)'),
     define('lag', '(T, #size?) -> T?', 'Value of the row before, or so many before; NULL where there is none', 'lag(event) OVER (ORDER BY timestamp)', exact),
     define('lead', '(T, #size?) -> T?', 'Value of the row behind, or so many behind; NULL where there is none', 'lead(event) OVER (ORDER BY timestamp)', exact),
-    define('first_value', '(T) -> T', 'Value of the first row of the frame', 'first_value(event) OVER (ORDER BY timestamp)', { engine: 'first_value_respect_nulls', exact: true }),
-    define('last_value', '(T) -> T', 'Value of the last row of the frame', 'last_value(event) OVER (ORDER BY timestamp)', { engine: 'last_value_respect_nulls', exact: true }),
-    define('nth_value', '(T, #size) -> T?', 'Value of a row of the frame, counted from 1; NULL where there is none', 'nth_value(event, 2) OVER (ORDER BY timestamp)', exact),
+    define('first_value', '(T) -> T', 'Value of the first row of the frame', 'first_value(event) OVER (ORDER BY timestamp)', {
+      engine: 'first_value_respect_nulls',
+      exact: true,
+    }),
+    define('last_value', '(T) -> T', 'Value of the last row of the frame', 'last_value(event) OVER (ORDER BY timestamp)', {
+      engine: 'last_value_respect_nulls',
+      exact: true,
+    }),
+    define(
+      'nth_value',
+      '(T, #size) -> T?',
+      'Value of a row of the frame, counted from 1; NULL where there is none',
+      'nth_value(event, 2) OVER (ORDER BY timestamp)',
+      exact,
+    ),
   ],
 };
