@@ -89,7 +89,14 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   config: Schema;
   /** Keys of the config that are encrypted at rest and never come back. */
   secrets: readonly (keyof Static<Schema> & string)[];
+  /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
+  place?(config: Static<Schema>): string;
   column_set: ColumnSet;
+  /**
+   * True where the other side sees each slice as it is written: nothing is hidden before `commit`, `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing
+   * to read. Left out, the guarantees of `Sink` hold.
+   */
+  shows_as_written?: true;
   /** Rules between keys that the schema cannot say; an empty list means the config is right. */
   validate(config: Static<Schema>): ConfigViolation[];
   /** How the bytes of a slice are encoded for this config. */

@@ -8,6 +8,11 @@ const placing: Record<string, string[]> = {
   File: ['prefix', 'file_format'],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name'],
   NoOp: ['arg'],
+  AzureBlob: ['container_name', 'account_name', 'prefix', 'endpoint_url', 'file_format'],
+  GCS: ['bucket_name', 'prefix', 'endpoint_url', 'file_format'],
+  ClickHouse: ['url', 'database', 'table_name'],
+  HTTP: ['url', 'body_format'],
+  MySQL: ['host', 'port', 'database', 'table_name'],
 };
 
 test('the keys that make a new revision are exactly these', () => {
@@ -15,6 +20,19 @@ test('the keys that make a new revision are exactly these', () => {
     const keys = Object.keys(definition.config.properties).filter((key) => placesData(definition, key));
     assert.deepEqual(keys.toSorted(), placing[definition.type]?.toSorted(), definition.type);
   }
+});
+
+test('another account in a connection string is another place, another key of it is not', () => {
+  const definition = findDestination('AzureBlob')!;
+  const string = (account: string, key: string) => `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};EndpointSuffix=core.windows.net`;
+  const before = {
+    model: 'events',
+    custom_query: null,
+    destination: { type: 'AzureBlob', config: { container_name: 'c', connection_string: string('one', 'a2V5') } },
+  };
+  const after = (connection_string: string) => ({ ...before, destination: { type: 'AzureBlob', config: { container_name: 'c', connection_string } } });
+  assert.equal(startsRevision(definition, before, after(string('one', 'b3RoZXI='))), false);
+  assert.equal(startsRevision(definition, before, after(string('two', 'a2V5'))), true);
 });
 
 test('model, query, type and place start a revision; secrets and compression do not', () => {

@@ -8,6 +8,8 @@ const keys_of_access = new Set([
   'encryption',
   'kms_key_id',
   'max_file_size_mb',
+  'max_request_records',
+  'max_request_size_mb',
   'user',
   'role',
   'warehouse',
@@ -26,8 +28,9 @@ export function placesData(definition: Pick<DestinationDefinition, 'secrets'>, k
 type Delivered = { model: string; custom_query: string | null; destination: Destination };
 
 /** True when an export after the change delivers other rows, or to another place, or laid out otherwise: then nothing that was delivered before counts for it. */
-export function startsRevision(definition: Pick<DestinationDefinition, 'secrets'>, before: Delivered, after: Delivered): boolean {
+export function startsRevision(definition: Pick<DestinationDefinition, 'secrets' | 'place'>, before: Delivered, after: Delivered): boolean {
   if (before.model !== after.model || before.custom_query !== after.custom_query || before.destination.type !== after.destination.type) return true;
+  if (definition.place?.(before.destination.config) !== definition.place?.(after.destination.config)) return true;
   const keys = new Set([...Object.keys(before.destination.config), ...Object.keys(after.destination.config)]);
   return [...keys].some((key) => placesData(definition, key) && !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]));
 }

@@ -22,12 +22,13 @@ export const unknownInvite: Page = {
     <p>Have you just joined? Then the organization is in <a href="/account">your account</a>.</p>`,
 };
 
-/** What stands where the invite was sent too long ago. */
-export function expiredInvite({ organization_name, invited_by }: Invite): Page {
-  const who = invited_by === null ? html`an administrator` : html`<bdi>${invited_by}</bdi>`;
+/** What stands where the invite has expired. */
+export function expiredInvite({ organization_name }: Invite): Page {
   return {
     title: 'This invite has expired',
-    body: html`<p>Ask ${who} to send you the invite to <bdi>${organization_name}</bdi> again.</p>`,
+    body: html`<p>
+      It was sent more than 3 days ago, or who sent it may no longer invite you. Ask an administrator of <bdi>${organization_name}</bdi> to invite you again.
+    </p>`,
   };
 }
 

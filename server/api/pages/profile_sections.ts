@@ -49,8 +49,10 @@ export function profileSection({ first_name, last_name }: AccountRow): Html {
 export function emailSection(account: AccountRow, is_mail_configured: boolean): Html {
   const { email, is_email_verified, pending_email } = account;
   const state = is_email_verified ? html`<span class="mark">confirmed</span>` : html`<span class="muted">(not confirmed)</span>`;
-  const pending = html`<p>It becomes <bdi>${pending_email ?? ''}</bdi> when the link that was mailed there is opened.</p>`;
-  const confirm = form({ id: 'verify_email', action: '/api/users/@me/verify_email/', button: 'Mail me a link to confirm it', tone: 'plain' });
+  const pending = pending_email === null ? undefined : html`<p>It becomes <bdi>${pending_email}</bdi> when the link that was mailed there is opened.</p>`;
+  const button = pending === undefined ? 'Mail me a link to confirm it' : 'Mail the link again';
+  const confirm = form({ id: 'verify_email', action: '/api/users/@me/verify_email/', button, tone: 'plain' });
+  const is_open = !is_email_verified || pending !== undefined;
   const change = form({
     id: 'change_email',
     action: '/api/users/@me/email/',
@@ -64,7 +66,7 @@ export function emailSection(account: AccountRow, is_mail_configured: boolean): 
     'email',
     'E-mail address',
     html`<p><bdi>${email}</bdi> ${state}</p>
-      ${pending_email === null ? undefined : pending}${!is_email_verified && is_mail_configured ? confirm : undefined}${seldom('Change your e-mail address', change)}`,
+      ${pending}${is_open && is_mail_configured ? confirm : undefined}${seldom('Change your e-mail address', change)}`,
   );
 }
 

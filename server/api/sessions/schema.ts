@@ -4,7 +4,7 @@ import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/sc
 
 const session = {
   id: Type.String({ format: 'uuid' }),
-  method: Type.String({ description: 'How the person signed in: `password`, `saml`, or the name of an OpenID provider.' }),
+  method: Type.String({ description: 'How the person signed in: `password`, `saml`, the name of an OpenID provider, or `link`: one that the operator made.' }),
   ip: Type.String({ description: 'The address that the sign-in came from.' }),
   user_agent: Type.String({ description: 'What the browser called itself at the sign-in; at most 400 characters.' }),
   created_at: Type.String({ format: 'date-time' }),

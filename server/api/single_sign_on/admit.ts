@@ -17,8 +17,10 @@ import { sessionEntry } from './session_entry.ts';
 import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
 import type { Home, Standing } from './store.ts';
 
-/** Whom a provider signed in: `email` is the address that it vouches for, `identity` the account there, `method` what the session says of how the
- * person signed in, `session_ends_at` when it has to end at the latest (ISO instant). */
+/**
+ * Whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII, `identity` the account there, `method` what the session says of how the person signed in,
+ * `session_ends_at` when it has to end at the latest (ISO instant).
+ */
 export type Vouched = {
   method: 'saml' | OpenidProvider;
   identity: { provider: string; subject: string };
@@ -29,7 +31,7 @@ export type Vouched = {
 };
 
 type Person = Pick<Identity, 'id' | 'uuid' | 'email' | 'first_name' | 'last_name'>;
-type Admission = { vouched: Vouched; home: Home | undefined; standing: Standing; joins: boolean };
+type Admission = { vouched: Vouched; home: Home | undefined; account: Identity | undefined; standing: Standing; joins: boolean };
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
@@ -46,7 +48,9 @@ export async function signIn(
     write(request, reply, 200, async (tx, record, afterwards) => {
       const home = await holdHome(tx, deps.config, vouched.email);
       confirm(home);
-      record(await admit({ deps, tx, browser: { request, reply, afterwards } }, await judge(tx, deps, vouched, home)));
+      const admission = await look(tx, deps, vouched, home);
+      refuse(admission);
+      record(await admit({ deps, tx, browser: { request, reply, afterwards } }, admission));
     });
   try {
     await attempt();
@@ -57,14 +61,15 @@ export async function signIn(
   }
 }
 
-/** Whether the person may come in, and joins. */
-async function judge(tx: Transaction, { clock }: Deps, vouched: Vouched, home: Home | undefined): Promise<Admission> {
-  const enforced = home?.domain.sso_enforcement ?? '';
-  if (enforced !== '' && enforced !== vouched.method)
-    throw new SignInRefused('sso_enforced', `The domain of ${vouched.email} asks for sign-ins through ${enforced}.`);
-  const standing = await getStanding(tx, home?.organization.id ?? null, vouched.email, clock.now());
+/** Everything that decides, held until the transaction ends. Locks go from the organization to the account, everywhere. */
+async function look(tx: Transaction, { clock }: Deps, vouched: Vouched, home: Home | undefined): Promise<Admission> {
+  const known = await findUserByEmail(tx, vouched.email);
+  const account = known === undefined ? undefined : await findIdentityById(tx, known.id, 'lock');
+  // While we waited for its lock, the account may have been deactivated or given another address.
+  if (known !== undefined && account?.address !== vouched.email) throw new SignInRefused('inactive', `The account ${vouched.email} is deactivated.`);
+  const standing = await getStanding(tx, { organization_id: home?.organization.id, user_id: account?.id, email: vouched.email }, clock.now());
   const joins = !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
-  return { vouched, home, standing, joins };
+  return { vouched, home, account, standing, joins };
 }
 
 /** Does the domain make its people members? A domain with a provider of its own leaves that to this one, unless it names another. */
@@ -73,62 +78,54 @@ function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
   return method === 'saml' || home.domain.sso_enforcement === method || !home.domain.has_saml;
 }
 
-async function admit({ deps, tx, browser }: Place, admission: Admission): Promise<Entry> {
-  const { vouched, home, standing, joins } = admission;
-  const known = await findUserByEmail(tx, vouched.email);
-  const person = known === undefined ? await signUp(tx, admission) : await holdAccount(tx, known.id, admission);
+/**
+ * Throws where the person may not come in. Whoever gave an account this address without proof may still know its password, so an account that is not verified is let in only where it has been before: as a
+ * member of the domain's organization.
+ */
+function refuse({ vouched: { email, method }, home, account, standing, joins }: Admission): void {
+  const enforced = home?.domain.sso_enforcement ?? '';
+  const isExpected = joins || standing.is_awaited;
+  if (enforced !== '' && enforced !== method) throw new SignInRefused('sso_enforced', `The domain of ${email} asks for sign-ins through ${enforced}.`);
+  if (account === undefined && (home === undefined || !isExpected))
+    throw new SignInRefused('no_account', `There is no account with the address ${email}, no open invite, and no domain that makes its people members.`);
+  if (account?.is_email_verified === false && !standing.is_member)
+    throw new SignInRefused(
+      'account_unverified',
+      `The address of the account ${email} was never verified: let the person verify it, or accept an invite first.`,
+    );
+  if (!isExpected)
+    throw new SignInRefused('not_a_member', `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`);
+}
+
+async function admit(place: Place, admission: Admission): Promise<Entry> {
+  const { deps, tx, browser } = place;
+  const { vouched, home, account, joins } = admission;
+  const person = account ?? (await signUp(tx, vouched));
   await keepIdentity(tx, deps.clock.now(), person.id, vouched.identity);
-  if (home !== undefined && joins) {
-    const { organization } = home;
-    const level = standing.invite_level ?? 1;
-    const name = `${person.first_name} ${person.last_name}`.trim();
-    await joinOrganization(deps, { tx, afterwards: browser.afterwards }, organization, { id: person.id, email: person.email, name }, level);
-    if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
-    const changes = changesOf(undefined, { level, invite_id: standing.invite_id, method: vouched.method, domain: home.domain.domain });
-    const by = {
-      ...server_actor,
-      user_id: person.id,
-      user_uuid: person.uuid,
-      user_email: person.email,
-      ip: browser.request.ip,
-      request_id: browser.request.id,
-    };
-    const joined = { activity: 'joined', scope: 'member', item_id: person.uuid, item_name: person.email, changes };
-    // The organization is told as well; what the write records is the session, in the person's own chain.
-    await appendActivity(tx, deps.secrets, { organization_id: organization.id }, by, joined);
-  }
+  if (home !== undefined && joins) await join(place, home, person, admission);
   const session = await startSession(tx, browser, person, vouched.method);
   const expires_at = vouched.session_ends_at === undefined ? session.expires_at : await limitSession(tx, session.id, vouched.session_ends_at);
   return sessionEntry(person, { ...session, expires_at }, { identity: vouched.identity });
 }
 
 /** A new account without a password; the provider has proved the address. */
-async function signUp(tx: Transaction, { vouched, home, standing, joins }: Admission): Promise<Person> {
-  if (!joins && (home === undefined || !standing.is_awaited))
-    throw new SignInRefused(
-      'no_account',
-      `There is no account with the address ${vouched.email}, no open invite, and its domain does not make its people members.`,
-    );
-  const { email, first_name = '', last_name = '' } = vouched;
+async function signUp(tx: Transaction, { email, first_name = '', last_name = '' }: Vouched): Promise<Person> {
   const { id, uuid } = await insertUser(tx, { email, password_hash: null, first_name, last_name });
   await updateUser(tx, id, { is_email_verified: true });
   return { id, uuid, email, first_name, last_name };
 }
 
-/**
- * The account with the address, held until the transaction ends. Whoever gave himself this address without proof may still know the account's password, so an unverified account is let in only where it
- * has been before: as a member of the domain's organization.
- */
-async function holdAccount(tx: Transaction, id: number, { vouched, standing, joins }: Admission): Promise<Person> {
-  const { email } = vouched;
-  const account = await findIdentityById(tx, id, 'lock');
-  if (account === undefined) throw new SignInRefused('inactive', `The account ${email} is deactivated.`);
-  if (!standing.is_member && !account.is_email_verified)
-    throw new SignInRefused(
-      'account_unverified',
-      `The address of the account ${email} was never verified: let the person verify it, or accept an invite, and sign in then.`,
-    );
-  if (!joins && !standing.is_awaited)
-    throw new SignInRefused('not_a_member', `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`);
-  return account;
+/** Makes the person a member of the domain's organization, with the level of his invite, and tells its log; what the write records is the session, in the person's own. */
+async function join({ deps, tx, browser }: Place, { domain, organization }: Home, person: Person, { vouched, standing }: Admission): Promise<void> {
+  const { invite_id, invite_level } = standing;
+  const { id, uuid, email } = person;
+  const level = invite_level ?? 1;
+  const name = `${person.first_name} ${person.last_name}`.trim();
+  await joinOrganization(deps, { tx, afterwards: browser.afterwards }, organization, { id, email, name }, level);
+  if (invite_id !== null) await deleteInvite(tx, invite_id);
+  const changes = changesOf(undefined, { level, invite_id, method: vouched.method, domain: domain.domain });
+  const { ip, id: request_id } = browser.request;
+  const actor = { ...server_actor, user_id: id, user_uuid: uuid, user_email: email, ip, request_id };
+  const joined = { activity: 'joined', scope: 'member', item_id: uuid, item_name: email, changes };
+  await appendActivity(tx, deps.secrets, { organization_id: organization.id }, actor, joined);
 }

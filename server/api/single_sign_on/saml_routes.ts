@@ -84,9 +84,8 @@ async function completeSignIn(deps: Deps, request: FastifyRequest, reply: Fastif
   const browser_hash = findBrowser(request);
   const answered = isUuid(id) && browser_hash !== undefined ? await useAnsweredRequest(deps, id, browser_hash) : undefined;
   if (answered === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
+  if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, answered.outcome));
   const { outcome, domain_id, settings_hash, next } = answered;
-  if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, outcome));
-  if ('refused' in outcome) throw new Error('A refused response was kept for a sign-in.');
   const { name_id: subject, attribute_names: _names, certificate: _certificate, ...person } = outcome;
   const vouched = { ...person, method: 'saml' as const, identity: { provider: `saml:${domain_id}`, subject } };
   await signIn(deps, { request, reply }, vouched, (home) => {

@@ -9,7 +9,7 @@ import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { open_for_ms } from '../invites/schema.ts';
 import type { Level } from '../members/schema.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, Received } from './outcome.ts';
 
 /** A sign-in has to come to its end within this time: 10 minutes. */
 export const request_lifetime_ms = 600_000;
@@ -60,8 +60,11 @@ export async function useAssertion(tx: Transaction, { secrets }: Stored, domain_
   return used === 1;
 }
 
-/** A SAML sign-in whose response has come. */
-export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; purpose: NewRequest['purpose']; next: string; outcome: Outcome };
+/** A SAML sign-in whose response has come; a refusal is kept for a test alone. */
+export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; next: string } & (
+  | { purpose: 'sign_in'; outcome: Received }
+  | { purpose: 'test'; outcome: Outcome }
+);
 
 /** Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id that is not used or expired. Of several at once one gets it. */
 export function useAnsweredRequest({ db, clock }: Stored, id: string, browser_hash: Buffer): Promise<AnsweredRequest | undefined> {
@@ -109,15 +112,19 @@ export async function holdHome(tx: Transaction, config: Deps['config'], address:
   return organization === undefined || domain?.id !== seen.id ? undefined : { domain, organization };
 }
 
-/** How an address stands: its open invite to the organization, whether its account is a member there, and whether any organization has it as a member or has invited it. */
+/** How a person stands: the open invite to the organization, membership there, and whether he is a member of, or invited to, any organization. */
 export type Standing = { invite_id: string | null; invite_level: Level | null; is_member: boolean; is_awaited: boolean };
 
-/** How the address stands in the organization (null: in none) and elsewhere. Leans on invites_by_address and users_email_unique. */
-export async function getStanding(tx: Transaction, organization_id: string | null, email: string, now_ms: number): Promise<Standing> {
+/** How the address, and the user who has it, stand in the organization and elsewhere; undefined: there is none. Leans on invites_by_address and members_user_unique. */
+export async function getStanding(
+  tx: Transaction,
+  { organization_id = null, user_id = null, email }: { organization_id: string | null | undefined; user_id: number | null | undefined; email: string },
+  now_ms: number,
+): Promise<Standing> {
   const row = await tx.row<Standing>(sql`
     WITH open AS (
       SELECT id, level, organization_id FROM invites WHERE lower(target_email) = lower(${email}) AND sent_at >= ${isoInstant(now_ms - open_for_ms)}::timestamptz),
-    memberships AS (SELECT m.organization_id FROM members m JOIN users u ON u.id = m.user_id WHERE lower(u.email) = lower(${email}))
+    memberships AS (SELECT organization_id FROM members WHERE user_id = ${user_id}::integer)
     SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organization_id}::uuid) AS is_member,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
     FROM (SELECT 1) AS asked LEFT JOIN open here ON here.organization_id = ${organization_id}::uuid`);

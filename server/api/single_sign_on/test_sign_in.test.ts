@@ -21,7 +21,7 @@ async function begin(home: Home, browser: Navigator) {
   assert.equal(begun.status, 303, begun.text);
   return readLoginUrl(begun.headers['location']!);
 }
-const factsOf = (text: string) => Object.fromEntries([...text.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)].map(([, name, value]) => [name, value]));
+const factsOf = (text: string) => Object.fromEntries([...text.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/g)].map(([, name, value]) => [name, value]));
 
 test('a test shows what came and signs nobody in, before anything is enforced', async () => {
   const home = await world.newHome();

@@ -12,7 +12,7 @@ import type { ObjectStore } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
 
 /** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
-type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema>, 'type' | 'label' | 'config' | 'secrets' | 'validate'> & {
+type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema>, 'type' | 'label' | 'config' | 'secrets' | 'validate' | 'place'> & {
   openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
 };
 

@@ -22,7 +22,8 @@ export function compare(writer: QueryWriter, operator: Comparison, left: Value, 
   const result = (sql: string, canBeNull = nullable) => compose(sql, { kind: 'boolean', nullable: canBeNull, items: [] }, span, [left, right]);
   const exact = wholeNumbers(writer, left, right);
   const aligned = alignForComparison(writer, left, right);
-  if (aligned === undefined) throw new Fault(`${describe(left)} cannot be compared with ${describe(right)}: convert one of them.`, span);
+  if (aligned === undefined)
+    throw new Fault(`Values of the types ${describeType(left.type)} and ${describeType(right.type)} cannot be compared: convert one of them.`, span);
   // The property as a whole number decides where it is one: a float would take neighbours of more than 15 digits for equal.
   if (exact !== undefined) return result(`coalesce(${apply(...exact)}, ${apply(...aligned)})`, true);
   return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));
@@ -41,9 +42,4 @@ function alignForComparison(writer: QueryWriter, left: Value, right: Value): [Va
   if (areNumbers || areTexts) return [left, right];
   const aligned = align(writer, [left, right]);
   return aligned && [aligned.values[0]!, aligned.values[1]!];
-}
-
-function describe(value: Value): string {
-  const what = describeType(value.type);
-  return `${/^[aeiou]/.test(what) ? 'An' : 'A'} ${what}`;
 }

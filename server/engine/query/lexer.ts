@@ -8,7 +8,7 @@ import type { Span } from './query_error.ts';
 export type Token = Span & { kind: 'word' | 'quoted' | 'text' | 'number' | 'sign' | 'end'; value: string };
 
 /** Most UTF-16 units of a query's text. */
-export const text_length_max = 65_536;
+const text_length_max = 65_536;
 
 const space = /[ \t\r\n]+|--[^\n]*/y;
 const word = /[A-Za-z_$][A-Za-z0-9_$]*/y;

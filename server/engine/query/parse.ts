@@ -10,7 +10,12 @@ import type { Select } from './tree.ts';
  */
 export function parse(text: string): Select {
   const cursor = new Cursor(text);
-  const grammar: Grammar = { cursor, expression: () => parseExpression(grammar), select: () => parseSelect(grammar), union: (first) => parseUnion(grammar, first) };
+  const grammar: Grammar = {
+    cursor,
+    expression: () => parseExpression(grammar),
+    select: () => parseSelect(grammar),
+    union: (first) => parseUnion(grammar, first),
+  };
   if (!cursor.isWord('SELECT') && !cursor.isWord('WITH') && !cursor.isSign('(')) cursor.fail('A query begins with SELECT or WITH.');
   const select = grammar.select();
   if (cursor.isSign(';') && cursor.peek(1).kind === 'end') cursor.next();

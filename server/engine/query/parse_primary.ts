@@ -4,7 +4,7 @@ import { parseWindow } from './parse_window.ts';
 import type { Expression, ExpressionOf, Name, TypeName } from './tree.ts';
 
 /** Units of INTERVAL in the singular. */
-export const interval_units = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR'] as const;
+const interval_units = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR'] as const;
 
 /** Reads what stands between operators: a literal, a name, a call, something in brackets, and the accesses behind it. */
 export function parsePrimary(grammar: Grammar): Expression {

@@ -35,7 +35,7 @@ function assertStable(select: Select): void {
 }
 
 test('any tree is printed as text that is read as the same tree and printed the same again', () => {
-  fc.assert(fc.property(random_select, assertStable), { numRuns: 300 });
+  fc.assert(fc.property(random_select, assertStable), { numRuns: 200 });
 });
 
 test('any expression likewise', () => {
@@ -69,7 +69,7 @@ test('any text is read, or refused with line and column', () => {
 
 test('no generated query gives a row, a count or an order of another project, and each gives the same twice', async () => {
   let run = 0;
-  await forEachOf(fc.sample(random_query, { numRuns: 120, seed: 20_240_101 }), async (text) => {
+  await forEachOf(fc.sample(random_query, { numRuns: 80, seed: 20_240_101 }), async (text) => {
     const checked = await checkQuery(projects.both, text, 'events', january).catch((error: unknown) => {
       assert.ok(error instanceof QueryError, `${text} gave ${String(error)}`);
     });
@@ -79,5 +79,5 @@ test('no generated query gives a row, a count or an order of another project, an
     assert.doesNotMatch(JSON.stringify(rows), foreign_mark, text);
     assert.deepEqual(rows, await readRows(projects.alone, printQuery(text, 'events', january)), text);
   });
-  assert.ok(run > 80, `${run} of 120 ran`);
+  assert.ok(run > 50, `${run} of 80 ran`);
 });

@@ -33,7 +33,7 @@ export type Source = {
 export type Rows = { team_id: number; selection: Rectangle[]; lookup: Rectangle[] };
 
 /** Every column of a model by the name that queries use. */
-export function modelColumns(model: Model['name']): string[] {
+function modelColumns(model: Model['name']): string[] {
   return [...new Set([...models[model].columns.files.map((column) => column.name), 'team_id'])];
 }
 

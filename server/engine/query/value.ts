@@ -35,7 +35,7 @@ export const sql_length_max = 400_000;
 export const plain_traits: Traits = { loose: undefined, aggregates: false, windows: false, multiplies: false };
 
 /** The traits of an expression made of these. */
-export function mergeTraits(values: readonly { traits: Traits }[]): Traits {
+function mergeTraits(values: readonly { traits: Traits }[]): Traits {
   return {
     loose: values.find(({ traits }) => traits.loose !== undefined)?.traits.loose,
     aggregates: values.some(({ traits }) => traits.aggregates),

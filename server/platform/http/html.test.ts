@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { html } from './html.ts';
-import type { Part } from './html.ts';
+import type { Html, Part } from './html.ts';
 
 test('text is escaped, markup stays as it is', () => {
   const cases: [Part, string][] = [
@@ -20,9 +20,9 @@ test('text is escaped, markup stays as it is', () => {
   assert.equal(html`${1}${2}`.text, '12');
 });
 
-test('what only looks like markup is text', () => {
-  const forged = JSON.parse('{"text":"<b>"}') as Part;
-  assert.throws(() => html`<p>${forged}</p>`.text);
+test('what only looks like markup is refused', () => {
+  const forged = JSON.parse('{"text":"<b>"}') as Html;
+  for (const part of [forged, [forged]]) assert.throws(() => html`<p>${part}</p>`, TypeError);
 });
 
 test('any text comes back as it was, and leaves neither its tag nor its quotes', () => {

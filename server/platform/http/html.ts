@@ -25,6 +25,6 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
 function textOf(part: Part): string {
   if (part === undefined) return '';
   if (part instanceof Markup) return part.text;
-  if (typeof part === 'object') return part.map(({ text }) => text).join('');
+  if (typeof part === 'object') return part.map(textOf).join('');
   return String(part).replace(/[&<>"']/g, (character) => entities[character]!);
 }

@@ -4,7 +4,7 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
-import { NonRetryableError, stopError, throwIfStopped } from '../../destination.ts';
+import { stopError, throwIfStopped } from '../../destination.ts';
 import type { DestinationDeps } from '../../destination.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { answerError } from './faults.ts';
@@ -84,9 +84,8 @@ export async function connect(config: ClickHouseConfig, { outbound, signal }: Pi
     if (row?.version === undefined) throw new SyntaxError('no version');
   } catch (error) {
     await close();
-    if (error instanceof SyntaxError)
-      throw new NonRetryableError('not_clickhouse', "What answers at this address is not ClickHouse's HTTP interface; check the key url.", { cause: error });
-    throw error;
+    // An answer that is no JSON, or not ours.
+    throw error instanceof SyntaxError ? answerError(error) : error;
   }
   return connectionOf(client, signal, close);
 }

@@ -128,10 +128,10 @@ function faultError(fault: Fault, error: Error): Error {
   return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
 }
 
-/** The error for an answer that is none of ClickHouse's, such as a page of a proxy; the client gives its whole text as the message, which is not for users. */
+/** The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that cannot be read; the client gives its whole text as the message, which is not for users. */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error')) return new RetryableError('timed_out', 'The server said nothing for an hour.', { cause: answer });
-  if (answer.message.includes('is for clickhouse-client')) return faultError(not_clickhouse, answer);
+  if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client')) return faultError(not_clickhouse, answer);
   return new RetryableError(
     'unexpected_answer',
     'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',

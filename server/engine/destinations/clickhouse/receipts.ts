@@ -7,13 +7,13 @@ import type { Connection } from './connection.ts';
 /** A line of the table of receipts. One with an empty manifest says that a stage is about to be shown, one with a manifest that its rows are there. */
 type ReceiptLine = { stage_id: string; records: number; manifest: string };
 
-/** The stage whose rows are the delivery, or undefined when the delivery was not completed. */
-export async function findDeliveredStage(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<string | undefined> {
-  const [row] = await connection.rows<{ stage_id: string }>(
-    `SELECT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
+/** The newest receipt of a delivery, with the stage by which its rows came, or undefined when the delivery was not completed. */
+export async function findReceipt(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<ReceiptLine | undefined> {
+  const [line] = await connection.rows<ReceiptLine>(
+    `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
     { id: delivery.delivery_id },
   );
-  return row?.stage_id;
+  return line;
 }
 
 /** The stages that attempts of the delivery were about to show. */

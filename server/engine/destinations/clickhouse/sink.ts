@@ -11,7 +11,7 @@ import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseError, withClickHouseErrors } from './faults.ts';
-import { findDeliveredStage, writeReceipt } from './receipts.ts';
+import { findReceipt, writeReceipt } from './receipts.ts';
 import { showStage, takeBack } from './show.ts';
 import { findTable, listTables, makeStage, prepareTables } from './table.ts';
 
@@ -30,7 +30,7 @@ export type Session = {
   delivered_stage_id: string | undefined;
 };
 
-/** Opens an attempt: reads whether the delivery is there already, and writes nothing yet. */
+/** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stages; otherwise nothing is changed yet. */
 export async function openClickHouseSink(config: ClickHouseConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
   const session = await withClickHouseErrors(() => openSession(config, delivery, deps));
   return {
@@ -48,7 +48,8 @@ async function openSession(config: ClickHouseConfig, delivery: Delivery, deps: D
   try {
     const id = randomUUID();
     const stage = { table: `${stagePrefix(delivery)}${id.slice(0, 8)}`, id };
-    const delivered_stage_id = (await findTable(connection, config, 'sluice_receipts')) && (await findDeliveredStage(connection, config, delivery));
+    const receipt = (await findTable(connection, config, 'sluice_receipts')) && (await findReceipt(connection, config, delivery));
+    const delivered_stage_id = receipt?.stage_id;
     const session: Session = { connection, config, delivery, log: deps.log, stage, staged_records: 0, is_prepared: false, delivered_stage_id };
     // A worker that was killed right after its receipt has left its stage.
     if (delivered_stage_id !== undefined) await tidyUp(session);

@@ -7,6 +7,7 @@ import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { withClickHouseErrors } from './faults.ts';
+import { findReceipt } from './receipts.ts';
 import { findTable, isMerged, keyColumn } from './table.ts';
 
 /** More differences of one kind than this are counted, not named. */
@@ -38,12 +39,9 @@ async function compareReceipts(connection: Connection, config: ClickHouseConfig,
   const differences: Difference[] = [];
   for (const { delivery, manifest } of delivered) {
     const name = `receipt ${delivery.delivery_id}`;
-    const [row] = await connection.rows<{ manifest: string }>(
-      `SELECT manifest FROM ${target.receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
-      { id: delivery.delivery_id },
-    );
-    if (row === undefined) differences.push({ kind: 'missing', name, detail: 'The receipt of this delivery is gone.' });
-    else if (row.manifest !== manifest) differences.push({ kind: 'changed', name, detail: 'Its text is not that of the receipt kept here.' });
+    const receipt = await findReceipt(connection, config, delivery);
+    if (receipt === undefined) differences.push({ kind: 'missing', name, detail: 'The receipt of this delivery is gone.' });
+    else if (receipt.manifest !== manifest) differences.push({ kind: 'changed', name, detail: 'Its text is not that of the receipt kept here.' });
   }
   return differences;
 }

@@ -91,6 +91,7 @@ const own_headers = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'user-agent',
   'webhook-id',
   'webhook-signature',
   'webhook-timestamp',

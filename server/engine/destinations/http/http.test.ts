@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
-import { Compile } from 'typebox/compile';
 import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
-import { Contract } from '../../../../test/destination_world.ts';
+import { testDestination } from '../../../../test/destination_contract.ts';
 import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
 import { openHttpReceiver } from '../../../../test/http_receiver.ts';
 import type { DestinationUnderTest } from '../../../../test/destination_world.ts';
@@ -80,9 +79,7 @@ const under: DestinationUnderTest = {
   has_nul: true,
   recovers: true,
 };
-const contract = new Contract(under);
-before(() => contract.start());
-after(() => contract.stop());
+const contract = testDestination(under);
 
 /** A line in the form of the contract's rows: numbers that JavaScript would round are kept as text by `parseExact`. */
 function rowOf(line: string): Record<string, unknown> {
@@ -177,19 +174,6 @@ test('an error of the source in the middle is thrown as it is, and no half row i
   await assert.rejects(write(config, delivery(), Readable.from([Buffer.from('1\n2')])), /middle of a line/);
 });
 
-test('what cannot work is a final error with its own code, and the connection test says so', async () => {
-  for (const { name, config, code } of await under.misconfigure(freshConfig())) {
-    await assert.rejects(write(config as HttpConfig, delivery(), lines('1')), (error) => {
-      assert.ok(error instanceof NonRetryableError, `${name}: ${String(error)}`);
-      assert.equal(error.code, code, name);
-      assert.ok(!error.message.includes(String(config['token'])), name);
-      return true;
-    });
-    const steps = await http.check(config as HttpConfig, contractColumns, deps);
-    assert.equal(steps.filter((step) => step.status === 'failed').length, 1, name);
-  }
-});
-
 test('a certificate counts that a known authority has signed for the name', async () => {
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
   const steps = await http.check({ url: secure.url.replace('127.0.0.1', 'localhost') }, contractColumns, deps);
@@ -208,16 +192,6 @@ test('the connection test sends no row, and takes the refusal of nothing for a w
   }
 });
 
-test('verify says that nothing can be compared', async () => {
-  const config = freshConfig();
-  assert.deepEqual(await contract.verify(config, []), []);
-  const differences = await contract.verify(config, [await contract.deliver(config, delivery())]);
-  assert.deepEqual(
-    differences.map((difference) => difference.kind),
-    ['unreadable'],
-  );
-});
-
 test('a worker that is killed in the middle or at the end leaves a delivery that the next one completes with the same keys', async () => {
   for (const place of ['writing', 'written'] as const) {
     const config: HttpConfig = { url: `${receiver.url}/open/${(places += 1)}`, max_request_records: 1 };
@@ -232,13 +206,4 @@ test('a worker that is killed in the middle or at the end leaves a delivery that
     assert.equal(await deliverAgain(http, orders, deps), false);
     assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
   }
-});
-
-test('the config is checked key by key', () => {
-  const schema = Compile(http.config);
-  const good = freshConfig({ headers: { 'X-Key': 'a b' } });
-  const isRight = (config: HttpConfig) => schema.Check(config) && http.validate(config).length === 0;
-  assert.ok(isRight(good));
-  assert.ok(isRight({ url: good.url, headers: { Authorization: 'Basic x' }, signing_secret: secret(24) }));
-  for (const { name, change } of under.invalid) assert.ok(!isRight(JSON.parse(JSON.stringify({ ...good, ...change })) as HttpConfig), name);
 });

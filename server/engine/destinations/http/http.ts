@@ -22,6 +22,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   config: http_config,
   secrets: ['token', 'headers', 'signing_secret'],
   column_set: 'files',
+  shows_as_written: true,
   validate: httpViolations,
   encoding: () => ({ format: 'JSONLines', compression: null }),
   sliceBytes: () => slice_bytes,

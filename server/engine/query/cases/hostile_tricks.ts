@@ -149,7 +149,7 @@ export const refused_sizes: string[] = [
   `SELECT ${nested('toString(', ')', 5_000)} AS x FROM events`,
   `SELECT ${'CASE WHEN true THEN '.repeat(150)}1${' END'.repeat(150)} AS x FROM events`,
   `${'SELECT * FROM ('.repeat(30)}SELECT event FROM events${')'.repeat(30)}`,
-  `${'('.repeat(10_000)}`,
+  '('.repeat(10_000),
   `SELECT event FROM events WHERE event = '${'x'.repeat(70_000)}'`,
   `SELECT ${Array.from({ length: 12_000 }, (_unused, index) => index).join('+')} AS x FROM events`,
   `SELECT event FROM events WHERE event IN (${Array.from({ length: 12_000 }, (_unused, index) => index).join(',')})`,

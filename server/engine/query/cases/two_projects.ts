@@ -3,9 +3,9 @@ import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../../platform/clickhouse/migrate.ts';
 import type { QueryRun } from '../query.ts';
 
-/** The project whose queries are tested, and the one whose rows no query may ever see. */
-export const own_project = 11;
-export const other_project = 22;
+// The project whose queries are tested, and the one whose rows no query may ever see.
+const own_project = 11;
+const other_project = 22;
 
 /** What every value of the other project holds, so that one in a result is seen. */
 export const foreign_mark = /foreign|FOREIGN|987654|ffffffff|2031-/;
