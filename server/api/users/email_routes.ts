@@ -6,6 +6,8 @@ import { invalid } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail } from '../../platform/http/slowing.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
 import { accountChanges, accountEntry, actorOf } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
@@ -30,7 +32,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change your e-mail address',
         description:
-          'The address takes effect when the link that is mailed to it is opened; until then it is `pending_email`, and your present address takes it back. On a server that sends no mail it takes effect at once, unverified.',
+          'The address takes effect when the link that is mailed to it is opened; until then it is `pending_email`, and your present address takes it back. On a server that sends no mail it takes effect at once, unverified, unless an organization has proved its domain.',
         operationId: 'users_me_email_create',
         body: EmailChange,
         response: { 200: Account },
@@ -50,7 +52,10 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
           const link = await makeLink(tx, deps, 'verify_email', user.id, given.email);
           afterwards(async () => void mail.send(verificationMail(given.email, link, true)));
           afterwards(async () => void mail.send(noticeMail(user.email, 'email')));
-        } else await changeEmail(tx, user.id, given.email, false, 'email');
+        } else {
+          await refuseProvedDomain(tx, deps, given.email);
+          await changeEmail(tx, user.id, given.email, false, 'email');
+        }
         const after = await findAccount(tx, request.caller, now);
         afterwards(confirmed.succeeded);
         record(accountEntry('updated', user, accountChanges(before, after)));
@@ -58,6 +63,14 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       });
     },
   );
+}
+
+/** Throws 400 for an address that single sign-on could give to somebody else, who would then arrive in this account. */
+async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): Promise<void> {
+  const domain = await findVerifiedDomain(tx, deps.config, email);
+  if (domain === undefined) return;
+  const detail = `An organization has proved ${domain.domain}, and this server sends no mail by which you could prove the address: sign in with single sign-on, or ask the operator to set SLUICE_SMTP_URL.`;
+  throw invalid('email', 'verification_required', detail);
 }
 
 function sendRoute(app: FastifyInstance, deps: Deps): void {

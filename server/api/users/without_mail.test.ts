@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
@@ -14,6 +15,19 @@ before(async () => {
 });
 after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
+
+test('without mail nobody takes an address of a domain that an organization has proved', async () => {
+  const home = await harness.newOrganization();
+  const domain = `${randomUUID()}.example`;
+  await harness.deps.db.run(sql`
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at, reason, created_at)
+    VALUES (gen_random_uuid(), ${home.organization.id}, ${domain}, 'challenge', 'verified', now(), '', now())`);
+  const browser = await signedIn(harness, await newPerson(harness));
+  const refused = await browser.ask('POST', '/api/users/@me/email/', { email: `colleague@${domain.toUpperCase()}`, current_password: password });
+  assert.deepEqual([refused.status, refused.body.code, refused.body.attr], [400, 'verification_required', 'email']);
+  const other = await browser.ask('POST', '/api/users/@me/email/', { email: `colleague@sub.${domain}`, current_password: password });
+  assert.equal(other.status, 200);
+});
 
 test('without mail a new address takes effect at once, unverified', async () => {
   const [user, other] = [await newPerson(harness), await newPerson(harness)];

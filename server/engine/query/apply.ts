@@ -21,7 +21,7 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
 };
 
 /** Most bytes of a text that the functions read which find every match of a regular expression: some expressions take time by the square of it. */
-const scanned_bytes_max = 16_384;
+const scanned_bytes_max = 4_096;
 
 /** A function of one row on resolved values. */
 export function apply(context: Context, scope: Scope, name: string, values: Value[], span: Span): Value {

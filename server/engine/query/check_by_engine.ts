@@ -11,7 +11,7 @@ import { explainEngineError, isEngineError } from './engine_error.ts';
 export type EngineCheck = { clickhouse: ClickHouse; settings: Record<string, string | number>; signal?: AbortSignal };
 
 /** Thrown when a printed query has something that no printed query may have: a fault of this program, never run. */
-export class ForeignNodeError extends Error {
+class ForeignNodeError extends Error {
   constructor(node: string) {
     super(`A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`);
     this.name = 'ForeignNodeError';

@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
+import { fileFormats } from '../formats/encoding.ts';
+import type { Encoding } from '../formats/encoding.ts';
+import { selectFor } from '../formats/select.ts';
 import { models } from '../models/index.ts';
 import { checkQuery, printQuery, readRows, readSql, settings } from './cases/run_query.ts';
-import { january, openTwoProjects } from './cases/two_projects.ts';
+import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { checkByEngine, gateRelation } from './check_by_engine.ts';
 import { findForeignNode } from './gate.ts';
@@ -123,6 +126,32 @@ test('every row of a run is within its selection, look-ups see all that was ther
     [3, 4, '2024-02-01T00:00:00.000000Z'],
   ]);
   assert.deepEqual(await readRows(projects.both, printQuery('SELECT event FROM events', 'events', { ...january, selection: [] })), []);
+});
+
+test('every format writes the columns of a query', async () => {
+  const text = `SELECT uuid, event, properties, properties.price AS price, timestamp, toDate(timestamp) AS day, length(event) AS n, toFloat64(properties.n) AS f, properties.ok = true AS ok, [event] AS list,
+    map('a', 1) AS m, (event, 1) AS t, NULL AS nothing, cityHash64(event) AS h, lag(event) OVER (ORDER BY timestamp) AS before FROM events`;
+  const { query, relation } = printQuery(text, 'events', january);
+  const encodings: Encoding[] = [...fileFormats.map((format) => ({ format, compression: null })), { format: 'TabSeparated', compression: null }];
+  for (const encoding of encodings) {
+    const select = selectFor(encoding, query.columns);
+    const { stream } = await projects.both.exec({
+      query: `SELECT ${select.expressions} FROM ${relation.text} ORDER BY ${relation.order} FORMAT ${select.format}`,
+      query_params: relation.parameters,
+      clickhouse_settings: { ...settings, ...select.settings },
+      use_multipart_params_auto: true,
+    });
+    const bytes: Buffer[] = [];
+    for await (const chunk of stream) bytes.push(chunk as Buffer);
+    const written = Buffer.concat(bytes);
+    if (encoding.format === 'JSONLines')
+      assert.deepEqual(
+        Object.keys(JSON.parse(written.toString().split('\n')[0]!) as object),
+        query.columns.map(({ name }) => name),
+      );
+    assert.ok(written.length > 0, encoding.format);
+    assert.doesNotMatch(written.toString(), foreign_mark);
+  }
 });
 
 test('the gate lets nothing pass that the printer does not write', async () => {

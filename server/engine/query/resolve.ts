@@ -26,11 +26,14 @@ export type Levels = { expressions: number; selects: number };
  */
 export function resolve(context: Context, levels: Levels, scope: Scope, node: Expression): Value {
   levels.expressions += 1;
-  if (levels.expressions > levels_max) throw new Fault(`The query is nested more than ${levels_max} levels deep when its aliases are written out.`, node);
-  const value = resolveNode(context, scope, node);
-  levels.expressions -= 1;
-  const known = scope.keys.has(value.sql) ? { ...value, traits: { ...value.traits, loose: undefined } } : value;
-  return { ...(isRepeated(scope, node, known) ? { ...known, sql: `materialize(${known.sql})` } : known), span: { start: node.start, end: node.end } };
+  try {
+    if (levels.expressions > levels_max) throw new Fault(`The query is nested more than ${levels_max} levels deep when its aliases are written out.`, node);
+    const value = resolveNode(context, scope, node);
+    const known = scope.keys.has(value.sql) ? { ...value, traits: { ...value.traits, loose: undefined } } : value;
+    return { ...(isRepeated(scope, node, known) ? { ...known, sql: `materialize(${known.sql})` } : known), span: { start: node.start, end: node.end } };
+  } finally {
+    levels.expressions -= 1;
+  }
 }
 
 /**

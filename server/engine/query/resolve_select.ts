@@ -14,15 +14,18 @@ const selects_max = 20;
 export function resolveSelect(context: Context, levels: Levels, node: Select, use: SelectUse): ResolvedSelect {
   if (levels.selects >= selects_max)
     throw new Fault(`More than ${selects_max} SELECTs stand inside each other, entries of WITH written out: take the query apart.`, node);
-  levels.selects += 1;
   const { expressions } = levels;
+  levels.selects += 1;
   levels.expressions = 0;
-  const resolved = node.kind === 'core' ? resolveCore(context, node, use) : resolveUnion(context, node, use);
-  levels.expressions = expressions;
-  levels.selects -= 1;
-  if (resolved.text.length > sql_length_max)
-    throw new Fault('The query grows too large when its aliases and WITH entries are written out: use them less often.', node);
-  return resolved;
+  try {
+    const resolved = node.kind === 'core' ? resolveCore(context, node, use) : resolveUnion(context, node, use);
+    if (resolved.text.length > sql_length_max)
+      throw new Fault('The query grows too large when its aliases and WITH entries are written out: use them less often.', node);
+    return resolved;
+  } finally {
+    levels.expressions = expressions;
+    levels.selects -= 1;
+  }
 }
 
 /** The arms under each other: their columns meet by position, each in the one type that holds those of all arms. */

@@ -7,7 +7,6 @@ import type { ExpressionOf } from './tree.ts';
 const instead: Record<string, string> = {
   any: 'Which value `any` takes is not fixed: write min, max or argMax.',
   anyLast: 'Which value `anyLast` takes is not fixed: write argMax(x, timestamp).',
-  first_value: 'Write argMin(x, timestamp), or give first_value an OVER.',
   topK: 'What `topK` finds is not fixed: count in a subquery and take ORDER BY ... LIMIT.',
   rand: 'Random values would differ at each attempt: take cityHash64(uuid) instead.',
   generateUUIDv4: 'Random values would differ at each attempt: take uuid instead.',

@@ -19,7 +19,7 @@ export function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
  * Called after the last route.
  */
 export function completeMethods(app: FastifyInstance, methods: Map<string, Set<string>>): void {
-  for (const [url, known] of [...methods].filter(([path]) => path.startsWith('/api/') && path.endsWith('/'))) {
+  for (const [url, known] of [...methods].filter(([path]) => /^\/(?:api|login|complete)\//.test(path) && path.endsWith('/'))) {
     const allowed = [...all_methods.filter((method) => known.has(method)), 'OPTIONS'];
     const lacking = all_methods.filter((method) => !known.has(method));
     const hidden = { config: { scope: 'public' as const, accepts_anything: true }, schema: { hide: true } };

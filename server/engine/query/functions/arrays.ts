@@ -39,7 +39,7 @@ export const arrays: FunctionTopic = {
     }),
     define('arrayUniq', '([any]) -> integer', 'How many different items', 'arrayUniq([1, 1])'),
     define('arrayEnumerate', '([any]) -> [integer]', 'The positions from 1', "arrayEnumerate(['a', 'b'])", {
-      engine: 'arrayMap(l -> toInt64(l), arrayEnumerate($1))',
+      engine: "CAST(arrayEnumerate($1), 'Array(Int64)')",
       exact: true,
     }),
     define('arrayZip', '([T], [U]) -> [(T, U)]', 'Tuples of items at the same position', "arrayZip([1, 2], ['a', 'b'])", exact),
