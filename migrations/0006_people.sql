@@ -91,6 +91,9 @@ CREATE TABLE invites (
 -- one open invitation per address and organization, however the address is written
 CREATE UNIQUE INDEX invites_target_unique ON invites (organization_id, lower(target_email));
 CREATE INDEX invites_by_organization ON invites (organization_id, created_at DESC, id DESC);
+-- for the deletion of a user, whose name goes out of them
+CREATE INDEX invites_by_creator ON invites (created_by);
+CREATE INDEX invites_by_sender ON invites (sent_by);
 
 -- Everything that was changed: one row per successful write, in the transaction of the write. A chain is an organization, or a person for what is
 -- his alone. Rows of a chain are numbered without gaps and each carries the HMAC of itself and of the row before, so that a row that is edited, removed or moved is
@@ -135,6 +138,9 @@ CREATE TABLE activity_heads (
   hash bytea NOT NULL,
   seal bytea NOT NULL
 );
+
+-- A key without limits has null. A limit that names nothing would open nothing and look like none, so there is no such row.
+ALTER TABLE personal_api_keys ADD CONSTRAINT personal_api_keys_limits CHECK (scoped_organizations <> '{}' AND scoped_teams <> '{}');
 
 -- Answers that are replayed can hold what is shown only once, such as a new key: they are sealed under the server's key.
 ALTER TABLE idempotency_keys DROP COLUMN response_body;

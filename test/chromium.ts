@@ -74,8 +74,15 @@ export async function openPageServer(clock: TestClock): Promise<PageServer> {
   };
 }
 
-/** A browser of one person, with the faults that its console told. */
-export type Visitor = { context: BrowserContext; page: Page; complaints: string[] };
+/** A browser of one person. */
+export type Visitor = {
+  context: BrowserContext;
+  page: Page;
+  /** What its console told: a page broke its own policy, a script failed, something was asked of another site. */
+  complaints: string[];
+  /** Closes it; fails when there are complaints. */
+  leave(): Promise<void>;
+};
 
 /** Opens a browser without cookies at the server's address. */
 export async function openVisitor(browser: Browser, address: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visitor> {
@@ -92,7 +99,11 @@ export async function openVisitor(browser: Browser, address: string, options: Pa
   page.on('request', (request) => {
     if (!request.url().startsWith(`${address}/`)) complaints.push(`asks for ${request.url()}`);
   });
-  return { context, page, complaints };
+  const leave = async () => {
+    await context.close();
+    assert.deepEqual(complaints, []);
+  };
+  return { context, page, complaints, leave };
 }
 
 /** Fails when the page is wider than the screen, or cannot be told by ear: a field without a label, a button or link without a name, an id that stands twice or nowhere. */

@@ -7,7 +7,7 @@ import { countLiveApiKeys, expireApiKey, findApiKey, insertApiKey } from './stor
 
 /**
  * Makes the successor of a key, with all of its fields, and lets the key itself expire after the overlap or when it would have. Gives both records and the successor's value, the only
- * time that it is seen. The caller holds the locks on person and key, taken in this order. Throws 409 for a key that has expired, and 400 when the person has too many.
+ * time that it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired, and 400 when the person has too many.
  */
 export async function rollApiKey(
   tx: Transaction,

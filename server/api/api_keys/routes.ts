@@ -10,7 +10,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { rollApiKey } from './roll.ts';
 import { keyBody, refuseTooMany } from './rules.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from './schema.ts';
@@ -71,8 +71,8 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
     write(request, reply, 201, async (tx, record) => {
       const { user_id } = request.caller;
       const now_ms = clock.now();
-      const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
       await lockOwner(tx, user_id);
+      const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
       refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
       const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
       record(entryOf(request, 'created', undefined, made));
@@ -86,7 +86,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
 
   app.delete(one, { config: writing, schema: { summary: 'Revoke a key at once', response: { 204: { type: 'null' } } } }, (request, reply) =>
     write(request, reply, 204, async (tx, record) => {
-      const before = await getOwnKey(tx, request, 'lock');
+      const before = await lockOwnKey(tx, request);
       ifMatch(request, before);
       await deleteApiKey(tx, before.id);
       record(entryOf(request, 'deleted', before, undefined));
@@ -101,8 +101,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   };
   app.post(`${one}roll/`, { config: writing, schema: rolling }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
-      await lockOwner(tx, request.caller.user_id);
-      const before = await getOwnKey(tx, request, 'lock');
+      const before = await lockOwnKey(tx, request);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
       const { after, made, value } = await rollApiKey(tx, deps, request.caller.user_id, before, overlap_seconds);
       record(entryOf(request, 'rolled', before, { ...after, replaced_by: made.id }));
@@ -114,7 +113,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
 function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
   const change = (schema: typeof ApiKeyPut | typeof ApiKeyPatch) => (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx, record) => {
-      const before = await getOwnKey(tx, request, 'lock');
+      const before = await lockOwnKey(tx, request);
       ifMatch(request, before);
       await updateApiKey(tx, before.id, await keyBody(request, schema, { db: tx, now_ms: clock.now() }));
       const after = await getOwnKey(tx, request);
@@ -130,11 +129,17 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
 }
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */
-async function getOwnKey(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<ApiKeyRow> {
+async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKeyRow> {
   const { id } = request.params as { id: string };
-  const found = isUuid(id) ? await findApiKey(db, request.caller.user_id, id, lock) : undefined;
+  const found = isUuid(id) ? await findApiKey(db, request.caller.user_id, id) : undefined;
   if (found === undefined) throw notFound();
   return found;
+}
+
+/** As `getOwnKey`, with the lock under which a person's keys are changed. */
+async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<ApiKeyRow> {
+  await lockOwner(tx, request.caller.user_id);
+  return getOwnKey(tx, request);
 }
 
 /** The answer to whoever made a key. With `validate_only` there is no key, so none is shown. */

@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
@@ -36,10 +36,9 @@ export function countApiKeys(user_id: number): Sql {
   return sql`SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}`;
 }
 
-/** The person's key; with `lock` nobody else can change or delete it until the transaction ends. */
-export function findApiKey(db: Queryable, user_id: number, id: string, lock?: 'lock'): Promise<ApiKeyRow | undefined> {
-  return db.row<ApiKeyRow>(sql`
-    SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+/** The person's key. */
+export function findApiKey(db: Queryable, user_id: number, id: string): Promise<ApiKeyRow | undefined> {
+  return db.row<ApiKeyRow>(sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id}`);
 }
 
 /** The key with its owner. */
@@ -47,7 +46,10 @@ export function findCurrentApiKey(db: Queryable, id: string): Promise<Static<typ
   return db.row(sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`);
 }
 
-/** Locks the person until the transaction ends, so that of two keys that are made at once the second one sees the first. Locks go from the person to his keys. */
+/**
+ * Locks the person until the transaction ends; every change of his keys begins with it. So of two keys that are made at once the second one sees the first, and a removal from an organization, which
+ * takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
+ */
 export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
 }
@@ -89,7 +91,7 @@ export async function insertApiKey(
   return { ...row!, value };
 }
 
-/** Applies the fields that were sent. The caller holds the lock on the key. */
+/** Applies the fields that were sent. The caller holds the lock on the person. */
 export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyChanges): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   const { scoped_organizations, scoped_teams, ...plain } = changes;
@@ -101,7 +103,7 @@ export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyC
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Lets the key expire at this instant, or when it would have, whichever comes first. The caller holds the lock on the key. */
+/** Lets the key expire at this instant, or when it would have, whichever comes first. The caller holds the lock on the person. */
 export async function expireApiKey(tx: Transaction, id: string, at_ms: number): Promise<void> {
   // least() passes over a null.
   await tx.run(sql`UPDATE personal_api_keys SET expires_at = least(expires_at, ${isoInstant(at_ms)}::timestamptz) WHERE id = ${id}::uuid`);

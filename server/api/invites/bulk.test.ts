@@ -113,6 +113,17 @@ test('a thousand invites are made at once, and replaced at once', async () => {
   );
 });
 
+test('the log names everybody of a bulk with the level, however many they are', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const sent = [...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1 })), { target_email: address(), level: 15 }];
+  assert.equal((await bulk(organization.id, key, sent)).status, 200);
+  const log = await harness.request('GET', `/api/organizations/${organization.id}/activity/?scope=invite`, { key });
+  assert.deepEqual(
+    log.body.results.map(({ activity, changes }: any) => [activity, changes.map(({ field, after }: any) => [field, after])]),
+    [['bulk_created', sent.map(({ target_email, level }) => [`invites.${target_email}`, level])]],
+  );
+});
+
 test('the same key and body give the same invites, with their links', async () => {
   const { organization, key } = await harness.newOrganization();
   const headers = { 'idempotency-key': randomUUID() };

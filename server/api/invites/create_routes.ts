@@ -5,6 +5,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { jsonBody } from '../../platform/http/body.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
@@ -70,12 +71,17 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         const { made, sender } = await make(request, tx, itemsOf(jsonBody(request)));
         const answerOf = (invites: StoredInvite[]) => bulkAnswer(invites.map((invite) => withLink(deps, invite)));
         const answer = answerOf(made);
-        const invites = made.map(({ record: { target_email, level } }) => ({ target_email, level }));
-        record({ ...inviteEntry('created', undefined, made[0]!.record), activity: 'bulk_created', changes: changesOf(undefined, { invites }) });
+        record(bulkEntry(made));
         amendAfterwards(request, 200, afterwards, answer, async () => answerOf(await mailing.sendMany(sender, made)));
         return answer;
       }),
   );
+}
+
+/** A field of its own for each address, because the value of one field is cut where it is long, and nobody may be invited without a trace. */
+function bulkEntry(made: StoredInvite[]): Entry {
+  const invites = Object.fromEntries(made.map(({ record: { target_email, level } }) => [target_email, level]));
+  return { ...inviteEntry('bulk_created', undefined, made[0]!.record), changes: changesOf(undefined, { invites }) };
 }
 
 function bulkAnswer(results: InviteWithLink[]) {

@@ -87,6 +87,24 @@ test('a change that races with the demotion of who makes it comes before it or i
   }
 });
 
+test('a change that races with the demand for a second factor comes before it or is refused', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { organization, ...owner } = await harness.newOrganization();
+    await harness.giveSecondFactor(owner.user);
+    const member = await harness.newMember(organization.id, 8);
+    const [demand, ...changes] = await Promise.all([
+      harness.request('PATCH', `/api/organizations/${organization.id}/`, { key: owner.key, body: { enforce_2fa: true } }),
+      ...['a', 'b', 'c'].map((name) =>
+        harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key: member.key, body: { target_email: `${name}@example.com` } }),
+      ),
+    ]);
+    assert.equal(demand.status, 200);
+    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    assert.equal(log.at(-1)!.scope, 'organization', 'nothing was changed after the demand');
+    for (const { status, body } of changes) assert.ok(status === 201 || body.code === 'second_factor_required', `${status}`);
+  }
+});
+
 test('a change that races with the removal of who makes it comes before it or finds nothing', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { organization, ...owner } = await harness.newOrganization();

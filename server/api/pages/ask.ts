@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Problem } from '../../platform/http/responses.ts';
+import { sessionTokenOf } from '../../platform/http/session.ts';
+import type { AccountRow } from '../users/schema.ts';
 
 /** Statuses under which a page has something of its own to say. */
 type Foreseen = 401 | 404;
@@ -25,4 +27,9 @@ export async function ask<Answer>(request: FastifyRequest, reply: FastifyReply, 
   const { type, errors } = answer.json<Static<typeof Problem>>();
   const wait = answer.headers['retry-after'];
   throw new ApiError(answer.statusCode, type, errors, wait === undefined ? {} : { 'retry-after': wait });
+}
+
+/** The account of who is signed in at the browser; undefined when nobody is. */
+export async function askAccount(request: FastifyRequest, reply: FastifyReply): Promise<AccountRow | undefined> {
+  return sessionTokenOf(request) === undefined ? undefined : ask<AccountRow>(request, reply, '/api/users/@me/', 401);
 }

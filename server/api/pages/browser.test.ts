@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sql from 'sql-template-tag';
 import { checkPage, focused, openPageServer, openVisitor, startChromium } from '../../../test/chromium.ts';
 import type { PageServer, Visitor } from '../../../test/chromium.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { codeOf, forgetAllAttempts, newPerson, openTestClock, other_password, password, setUpSecondFactor, signedIn } from '../../../test/people.ts';
+import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
@@ -16,7 +18,10 @@ let server: PageServer;
 let harness: Harness;
 let visitor: Visitor;
 let page: Page;
-before(async () => void ({ harness } = server = await openPageServer(clock)));
+before(async () => {
+  server = await openPageServer(clock);
+  ({ harness } = server);
+});
 after(async () => {
   if (skip === false) await browser.close();
   await server.close();
@@ -27,12 +32,6 @@ beforeEach(async () => {
   visitor = await openVisitor(browser, server.address);
   page = visitor.page;
 });
-
-/** Ends the visit; fails when a page broke its own policy, a script failed, or something was asked of another site. */
-async function leave({ context, complaints }: Visitor): Promise<void> {
-  await context.close();
-  assert.deepEqual(complaints, []);
-}
 
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);
@@ -75,7 +74,7 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   assert.equal(await levelOf(home, email), 8);
   assert.match((await page.getByRole('main').textContent())!, /You are an administrator/);
   assert.equal(await page.getByLabel('Last name').inputValue(), 'Lovelace');
-  await leave(visitor);
+  await visitor.leave();
 });
 
 test('who has an account signs in with his second factor and joins', { skip }, async () => {
@@ -98,7 +97,7 @@ test('who has an account signs in with his second factor and joins', { skip }, a
   await press('Sign in and join');
   await page.waitForURL('**/account');
   assert.equal(await levelOf(home, user.email), 8);
-  await leave(visitor);
+  await visitor.leave();
 });
 
 test('who is signed in with another account signs out, and finds the invite again', { skip }, async () => {
@@ -112,7 +111,7 @@ test('who is signed in with another account signs out, and finds the invite agai
   assert.match((await page.getByRole('main').textContent())!, new RegExp(`You are signed in as ${user.email}`));
   await press('Sign out');
   await page.getByRole('button', { name: 'Sign up and join' }).waitFor();
-  await leave(visitor);
+  await visitor.leave();
 });
 
 test('signing in takes the second factor, and says what is wrong', { skip }, async () => {
@@ -139,7 +138,7 @@ test('signing in takes the second factor, and says what is wrong', { skip }, asy
   assert.match((await page.locator('#second_factor').textContent())!, /You have 9 recovery codes left/);
   await page.goto('/login');
   assert.equal(path(), '/account', 'who is signed in is led on');
-  await leave(visitor);
+  await visitor.leave();
 });
 
 test('after too many tries it says how long to wait; without the server, that it cannot be reached', { skip }, async () => {
@@ -179,7 +178,7 @@ test('while an answer is awaited, the button cannot be pressed again', { skip },
   held!();
   await page.locator('#done').waitFor();
   assert.equal(requests, 1);
-  await leave(visitor);
+  await visitor.leave();
 });
 
 test('a new password by mail', { skip }, async () => {
@@ -215,86 +214,29 @@ test('a new password by mail', { skip }, async () => {
   await page.getByRole('alert').filter({ hasText: 'This link was used already' }).waitFor();
   await page.reload();
   await page.getByText('Open the link of the mail again').waitFor();
-  await leave(visitor);
+  await visitor.leave();
 });
 
-test('the account: a second factor, a key, the sessions, the address', { skip }, async () => {
-  const user = await newPerson(harness);
-  const elsewhere = await signedIn(harness, user);
-  await visitor.context.addCookies([{ name: 'sluice_session', value: (await harness.newSession(user)).split('=')[1]!, url: server.address }]);
-  await page.goto('/account');
-  await checkPage(page);
-  const part = (id: string) => page.locator(`section:has(#${id})`);
-  await part('second_factor').getByLabel('Your present password').fill('not the password');
-  await press('Set up a second factor');
-  await page.getByText('This is not the present password.').waitFor();
-  await part('second_factor').getByLabel('Your present password').fill(password);
-  await press('Set up a second factor');
-  await page.locator('#totp_setup').waitFor();
-  const secret = (await page.locator('#totp_setup code').textContent())!;
-  assert.match(secret, /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/);
-  assert.match((await page.getByRole('link', { name: 'open the app' }).getAttribute('href'))!, /^otpauth:\/\/totp\//);
-  await fill('The six digits that the app shows', codeOf(secret.replaceAll(' ', ''), clock.now()));
-  await press('Switch it on');
-  await page.getByText('Your second factor is set up.').waitFor();
-  assert.equal(await page.locator('#codes li').count(), 10);
-  await checkPage(page);
-  await page.getByText('Make a key').click();
-  await press('Make the key');
-  await part('keys').getByText('Must have at least 1 entry.').waitFor();
-  await fill('What it is for', 'A <b> & "key"');
-  await page.getByLabel('organization:read').check();
-  await press('Make the key');
-  await page.locator('#new_key').waitFor();
-  const key = (await page.locator('#new_key-value').textContent())!;
-  const own = (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).body;
-  assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
-  assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
-  page.once('dialog', (dialog) => void dialog.dismiss());
-  await press('Revoke the key A <b> & "key"');
-  page.once('dialog', (dialog) => void dialog.accept());
-  await press('Revoke the key A <b> & "key"');
-  await page.getByText('You have no keys.').waitFor();
-  assert.equal((await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status, 401);
-  await part('sessions')
-    .getByRole('button', { name: /^End the session from 127\.0\.0\.1/ })
-    .click();
-  await page.getByText('The session was ended.').waitFor();
-  assert.equal((await elsewhere.ask('GET', '/api/users/@me/')).status, 401);
-  assert.equal(await page.evaluate('document.activeElement.id'), 'sessions-title');
-  await press('Mail me a link to confirm it');
-  await page.goto(await server.linkIn(user.email, 'Confirm your e-mail address'));
-  await checkPage(page);
-  assert.equal(path(), '/verify-email');
-  await press('Confirm the address');
-  await page.getByText(`Thank you: ${user.email} is confirmed.`).waitFor();
-  await page.getByRole('link', { name: 'To your account' }).click();
-  await page.getByText('confirmed', { exact: true }).waitFor();
-  await press('Sign out');
-  await page.waitForURL('**/login');
-  await leave(visitor);
-});
-
-test('the sign-on of an organization is found by the address alone', { skip }, async () => {
+test('the sign-on of an organization is found by the address alone, and shown where it is the only way', { skip }, async () => {
+  const { organization } = await harness.newOrganization();
+  // Another site, as the browser sees it, to which our own server answers.
+  const elsewhere = server.address.replace('127.0.0.1', 'localhost');
+  await harness.deps.db.run(sql`
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${organization.id}, 'enforced.example.com', '', 'saml', 'https://idp.example', ${`${elsewhere}/healthz`},
+      ${testIdentityProvider('acme').certificate}, 'verified', now(), '', now())`);
   await page.goto('/login');
-  await page.getByRole('button', { name: /^Continue with single sign-on/ }).click();
+  const onward = page.getByRole('button', { name: /^Continue with single sign-on/ });
+  await onward.click();
   assert.match(await focused(page), /^E-mail address: Fill in your address/);
-  await fill('E-mail address', 'ada+1@example.org');
-  await page.getByRole('button', { name: /^Continue with single sign-on/ }).click();
-  await page.waitForURL('**/login/saml/?email=ada%2B1%40example.org');
-  await visitor.context.close();
-});
-
-test('pages run nothing that somebody writes into them', { skip }, async () => {
-  await page.goto('/login');
-  const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
-    const seen = [];
-    document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => { seen.push(effectiveDirective); if (seen.length === 3) resolve(seen.sort()); });
-    document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.taken = true' }));
-    document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.org/x.png' }));
-    fetch('https://example.org/').catch(() => undefined);
-  })`);
-  assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
-  assert.equal(await page.evaluate('window.taken'), undefined);
+  await signIn('ada+1@enforced.example.com', password);
+  const link = page.getByRole('alert').getByRole('link');
+  assert.equal(await link.getAttribute('href'), `${server.address}/login/saml/?email=ada%2B1%40enforced.example.com`);
+  for (const way of [link, onward]) {
+    await way.click();
+    await page.waitForURL(`${elsewhere}/healthz?SAMLRequest=*`);
+    await page.goBack();
+    await page.getByLabel('E-mail address').fill('ada+1@enforced.example.com');
+  }
   await visitor.context.close();
 });

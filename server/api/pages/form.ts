@@ -88,6 +88,11 @@ export function codeField(form_id: string, label: string): Html {
   return field(form_id, { name: 'code', label, hint, autocomplete: 'one-time-code', is_optional: true });
 }
 
+/** The code as the second step of a sign-in: hidden until the API asks for it. */
+export function codeStep(form_id: string): Html {
+  return html`<div data-second-factor hidden>${codeField(form_id, 'Code of your second factor')}</div>`;
+}
+
 /** The present password, where the account has one, for what takes more than being signed in; tells password managers whose it is. */
 export function currentPassword(form_id: string, { email, has_password }: { email: string; has_password: boolean }): Html[] {
   if (!has_password) return [];

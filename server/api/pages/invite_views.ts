@@ -4,7 +4,7 @@ import type { Html } from '../../platform/http/html.ts';
 import type { Page } from '../../platform/http/page.ts';
 import type { ShownInvite } from '../invites/schema.ts';
 import { level_names } from '../members/schema.ts';
-import { codeField, field, form, newPasswordField } from './form.ts';
+import { codeStep, field, form, newPasswordField } from './form.ts';
 import type { Providers } from './other_ways.ts';
 import { providerLink } from './other_ways.ts';
 
@@ -76,7 +76,7 @@ function signIn({ invite, path, token }: Visit): Html {
       fields: [
         field('sign_in', { name: 'email', label: 'E-mail address', type: 'email', value: invite.target_email, autocomplete: 'username', is_fixed: true }),
         field('sign_in', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
-        html`<div data-second-factor hidden>${codeField('sign_in', 'Code of your second factor')}</div>`,
+        codeStep('sign_in'),
       ],
       button: 'Sign in and join',
     })}

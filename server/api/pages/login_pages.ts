@@ -1,13 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { html } from '../../platform/http/html.ts';
 import { sendPage } from '../../platform/http/page.ts';
-import { sessionTokenOf } from '../../platform/http/session.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
-import type { Account } from '../users/schema.ts';
-import { ask } from './ask.ts';
-import { codeField, field, form } from './form.ts';
+import { askAccount } from './ask.ts';
+import { codeStep, field, form } from './form.ts';
 import { providerLink } from './other_ways.ts';
 import { page_route } from './page_route.ts';
 import { scripts } from './scripts.ts';
@@ -21,7 +18,7 @@ export function loginPages(app: FastifyInstance, { config }: Deps): void {
       fields: [
         field('login', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' }),
         field('login', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
-        html`<div data-second-factor hidden>${codeField('login', 'Code of your second factor')}</div>`,
+        codeStep('login'),
       ],
       button: 'Sign in',
     })}
@@ -34,7 +31,7 @@ export function loginPages(app: FastifyInstance, { config }: Deps): void {
     </div>`;
 
   app.get('/login', page_route, async (request, reply) => {
-    const account = sessionTokenOf(request) === undefined ? undefined : await ask<Static<typeof Account>>(request, reply, '/api/users/@me/', 401);
+    const account = await askAccount(request, reply);
     return account === undefined ? sendPage(reply, 200, { title: 'Sign in', body, script: scripts.login }) : reply.redirect('/account', 303);
   });
 

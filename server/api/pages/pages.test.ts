@@ -165,32 +165,23 @@ test('an account without a password is asked for none', async () => {
   assert.doesNotMatch(text, /name="current_password"/);
 });
 
-test('a refusal of the API is a page with its sentence, its Retry-After and the request id', async () => {
+test('what the API refuses, and what fails, is a page with its sentence, its Retry-After and the request id', async () => {
   const limited = await openHarness({ clickhouse: false, config: { rate_limit_per_minute: 2 } });
+  const { row, rows } = limited.deps.db;
   try {
-    const cookie = await limited.newSession(await newPerson(limited));
-    const answer = await limited.request('GET', '/account', { headers: { cookie, 'x-request-id': 'asked-by-test' } });
-    assert.deepEqual([answer.status, answer.headers['content-type']], [429, 'text/html; charset=utf-8']);
-    assert.match(answer.headers['retry-after']!, /^\d+$/);
-    assert.match(answer.text, /<h1>Too many requests<\/h1>[^]*try again in \d+ seconds[^]*asked-by-test/);
+    const headers = { cookie: await limited.newSession(await newPerson(limited)), 'x-request-id': 'asked-by-test' };
+    const refused = await limited.request('GET', '/account', { headers });
+    assert.deepEqual([refused.status, refused.headers['content-type']], [429, 'text/html; charset=utf-8']);
+    assert.match(refused.headers['retry-after']!, /^\d+$/);
+    assert.match(refused.text, /<h1>Too many requests<\/h1>[^]*try again in \d+ seconds[^]*asked-by-test/);
+    const lost = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    Object.assign(limited.deps.db, { row: lost, rows: lost });
+    const failed = await limited.request('GET', '/account', { headers });
+    assert.deepEqual([failed.status, failed.headers['retry-after']], [503, '5']);
+    assert.match(failed.text, /<h1>Not at the moment<\/h1>[^]*A store of the server does not answer[^]*asked-by-test/);
   } finally {
+    Object.assign(limited.deps.db, { row, rows });
     await limited.close();
-  }
-});
-
-test('where no store answers, a page says so', async () => {
-  const broken = await openHarness({ clickhouse: false });
-  const cookie = await broken.newSession(await newPerson(broken));
-  const { row, rows } = broken.deps.db;
-  const lost = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-  Object.assign(broken.deps.db, { row: lost, rows: lost });
-  try {
-    const answer = await broken.request('GET', '/account', { headers: { cookie } });
-    assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '5']);
-    assert.match(answer.text, /<h1>Not at the moment<\/h1>[^]*A store of the server does not answer/);
-  } finally {
-    Object.assign(broken.deps.db, { row, rows });
-    await broken.close();
   }
 });
 

@@ -154,8 +154,12 @@ test('over https the cookie has the prefix that ties it to this host and to http
     const user = await newPerson(secure);
     const answer = await trySignIn(secure, user.email);
     assert.match(setCookieOf(answer)!, /^__Host-sluice_session=sls_[0-9A-Za-z]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Lax$/);
-    const browser = openBrowser(secure, setCookieOf(answer)?.split(';')[0]);
+    const cookie = setCookieOf(answer)!.split(';')[0]!;
+    const browser = openBrowser(secure, cookie);
     assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, user.email);
+    // Another host of the domain can set this name, and would sign the browser in to its own account.
+    const planted = await openBrowser(secure, cookie.replace('__Host-', '')).ask('GET', '/api/users/@me/');
+    assert.deepEqual([planted.status, planted.body.code], [401, 'not_authenticated']);
     const ended = await browser.ask('DELETE', '/api/sessions/@current/');
     assert.match(setCookieOf(ended)!, /^__Host-sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax$/);
   } finally {

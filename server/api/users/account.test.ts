@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
@@ -165,6 +166,42 @@ test('of two owners who delete their accounts at once one stays', async () => {
     assert.deepEqual(statuses.sort(), [204, 409]);
   }
 });
+
+test('who is made an owner while his account is being deleted is not the last one to go', async () => {
+  const { organization, key, user: first } = await harness.newOrganization();
+  const user = await newPerson(harness);
+  await addMember(organization.id, user, 8);
+  const browser = await signedIn(harness, user);
+  const member = (uuid: string) => `/api/organizations/${organization.id}/members/${uuid}/`;
+  const { db } = harness.deps;
+  const [deletion, ...others] = await db.transaction(async (tx) => {
+    await tx.run(sql`SELECT 1 FROM users WHERE id = ${user.id} FOR NO KEY UPDATE`);
+    // The deletion has looked whom the organizations would be left with, and waits for the account.
+    const going = browser.ask('DELETE', url, { current_password: password });
+    await pollUntil(async () => (await waiting(db)) === 1);
+    const promotion = harness.request('PATCH', member(user.uuid), { key, body: { level: 15 } });
+    const leaving = promotion.then(() => harness.request('DELETE', member(first.uuid), { key }));
+    await pollUntil(async () => (await waiting(db)) === 2 || (await isSettled(leaving)));
+    return [going, promotion, leaving];
+  });
+  assert.equal((await deletion!).status, 204);
+  assert.deepEqual(await Promise.all(others.map(async (answer) => (await answer).status)), [404, 409]);
+});
+
+/** How many statements of the server wait for a lock. */
+async function waiting(db: Harness['deps']['db']): Promise<number> {
+  return (await db.row<{ count: number }>(sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))!.count;
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending');
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+}
+
+async function pollUntil(isSo: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) if (await isSo()) return;
+  assert.fail('it did not come to that');
+}
 
 test('no body makes a fault, signed in or not', async () => {
   const browser = await signedIn(harness, await newPerson(harness));

@@ -2,14 +2,13 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * The names of the organizations that would have no active owner without the user. Locks those that he owns, in the order of their ids, so that the answer holds until the transaction
- * ends: of the two last owners who go at once one is told to stay.
+ * The names of the organizations that would have no active owner without the user. Locks all that he belongs to, in the order of their ids, so that the answer holds until the transaction
+ * ends: of the two last owners who go at once one is told to stay, and nobody makes him an owner meanwhile and goes.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
-  const owned = sql`SELECT organization_id FROM members WHERE user_id = ${user_id} AND level = 15`;
-  await tx.rows(sql`SELECT 1 FROM organizations WHERE id IN (${owned}) ORDER BY id FOR NO KEY UPDATE`);
+  await tx.rows(sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`);
   const rows = await tx.rows<{ name: string }>(sql`
-    SELECT o.name FROM organizations o WHERE o.id IN (${owned}) AND NOT EXISTS (
+    SELECT o.name FROM organizations o JOIN members own ON own.organization_id = o.id AND own.user_id = ${user_id} AND own.level = 15 WHERE NOT EXISTS (
       SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active WHERE m.organization_id = o.id AND m.level = 15 AND m.user_id <> ${user_id})
     ORDER BY o.created_at, o.id`);
   return rows.map(({ name }) => name);

@@ -30,5 +30,7 @@ export type Context = {
   /** The tables that were opened. */
   tables: Set<Model['name']>;
   resolve(scope: Scope, node: Expression): Value;
+  /** A subquery of an expression, resolved once however often the expression is. */
+  lookUp(node: Select, withs: WithEntries): ResolvedSelect;
   select(node: Select, use: SelectUse): ResolvedSelect;
 };

@@ -6,14 +6,11 @@ import type { TestStores } from '../../../test/harness_stores.ts';
 import { hostile_loads, hostile_meanings } from './cases/hostile_harmless.ts';
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
-import { checkQuery, forEachOf, printQuery, readRows, readSql } from './cases/run_query.ts';
-import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
+import { assertOnlyOwnRows } from './cases/only_own_rows.ts';
+import { checkQuery, forEachOf } from './cases/run_query.ts';
+import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
-import { isEngineError } from './engine_error.ts';
 import { QueryError } from './query_error.ts';
-
-/** How long one query may take with its checks, over both stores, whatever it is. Its own limit is five seconds. */
-const longest_ms = 15_000;
 
 let stores: TestStores;
 let projects: TwoProjects;
@@ -52,35 +49,6 @@ for (const [title, texts] of Object.entries({
   });
 }
 
-/** What a query gives over one store: its rows, or the name of the limit or value that ended it. */
-async function outcomeOf(store: TwoProjects['both'], text: string, prepare: typeof checkQuery): Promise<string> {
-  try {
-    const rows = await readRows(store, await prepare(store, text, 'events', january));
-    return rows.map((row) => JSON.stringify(row)).join('\n');
-  } catch (error) {
-    if (error instanceof QueryError) return `refused: ${error.message}`;
-    assert.ok(isEngineError(error), `${text.slice(0, 200)} gave ${String(error)}`);
-    return `ended: ${error.type}`;
-  }
-}
-
-async function seesOnlyItsOwn(text: string): Promise<void> {
-  const outcome = await outcomeOf(projects.both, text, checkQuery);
-  assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));
-  // Where the other project has no rows at all, everything is the same: no count, no order, no error tells of them.
-  if (!outcome.startsWith('refused: '))
-    assert.equal(outcome, await outcomeOf(projects.alone, text, async (_store, ...query) => printQuery(...query)), text.slice(0, 200));
-  assert.deepEqual(await readSql(projects.both, 'SELECT 1'), [[1]]);
-}
-
 test('what plays with meanings sees no row of another project, and the store answers after each', async () => {
-  await forEachOf(hostile_meanings, seesOnlyItsOwn);
-});
-
-test('what asks for too much ends in time, sees no row of another project, and the store answers after each', async () => {
-  for (const text of hostile_loads) {
-    const began = performance.now();
-    await seesOnlyItsOwn(text);
-    assert.ok(performance.now() - began < longest_ms, `${performance.now() - began} ms: ${text.slice(0, 200)}`);
-  }
+  await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text));
 });

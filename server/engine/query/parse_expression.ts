@@ -9,7 +9,7 @@ const not_power = 3;
 const minus_power = 8;
 
 // How strongly an operator binds its operands; equal ones group to the left.
-const powers: Record<string, number> = {
+const powers: Readonly<Record<string, number | undefined>> = {
   OR: 1,
   AND: 2,
   '=': comparison_power,
@@ -28,7 +28,9 @@ const powers: Record<string, number> = {
   '%': 7,
 };
 const spellings: Record<string, BinaryOperator> = { '==': '=', '<>': '!=' };
-const predicates = ['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT'];
+const predicates = new Set(['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT']);
+/** Most operators of one operand, such as casts, that follow each other. */
+const links_max = 30;
 
 /** Reads an expression whose operators all bind more strongly than `power` (Pratt). Throws a `Fault` where there is none. */
 export function parseExpression(grammar: Grammar, power = 0): Expression {
@@ -50,19 +52,24 @@ function parsePrefix(grammar: Grammar): Expression {
 function parseOperators(grammar: Grammar, first: Expression, power: number): Expression {
   const { cursor } = grammar;
   let left = first;
-  for (;;) {
+  for (let links = 0; ;) {
     const token = cursor.peek();
-    const spelling = token.kind === 'word' ? token.value.toUpperCase() : token.value;
-    const isOperator = token.kind === 'sign' || token.kind === 'word';
-    if (isOperator && spelling === '::' && power < cast_power) {
+    const spelling = token.kind === 'word' ? token.value.toUpperCase() : token.kind === 'sign' ? token.value : '';
+    const binary = powers[spelling];
+    if (binary !== undefined && binary > power) {
+      cursor.next();
+      const right = parseExpression(grammar, binary);
+      left = { kind: 'binary', operator: spellings[spelling] ?? (spelling as BinaryOperator), left, right, ...cursor.since(left.start) };
+      continue;
+    }
+    // Each of these stands around all before it.
+    links += 1;
+    if (links > links_max) cursor.fail(`More than ${links_max} operators follow each other here: take the expression apart.`);
+    if (spelling === '::' && power < cast_power) {
       cursor.next();
       const type = parseTypeName(grammar);
       left = { kind: 'cast', operand: left, type, ...cursor.since(left.start) };
-    } else if (isOperator && powers[spelling] !== undefined && powers[spelling] > power) {
-      cursor.next();
-      const right = parseExpression(grammar, powers[spelling]);
-      left = { kind: 'binary', operator: spellings[spelling] ?? (spelling as BinaryOperator), left, right, ...cursor.since(left.start) };
-    } else if (token.kind === 'word' && predicates.includes(spelling) && comparison_power > power) left = parsePredicate(grammar, left);
+    } else if (predicates.has(spelling) && comparison_power > power) left = parsePredicate(grammar, left);
     else return left;
   }
 }

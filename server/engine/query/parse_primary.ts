@@ -3,6 +3,9 @@ import type { Grammar } from './grammar.ts';
 import { parseWindow } from './parse_window.ts';
 import type { Expression, ExpressionOf, Name, TypeName } from './tree.ts';
 
+/** Most items, properties and elements that are taken out of each other. */
+const links_max = 50;
+
 /** Units of INTERVAL in the singular. */
 const interval_units = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR'] as const;
 
@@ -10,7 +13,8 @@ const interval_units = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR'
 export function parsePrimary(grammar: Grammar): Expression {
   const { cursor } = grammar;
   let target = parseAtom(grammar);
-  for (;;) {
+  for (let links = 0; ; links += 1) {
+    if (links > links_max) cursor.fail(`More than ${links_max} accesses follow each other here: take the expression apart.`);
     if (cursor.acceptSign('[')) {
       const index = grammar.expression();
       cursor.expectSign(']');

@@ -4,6 +4,8 @@ import type { Join, Name, Select, SelectCore, SelectItem, Source, With } from '.
 
 /** Most tables and subqueries that one FROM joins. */
 const joins_max = 10;
+/** Most entries of one WITH. */
+const with_max = 100;
 
 /** Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; of a union they are asked for in brackets. */
 export function parseSelect(grammar: Grammar): Select {
@@ -84,6 +86,7 @@ function parseWith(grammar: Grammar): With[] {
       cursor.expectWord('AS');
       entries.push({ expression, name: cursor.anyName() });
     }
+    if (entries.length > with_max) cursor.fail(`WITH has at most ${with_max} entries: take the query apart.`);
   } while (cursor.acceptSign(','));
   return entries;
 }

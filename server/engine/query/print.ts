@@ -1,5 +1,20 @@
 import { isPlainFunctionName, isPlainName } from './cursor.ts';
-import type { Expression, ExpressionOf, Frame, FrameBound, Join, Name, OrderItem, Select, SelectCore, Source, TypeName, Window, With } from './tree.ts';
+import type {
+  BinaryOperator,
+  Expression,
+  ExpressionOf,
+  Frame,
+  FrameBound,
+  Join,
+  Name,
+  OrderItem,
+  Select,
+  SelectCore,
+  Source,
+  TypeName,
+  Window,
+  With,
+} from './tree.ts';
 
 const operators = new Set<Expression['kind']>(['not', 'minus', 'binary', 'between', 'like', 'in_list', 'in_select', 'is_null', 'cast', 'interval', 'lambda']);
 
@@ -49,7 +64,7 @@ function printOperator(
     case 'minus':
       return `-${operand(node.operand)}`;
     case 'binary':
-      return `${operand(node.left)} ${node.operator} ${operand(node.right)}`;
+      return printBinary(node);
     case 'between':
       return `${operand(node.operand)} ${not}BETWEEN ${operand(node.low)} AND ${operand(node.high)}`;
     case 'like':
@@ -67,6 +82,20 @@ function printOperator(
     case 'lambda':
       return `${node.parameters.length === 1 ? printName(node.parameters[0]!) : `(${node.parameters.map(printName).join(', ')})`} -> ${operand(node.body)}`;
   }
+}
+
+// Operators that bind alike group to the left, so a row of them needs no brackets.
+const alike: BinaryOperator[][] = [['OR'], ['AND'], ['=', '!=', '<', '<=', '>', '>='], ['||'], ['+', '-'], ['*', '/', '%']];
+
+function printBinary(node: ExpressionOf<'binary'>): string {
+  const group = alike.find((operators) => operators.includes(node.operator));
+  const parts: string[] = [];
+  let left: Expression = node;
+  while (left.kind === 'binary' && group?.includes(left.operator) === true) {
+    parts.unshift(left.operator, operand(left.right));
+    left = left.left;
+  }
+  return [operand(left), ...parts].join(' ');
 }
 
 /** An expression that stands beside an operator: in brackets when it has one of its own. */

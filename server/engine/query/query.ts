@@ -84,6 +84,7 @@ function compile(tree: Select, model: Model['name'], run: QueryRun): { select: R
   const levels: Levels = { expressions: 0, selects: 0 };
   const end = Math.max(...run.selection.map((side) => side.inserted_to));
   const lookup = run.selection.length === 0 ? [] : [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: end }];
+  const lookUps = new Map<Select, ResolvedSelect>();
   const context: Context = {
     writer: new QueryWriter(),
     model,
@@ -91,6 +92,11 @@ function compile(tree: Select, model: Model['name'], run: QueryRun): { select: R
     faults: [],
     tables: new Set(),
     resolve: (scope, node) => resolve(context, levels, scope, node),
+    lookUp: (node, withs) => {
+      const known = lookUps.get(node) ?? context.select(node, { withs, is_lookup: true, is_outermost: false });
+      lookUps.set(node, known);
+      return known;
+    },
     select: (node, use) => resolveSelect(context, levels, node, use),
   };
   try {

@@ -104,7 +104,7 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
 
 /** The one value that a SELECT of one column and at most one row gives; NULL without a row. */
 function resolveScalarSelect(context: Context, scope: Scope, node: ExpressionOf<'select'>): Value {
-  const select = context.select(node.select, { withs: scope.withs, is_lookup: true, is_outermost: false });
+  const select = context.lookUp(node.select, scope.withs);
   const [only, ...others] = select.columns;
   if (only === undefined || others.length > 0) throw new Fault(`A SELECT that stands for a value gives one column, not ${select.columns.length}.`, node);
   return compose(select.text, orNull(only.type), node, []);

@@ -14,6 +14,9 @@ import type { Value } from './value.ts';
 import { nullValue } from './value.ts';
 import { describeType } from './value_type.ts';
 
+/** Most faults that one answer names. */
+const faults_max = 20;
+
 type Item = { name: string; value: Value };
 type Order = { item: OrderItem; value: Value; output: number | undefined };
 type Clauses = { where?: Value; keys: Value[]; having?: Value; qualify?: Value; order: Order[]; limit_by: Value[] };
@@ -67,7 +70,7 @@ function attempt(context: Context, span: Span, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof Fault) || context.faults.length >= faults_max) throw error;
     context.faults.push(error);
     return nullValue(span);
   }

@@ -55,7 +55,7 @@ function inEach(context: Context, operand: Value, items: Value[], node: Expressi
 /** `x IN (SELECT ...)`: whether x, or a tuple, is among the rows of a look-up. */
 export function resolveInSelect(context: Context, scope: Scope, node: ExpressionOf<'in_select'>): Value {
   const operand = context.resolve(scope, node.operand);
-  const select = context.select(node.select, { withs: scope.withs, is_lookup: true, is_outermost: false });
+  const select = context.lookUp(node.select, scope.withs);
   const wanted = operand.type.kind === 'tuple' ? operand.type.items : [operand.type];
   if (wanted.length !== select.columns.length)
     throw new Fault(`This SELECT gives ${select.columns.length} columns for ${wanted.length} on the left of IN.`, node.select);

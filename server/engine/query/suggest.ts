@@ -8,10 +8,11 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   if (name.length > candidate_characters_max) return undefined;
   const wanted = name.toLowerCase();
   let best: { candidate: string; distance: number } | undefined;
+  const distance_max = Math.max(1, Math.floor(wanted.length / 3));
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - wanted.length) > distance_max) continue;
     const distance = editDistance(wanted, candidate.toLowerCase());
-    if (distance <= Math.max(1, Math.floor(wanted.length / 3)) && distance < wanted.length && (best === undefined || distance < best.distance))
-      best = { candidate, distance };
+    if (distance <= distance_max && distance < wanted.length && (best === undefined || distance < best.distance)) best = { candidate, distance };
   }
   return best?.candidate;
 }

@@ -106,6 +106,15 @@ test('a body of 20 MiB is taken, a larger one is 413', async () => {
   assert.equal(large.body.code, 'request_too_large');
 });
 
+test('without credentials 64 KiB are taken', async () => {
+  const padded = (bytes: number) => `{"email":"","unknown":"${'y'.repeat(bytes - 25)}"}`;
+  const url = '/api/users/reset_password/';
+  assert.deepEqual((await harness.request('POST', url, { body: padded(64 * 1024) })).body.attr, 'email');
+  const large = await harness.request('POST', url, { body: padded(64 * 1024 + 1) });
+  assert.equal(large.status, 413);
+  assert.match(large.body.detail, / 65536 bytes /);
+});
+
 test('NUL and half surrogates are refused everywhere', async () => {
   for (const body of ['{"name":"a\\u0000b"}', '{"unknown":{"deep":["\\u0000"]}, "name":"x"}', '{"\\u0000":1,"name":"x"}']) {
     const answer = await harness.request('POST', list, { key: own.key, body });

@@ -19,21 +19,21 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 /** Turns whatever was thrown into an answer; what only the operator may see goes to the log under the request id. */
 export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setErrorHandler((error: unknown, request, reply) => {
-    const answer = apiErrorOf(error);
+    const answer = apiErrorOf(error, request.routeOptions.bodyLimit);
     if (answer !== error && (answer.status >= 500 || isDatabaseError(error))) context.log.error({ err: error, request_id: request.id }, 'a request failed');
     return sendError(request, reply, answer);
   });
   app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
 }
 
-/** The answer to a fault: our own errors as they are, the framework's by their meaning, the database's by their class, everything else 500. */
-export function apiErrorOf(error: unknown): ApiError {
+/** The answer to a fault: our own errors as they are, the framework's by their meaning, the database's by their class, everything else 500. `body_limit` is the route's, in bytes. */
+export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_max): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_size_bytes_max);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_limit);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   if (network_codes.has(code) || isLostConnection(error)) return unavailable();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
@@ -90,6 +91,20 @@ test('another body is 422; another caller and another path have keys of their ow
   await running();
   release();
   assert.equal((await others).statusCode, 200);
+});
+
+test('what is kept of a body cannot be guessed without the key of the server', async () => {
+  const { key, user } = await harness.newOrganization();
+  const body = { password: 'a password among others' };
+  release = idle;
+  const first = post(key, 'kept', body);
+  await running();
+  release();
+  assert.equal((await first).statusCode, 200);
+  const row = await harness.deps.db.row<{ body_hash: Buffer }>(sql`SELECT body_hash FROM idempotency_keys WHERE user_id = ${user.id} AND key = 'kept'`);
+  const text = JSON.stringify(body);
+  for (const plain of [text, `\0${text}`])
+    for (const algorithm of ['sha256', 'sha1', 'md5']) assert.notEqual(row!.body_hash.toString('hex'), hash(algorithm, plain), `${algorithm} of the body`);
 });
 
 test('a 5xx is not kept: the same key works again', async () => {

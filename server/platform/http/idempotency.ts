@@ -30,11 +30,7 @@ export async function claimIdempotencyKey(context: HttpContext, request: Fastify
     throw invalid('idempotency_key', 'invalid_input', 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.');
   const [path = ''] = request.url.split('?');
   const claim: Claim = { id: randomUUID(), user_id: request.caller.user_id, key, method: request.method, path, stored: false };
-  const body_hash = createHash('sha256')
-    .update(request.url.slice(path.length))
-    .update('\0')
-    .update(rawBody(request) ?? '')
-    .digest();
+  const body_hash = fingerprint(context, request, request.url.slice(path.length));
   if (await take(context, claim, body_hash)) {
     request.idempotency = claim;
     return undefined;
@@ -69,13 +65,13 @@ export async function storeAnswer(
   if (stored === 0) throw stillRunning();
 }
 
-/** Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees the key after a 5xx. */
+/** Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees the key after a 429 and a 5xx, which ask to try again. */
 export async function settleIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const claim = request.idempotency;
   if (claim === undefined || claim.stored) return payload;
   claim.stored = true;
   try {
-    if (reply.statusCode < 500)
+    if (reply.statusCode < 500 && reply.statusCode !== 429)
       await storeAnswer(
         context.db,
         context.secrets,
@@ -93,6 +89,16 @@ export async function settleIdempotencyKey(context: HttpContext, request: Fastif
     context.log.warn({ err: error, request_id: request.id }, 'the answer could not be kept under its idempotency key');
   }
   return payload;
+}
+
+/** By what a repeat is told from another request. The hash is keyed: bodies hold passwords, which whoever reads the database could try against a plain one a billion times a second. */
+function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: string): Buffer {
+  const digest = createHash('sha256')
+    .update(query)
+    .update('\0')
+    .update(rawBody(request) ?? '')
+    .digest('hex');
+  return secrets.hash(`idempotent request ${digest}`);
 }
 
 /** The answer may hold what is shown only once, so it opens for this claim's row alone. */

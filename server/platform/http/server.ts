@@ -3,7 +3,7 @@ import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { openAccessFinder } from './access.ts';
 import type { AccessFinder } from './access.ts';
-import { body_size_bytes_max } from './body.ts';
+import { body_size_bytes_max, public_body_size_bytes_max } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
@@ -77,7 +77,8 @@ function conduct(app: FastifyInstance, context: HttpContext, findAccess: AccessF
   const { config } = route;
   if (config?.scope === undefined) throw new Error(`The route ${String(route.method)} ${route.url} declares no scope in its config.`);
   const { scope } = config;
-  if (scope !== 'public') {
+  if (scope === 'public') route.bodyLimit ??= public_body_size_bytes_max;
+  else {
     if (route.schema?.response === undefined) throw new Error(`The route ${String(route.method)} ${route.url} documents no answer in schema.response.`);
     route.onRequest = [guard(context, findAccess, app.limiter, route.url, { ...config, scope })];
     if (route.method === 'POST') {

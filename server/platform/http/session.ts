@@ -26,28 +26,33 @@ export function isWellFormedSessionToken(text: string): boolean {
   return well_formed.test(text);
 }
 
-const cookie_name = 'sluice_session';
-
-/** Over https the name's prefix makes browsers keep the cookie to this host and to https. */
 function isSecure(public_url: string): boolean {
   return public_url.startsWith('https:');
 }
 
-/** The token in the request's cookie, under either name. */
+/** Over https the name's prefix makes browsers keep the cookie to this host and to https. */
+function cookieName(public_url: string): string {
+  return isSecure(public_url) ? '__Host-sluice_session' : 'sluice_session';
+}
+
+/**
+ * The token in the request's cookie. Over https the name without the prefix does not count: any other host of the domain can set it, and so sign a browser in to an account that is not its
+ * owner's.
+ */
 export function sessionTokenOf(request: FastifyRequest): string | undefined {
-  return request.cookies[`__Host-${cookie_name}`] ?? request.cookies[cookie_name];
+  return request.cookies[cookieName(request.server.context.config.public_url)];
 }
 
 /** Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites but for plain links, over https only where the server's address is. */
 export function setSessionCookie(context: Pick<HttpContext, 'config'>, reply: FastifyReply, token: string, expires_at_ms: number): void {
-  const secure = isSecure(context.config.public_url);
-  void reply.setCookie(secure ? `__Host-${cookie_name}` : cookie_name, token, { ...attributes, secure, expires: new Date(expires_at_ms) });
+  const { public_url } = context.config;
+  void reply.setCookie(cookieName(public_url), token, { ...attributes, secure: isSecure(public_url), expires: new Date(expires_at_ms) });
 }
 
 /** Takes the cookie out of the browser. */
 export function clearSessionCookie(context: Pick<HttpContext, 'config'>, reply: FastifyReply): void {
-  const secure = isSecure(context.config.public_url);
-  void reply.clearCookie(secure ? `__Host-${cookie_name}` : cookie_name, { ...attributes, secure });
+  const { public_url } = context.config;
+  void reply.clearCookie(cookieName(public_url), { ...attributes, secure: isSecure(public_url) });
 }
 
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;

@@ -46,8 +46,10 @@ export function isInstant(text: string): boolean {
   const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   // The stores know zones up to sixteen hours away, and the years 1 to 9999 in UTC.
   const [, zoneHours] = /[+-](\d{2}):?\d{2}$/.exec(text) ?? [];
-  const year = new Date(text).getUTCFullYear();
-  return Number(text.slice(8, 10)) <= days && Number(zoneHours ?? 0) < 16 && year >= 1 && year <= 9999;
+  const milliseconds = Date.parse(text);
+  // A store that keeps fewer digits rounds: the last millisecond may fall into the year 10000.
+  const [year, year_rounded] = [milliseconds, milliseconds + 1].map((instant_ms) => new Date(instant_ms).getUTCFullYear());
+  return Number(text.slice(8, 10)) <= days && Number(zoneHours ?? 0) < 16 && year! >= 1 && year_rounded! <= 9999;
 }
 
 /**

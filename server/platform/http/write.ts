@@ -6,11 +6,12 @@ import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './access.ts';
-import { notFound, unauthenticated } from './errors.ts';
+import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
 import { requireLevel } from './guard.ts';
 import { storeAnswer } from './idempotency.ts';
 import { isValidateOnly } from './query.ts';
+import { isOpenTo } from './second_factor.ts';
 
 /** Something outside of the control store (a mail, a signal to a worker) that is done once the change is committed; a fault is logged and does not undo the change. */
 export type Effect = () => Promise<unknown>;
@@ -83,7 +84,7 @@ export async function write<Answer>(
 
 /**
  * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in; the key or session must
- * still hold, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
+ * still hold, and the organization still let him in without a second factor, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;
@@ -96,8 +97,8 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
       ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
       : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
           WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL OR c.expires_at > ${now}::timestamptz)`;
-  const member = await tx.row<Pick<Access, 'level'> & { is_valid: boolean }>(sql`
-    SELECT m.level, EXISTS (${credential}) AS is_valid FROM members m
+  const member = await tx.row<Pick<Access, 'level'> & { is_valid: boolean; is_closed: boolean }>(sql`
+    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed FROM members m
     WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid FOR SHARE OF m`);
   if (member === undefined) throw notFound();
   if (!member.is_valid) throw unauthenticated('authentication_failed', 'The key or session ended while the request waited.');

@@ -149,13 +149,24 @@ function showErrors(form, errors) {
   for (const { attr, detail } of errors) {
     const name = attr?.split('__')[0] ?? '';
     const place = [...form.querySelectorAll('[data-fault]')].find((one) => /** @type {HTMLElement} */ (one).dataset.fault === name) ?? whole;
-    place.textContent = `${place.textContent} ${detail}`.trim();
+    place.append(...(place.textContent === '' ? [] : [' ']), ...linked(detail));
     if (place !== whole) for (const input of document.getElementsByName(name)) if (form.contains(input)) input.setAttribute('aria-invalid', 'true');
   }
   if (errors.length === 0) return;
   /** @type {HTMLElement | null} */
   const first = form.querySelector('[aria-invalid=true]');
   (first ?? whole).focus();
+}
+
+/**
+ * The sentence with the addresses of this server in it as links.
+ *
+ * @param {string} detail
+ * @returns {(string | HTMLAnchorElement)[]}
+ */
+function linked(detail) {
+  const parts = detail.split(/(https?:\/\/\S+)/);
+  return parts.map((part) => (part.startsWith(`${location.origin}/`) ? Object.assign(document.createElement('a'), { href: part, textContent: part }) : part));
 }
 
 /**

@@ -95,7 +95,12 @@ export const hostile_loads: string[] = [
   `SELECT match(event, '${'(?:a|b|c|d){1,100}'.repeat(8)}') AS x FROM events`,
   "SELECT match(event, '(((((a{1,30}){1,30}){1,30}){1,30}){1,30})') AS x FROM events",
   `SELECT concat(${Array.from({ length: 200 }, () => 'properties').join(', ')}) AS x FROM events`,
-  'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, events g, events h, events i, events j',
+  'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, events g, events h, events i',
+  Array.from({ length: 14 }).reduce<string>(
+    (inner) => `SELECT concat(max(event), (${inner})) AS m FROM events GROUP BY team_id`,
+    'SELECT max(event) AS m FROM events GROUP BY team_id',
+  ),
+  `SELECT ${Array.from({ length: 4_900 }, () => 'true').join(' AND ')} FROM events`,
   'SELECT count() AS n FROM events a JOIN events b ON a.team_id = b.team_id JOIN events c ON a.team_id = c.team_id JOIN events d ON a.team_id = d.team_id',
   'SELECT arrayJoin(groupArray(event)) AS x, count() AS n FROM events GROUP BY event',
   `SELECT ${Array.from({ length: 12 }, (_unused, index) => `arrayJoin([${Array.from({ length: 9 }, (_nothing, item) => item).join(', ')}]) AS x${index}`).join(', ')} FROM events`,
