@@ -24,7 +24,7 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
       <p>This link of the operator signs you in, once.</p>
       <button>Sign in</button>
     </form>`;
-    return sendPage(reply, 200, { title: 'Sign in', body });
+    return sendPage(reply, 200, { title: 'Sign in', body, posts_form: true });
   });
 
   app.post(url, browserRoute('link'), async (request, reply) => {

@@ -102,6 +102,7 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
     WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid FOR SHARE OF m`);
   if (member === undefined) throw notFound();
   if (!member.is_valid) throw unauthenticated('authentication_failed', 'The key or session ended while the request waited.');
+  if (member.is_closed) throw secondFactorRequired();
   requireLevel(member.level, wanted);
   request.access = { ...access, level: member.level };
 }
