@@ -78,7 +78,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     secrets: openSecrets('a secret that only tests have, 32 or more'),
     outbound,
     dns: openDns({ servers: ['127.0.0.1:9'], time_limit_ms: 1_000, log: silentLog() }),
-    mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: systemClock }),
+    mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: planted.log, clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
     jobs: { send: async () => {} },
     ...options.deps,

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
+import { Secret } from 'otpauth';
 import { pino } from 'pino';
 import type { Logger } from '../server/platform/log.ts';
 import type { Database } from '../server/platform/postgres/database.ts';
 
-/** Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in clear. */
+/** Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in clear. A new key stands in `value`, as other things do: keys are known by their form. */
 const secret_fields = new Set([
-  ...['password', 'current_password', 'new_password', 'secret', 'token', 'value', 'recovery_codes', 'otpauth_url', 'link'],
-  ...['aws_secret_access_key', 'connection_string', 'account_key', 'hmac_secret'],
+  ...['password', 'current_password', 'new_password', 'secret', 'token', 'recovery_codes', 'otpauth_url', 'link'],
+  'aws_secret_access_key',
+  'connection_string',
+  'account_key',
+  'sas_token',
+  'signing_secret',
+  'service_account_json',
 ]);
 /** Shorter ones occur by chance. */
 const secret_length_min = 10;
@@ -52,14 +58,20 @@ export function watchSecrets(): PlantedSecrets {
   };
 }
 
-/** A link's secret is its token, not its address. */
+/** A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery code without its hyphen as well. */
 function partsOf(value: string): string[] {
+  if (/^[A-Z2-7]{32}$/.test(value)) return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
+  if (/^[A-Z2-7]{5}-[A-Z2-7]{5}$/.test(value)) return [value, value.replace('-', '')];
   if (!/^https?:|^otpauth:/.test(value)) return [value];
   return [...value.matchAll(/(?:token|secret)=([^&]+)/g)].map((match) => decodeURIComponent(match[1]!)).filter((part) => part.length >= secret_length_min);
 }
 
 async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {
-  return (await db.text("SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'")).rows;
+  return (
+    await db.text(
+      "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+    )
+  ).rows;
 }
 
 /** Bytes are dumped as hexadecimal digits: what they spell is looked at as well. */

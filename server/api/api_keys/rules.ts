@@ -10,7 +10,7 @@ import { limits_max } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 
 /** Keys that work at a time, per person. */
-export const keys_max = 100;
+const keys_max = 100;
 
 const lists = ['scopes', 'scoped_organizations', 'scoped_teams'] as const;
 const team_id_max = 2_147_483_647;

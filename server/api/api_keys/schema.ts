@@ -5,7 +5,7 @@ import { all_scopes } from '../../platform/http/scopes.ts';
 import { User } from '../users/schema.ts';
 
 /** The longest time for which a rolled key goes on to work beside its successor: a week. */
-export const overlap_seconds_max = 604_800;
+const overlap_seconds_max = 604_800;
 /** Entries that a list of limits can have. */
 export const limits_max = 100;
 
