@@ -7,7 +7,14 @@ import type { Database } from '../server/platform/postgres/database.ts';
 
 /** Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in clear. A new key stands in `value`, as other things do: keys are known by their form. */
 const secret_fields = new Set([
-  ...['password', 'current_password', 'new_password', 'secret', 'token', 'recovery_codes', 'otpauth_url', 'link'],
+  'password',
+  'current_password',
+  'new_password',
+  'secret',
+  'token',
+  'recovery_codes',
+  'otpauth_url',
+  'link',
   'aws_secret_access_key',
   'connection_string',
   'account_key',

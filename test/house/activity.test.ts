@@ -20,8 +20,6 @@ const before_write: Record<string, string> = {
   'POST /api/users/reset_password/confirm/': 'Hashes the password.',
   'POST /api/invites/:id/accept/': 'Hashes the password.',
   'POST /api/organizations/:organization_id/domains/:id/verify/': 'Asks the DNS.',
-  'POST /complete/saml/': 'Checks what the identity provider signed.',
-  'POST /login/link/': 'Reads the form of a page.',
 };
 
 let harness: Harness;

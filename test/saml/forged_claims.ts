@@ -104,6 +104,7 @@ const subjects: Forgery[] = [
   { name: 'no Subject', refused: 'subject', make: claiming({ subject: '' }) },
   { name: 'no NameID', refused: 'subject', make: writing(/<saml:NameID.*?<\/saml:NameID>/, '') },
   { name: 'an empty NameID', refused: 'subject', make: claiming({ name_id: ' ' }) },
+  { name: 'a NameID of 513 characters', refused: 'subject', make: claiming({ name_id: 'a'.repeat(513) }) },
   { name: 'two NameIDs', refused: 'subject', make: writing('</saml:NameID>', '</saml:NameID><saml:NameID>root@acme.example</saml:NameID>') },
   { name: 'an element in the NameID', refused: 'subject', make: writing('</saml:NameID>', '<saml:x/></saml:NameID>') },
   { name: 'no confirmation', refused: 'subject', make: writing(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, '') },

@@ -1,3 +1,4 @@
+import { createHmac, createSign } from 'node:crypto';
 import { behindIssuer, change, signatureOf, withoutSignature } from './forgery.ts';
 import type { Forgery, SignInUnderWay } from './forgery.ts';
 import { assertionXml, responseXml, signXml, signedResponse, xml_names } from './identity_provider.ts';
@@ -14,6 +15,19 @@ const changed = (wanted: string | RegExp, replacement: string) => (world: SignIn
 const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
 const certificateInfo = (certificate: string) =>
   `<ds:X509Data><ds:X509Certificate>${certificate.replaceAll(/-----[A-Z ]+-----|\s/g, '')}</ds:X509Certificate></ds:X509Data>`;
+
+/** The genuine response whose SignedInfo names an algorithm a second time, before the one that is listed, and is signed with it. */
+function signedByNested(world: SignInUnderWay, algorithm: string, sign: (info: string) => string): string {
+  const method = `<ds:SignatureMethod Algorithm="${algorithm}"/>`;
+  const xml = change(
+    world.response,
+    /(<ds:CanonicalizationMethod [^>]*)\/>/,
+    `<ds:CanonicalizationMethod Algorithm="${xml_names.exclusive}">${method}</ds:CanonicalizationMethod>`,
+  );
+  const [info] = /<ds:SignedInfo>.*?<\/ds:SignedInfo>/.exec(xml)!;
+  const canonical = change(info, '<ds:SignedInfo>', `<ds:SignedInfo xmlns:ds="${xml_names.ds}">`).replaceAll(/<(ds:\w+)([^<>]*)\/>/g, '<$1$2></$1>');
+  return change(xml, /<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${sign(canonical)}`);
+}
 
 /** Responses that are not signed, signed with other keys or in other ways, or changed after they were signed. */
 export const forged_signatures: Forgery[] = [
@@ -116,6 +130,31 @@ export const forged_signatures: Forgery[] = [
     name: 'an HMACOutputLength',
     refused: 'signature_form',
     make: changed(/(?<=rsa-sha256")\/>/, '><ds:HMACOutputLength>0</ds:HMACOutputLength></ds:SignatureMethod>'),
+  },
+  {
+    name: 'SHA-1 in a second SignatureMethod, inside of the CanonicalizationMethod, and really signed so',
+    refused: 'signature_form',
+    make: (world) => signedByNested(world, `${xml_names.ds}rsa-sha1`, (info) => createSign('RSA-SHA1').update(info).sign(world.acme.private_key, 'base64')),
+  },
+  {
+    name: 'HMAC with the certificate as its key, in a second SignatureMethod',
+    refused: 'signature_form',
+    make: (world) => signedByNested(world, `${xml_names.ds}hmac-sha1`, (info) => createHmac('sha1', world.acme.certificate).update(info).digest('base64')),
+  },
+  ...['SignedInfo', 'SignatureMethod', 'Reference', 'DigestMethod', 'DigestValue', 'SignatureValue', 'Signature'].map((part): Forgery => ({
+    name: `a second ${part} in the KeyInfo`,
+    refused: 'signature_form',
+    make: changed(/(?=<\/ds:KeyInfo>)/, `<ds:${part}/>`),
+  })),
+  { name: 'the name of the algorithm in capitals', refused: 'algorithm', make: changed(xml_names.rsa_sha256, xml_names.rsa_sha256.toUpperCase()) },
+  { name: 'a line break behind the name of the algorithm', refused: 'algorithm', make: changed(xml_names.rsa_sha256, `${xml_names.rsa_sha256}&#10;`) },
+  {
+    name: 'prefixes for the canonicalisation that the signer did not name',
+    refused: 'signature',
+    make: changed(
+      /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
+      `><ec:InclusiveNamespaces xmlns:ec="${xml_names.exclusive}" PrefixList="#default samlp"/></ds:Transform>`,
+    ),
   },
   { name: 'inclusive canonicalisation of the assertion', refused: 'algorithm', make: signedSo({ transforms: [xml_names.enveloped, inclusive] }) },
   { name: 'inclusive canonicalisation of SignedInfo', refused: 'algorithm', make: signedSo({ canonicalization: inclusive }) },

@@ -17,9 +17,7 @@ after(() => harness.close());
 /** A person who is also a member of another organization, whose owner removes him. */
 async function newGuest() {
   const [person, host] = [await newPerson(harness), await harness.newOrganization()];
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`,
-  );
+  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`);
   const remove = () => harness.request('DELETE', `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`, { key: host.key });
   return { person, host, remove };
 }

@@ -94,9 +94,11 @@ export type VerifiedDomain = Pick<
  * on domains_domain_unique.
  */
 export async function findVerifiedDomain(db: Queryable, settings: OpenidSettings, address: string): Promise<VerifiedDomain | undefined> {
+  // PostgreSQL, which finds the account of an address, lowers this letter to an i; in a domain it would name another one.
+  const folded = address.replaceAll('\u0130', 'i');
   const row = await db.row<VerifiedDomain>(sql`
     SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert
-    FROM domains d WHERE d.domain = ${domainOf(address).replace(/\.$/, '')} AND d.state = 'verified'`);
+    FROM domains d WHERE d.domain = ${domainOf(folded).replace(/\.$/, '')} AND d.state = 'verified'`);
   if (row === undefined) return undefined;
   const works = row.sso_enforcement === 'saml' ? row.has_saml : configuredProviders(settings).some((provider) => provider === row.sso_enforcement);
   return works ? row : { ...row, sso_enforcement: '' };

@@ -15,11 +15,12 @@ export type InviteFields = Required<Pick<InviteRow, 'target_email' | 'first_name
 
 /** Invites that were sent before this instant are expired. */
 const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
-/** Is there nobody (any more) who sent the invite and may give its level away? */
-const nobody_vouches = sql`NOT EXISTS (SELECT 1 FROM members v JOIN users w ON w.id = v.user_id AND w.is_active
-  WHERE v.user_id = i.sent_by AND v.organization_id = i.organization_id AND v.level >= i.level)`;
+/** Is invite `i` past its time, or is there nobody (any more) who sent it and may give its level away? Whoever lets somebody in by an invite asks this. */
+export const isExpired = (now_ms: number) => sql`(i.sent_at < ${open_since(now_ms)}::timestamptz OR NOT EXISTS (
+  SELECT 1 FROM members v JOIN users w ON w.id = v.user_id AND w.is_active
+  WHERE v.user_id = i.sent_by AND v.organization_id = i.organization_id AND v.level >= i.level))`;
 const columns = (now_ms: number) => sql`
-  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, i.sent_at < ${open_since(now_ms)}::timestamptz OR ${nobody_vouches} AS is_expired,
+  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, ${isExpired(now_ms)} AS is_expired,
   CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at, i.updated_at, i.message`;
 const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
 

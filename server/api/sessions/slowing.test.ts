@@ -96,6 +96,19 @@ test('a wrong password of somebody who is signed in counts as well', async () =>
   assert.equal((await begin(password)).status, 200);
 });
 
+test('a pause is not kept under an Idempotency-Key: the same request works when it is over', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  await failTimes(5, user.email);
+  const begin = () => browser.ask('POST', '/api/users/@me/totp/', { current_password: password }, { 'idempotency-key': 'once' });
+  const refused = await begin();
+  assert.equal(refused.status, 429);
+  clock.pass(Number(refused.headers['retry-after']) * 1000);
+  const begun = await begin();
+  assert.equal(begun.status, 200);
+  assert.equal((await begin()).body.secret, begun.body.secret);
+});
+
 test('after 20 failures an address waits, whatever the accounts; a waiting address makes no account wait', async () => {
   const user = await newPerson(harness);
   for (let time = 0; time < 20; time += 1) assert.equal(await failFrom('192.0.2.1'), 401);

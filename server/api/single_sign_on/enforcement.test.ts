@@ -46,6 +46,16 @@ test('with saml enforced nobody of the domain gets in by password; it looks at t
   assert.equal((await trySignIn(world.harness, address)).status, 201);
 });
 
+test('an address that PostgreSQL takes for the same is of the same domain', async () => {
+  const home = await world.newHome({ sso_enforcement: 'saml' }, 'kite.example');
+  const person = await member(home, 1, 'grace@kite.example');
+  for (const email of ['grace@k\u0130te.example', 'grace@\u212aite.example', 'grace@kite.example', 'GRACE@KITE.EXAMPLE']) {
+    const { status, body } = await trySignIn(world.harness, email);
+    assert.deepEqual([status, body.code], [400, 'sso_enforced'], email);
+  }
+  await world.harness.deps.db.run(sql`DELETE FROM users WHERE id = ${person.id}`);
+});
+
 test('a domain that lapsed enforces nothing', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' });
   await member(home, 1);

@@ -6,6 +6,7 @@ import { forged_documents } from '../../../test/saml/forged_documents.ts';
 import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
+import { forgetAllAttempts } from '../../../test/people.ts';
 import { encodeResponse, responseFacts, signedResponse, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 import {
   accountAt,
@@ -48,6 +49,7 @@ test('every forged response of the gate is refused here as well: one sentence, t
   const before_all = [await count('users'), await count('sessions')];
   for (const { name, refused, make } of forgeries) {
     const xml = make(beginSignIn(world.clock.now(), request));
+    await forgetAllAttempts(world.harness);
     const answer = await postResponse(browser, xml);
     // One that names another request is not read any further.
     const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
@@ -61,6 +63,24 @@ test('every forged response of the gate is refused here as well: one sentence, t
   const counted = values.filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted').reduce((sum, { value }) => sum + value, 0);
   assert.equal(counted, forgeries.length);
   await assertStillOpen(browser, request);
+});
+
+test('who sends responses that are refused, again and again, has to wait; those that are in order do not count', async () => {
+  await forgetAllAttempts(world.harness);
+  const browser = newBrowser();
+  const sendForged = async () => postResponse(browser, genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }));
+  for (let number = 1; number < 50; number += 1) assert.equal((await sendForged()).status, 403);
+  for (let number = 0; number < 3; number += 1) assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
+  assert.equal((await sendForged()).status, 403);
+  const request = await beginSaml(browser);
+  const slowed = await postResponse(browser, genuine(world, request));
+  assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '2']);
+  assert.deepEqual(world.reasons(), Array(50).fill('audience'));
+  assert.match(slowed.headers['content-type']!, /^text\/html/);
+  world.clock.pass(2_000);
+  // The request was not used up.
+  assert.equal((await respond(browser, genuine(world, request))).status, 303);
+  await forgetAllAttempts(world.harness);
 });
 
 const bodies: [string, string, string | Buffer][] = [

@@ -13,6 +13,9 @@ import type { SamlRequest } from './store.ts';
 /** How far the clock of an identity provider may be off: 3 minutes. */
 const skew_ms = 180_000;
 
+/** Some providers let an assertion last until the end of the year 9999, and with the skew that is no instant of PostgreSQL's input any more. */
+const latest_ms = Date.parse('9999-12-31T00:00:00Z');
+
 /** What a response is worth; `assertion` is what has to be used up with it, its end in ms. */
 export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: number } };
 
@@ -35,7 +38,7 @@ export async function judgeResponse(deps: Deps, request: SamlRequest, form: Resp
   const names = { ...(first_name === undefined ? {} : { first_name }), ...(last_name === undefined ? {} : { last_name }) };
   return {
     outcome: { name_id, email, ...names, ...end, attribute_names: Object.keys(attributes), ...certificate },
-    assertion: { id: assertion_id, until_ms: not_on_or_after_ms + skew_ms },
+    assertion: { id: assertion_id, until_ms: Math.min(not_on_or_after_ms + skew_ms, latest_ms) },
   };
 }
 

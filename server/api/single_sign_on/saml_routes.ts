@@ -1,10 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { takeAttempt, takeBackAttempt } from '../../platform/attempts.ts';
+import type { AttemptPolicy } from '../../platform/attempts.ts';
 import { isUuid } from '../../platform/http/access.ts';
+import { throttled } from '../../platform/http/errors.ts';
 import { html } from '../../platform/http/html.ts';
 import { sendPage } from '../../platform/http/page.ts';
+import type { Page } from '../../platform/http/page.ts';
 import { query } from '../../platform/http/query.ts';
+import { addressOf } from '../../platform/http/slowing.ts';
 import { makeLoginRequest } from '../../platform/saml/request.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
@@ -21,6 +26,8 @@ import { openTestToken, testPage } from './test_sign_in.ts';
 /** The decoded response may have 256 KiB; base64 and the form's escapes make it larger. */
 const form_size_bytes_max = 512 * 1024;
 const acs = '/complete/saml/';
+/** Anybody can begin a sign-in and answer it, and to refuse a large answer under several certificates takes the processor up to seconds. */
+const responses_of_address: AttemptPolicy = { free: 50, pause_seconds_min: 2, pause_seconds_max: 300 };
 const unreadable = new Set(['not_base64', 'not_xml', 'not_a_response', 'markup', 'too_large']);
 
 /** `test` stands in place of `email`: it begins the test that an administrator asked for. */
@@ -42,6 +49,7 @@ async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyRe
   const domain = test === undefined ? await findVerifiedDomain(deps.db, deps.config, email.trim()) : await openTestToken(deps, test);
   const parties = domain === undefined ? undefined : findSamlParties(deps.config, domain);
   if (domain === undefined || parties === undefined) return sendPage(reply, 404, nowhere);
+  if (test === undefined && isLedHere(request)) return sendPage(reply, 200, askFirst(domain.domain, email, next));
   const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, { service_name: 'Sluice' });
   await insertRequest(deps, {
     token: request_id,
@@ -53,6 +61,22 @@ async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyRe
     settings_hash: samlSettingsHash(deps.secrets, domain),
   });
   return reply.redirect(url, 303);
+}
+
+/** Whether a page of another site, or of another host of this one, leads the browser here. */
+function isLedHere({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === 'cross-site' || site === 'same-site';
+}
+
+/** The provider may be a stranger's, who answers for everybody at once and as himself: a link of his would leave people in his account without their noticing. */
+function askFirst(domain: string, email: string, next = '/'): Page {
+  return {
+    title: `Sign in through ${domain}?`,
+    body: html`<p>A link on another site led you here. Go on only if you have an account with an address of <strong>${domain}</strong>.</p>
+      <p><a href="/login/saml/?${new URLSearchParams({ email, next }).toString()}">Go on to the sign-in of ${domain}</a></p>
+      <p><a href="/login">Sign in another way</a></p>`,
+  };
 }
 
 const nowhere = {
@@ -69,14 +93,24 @@ async function takeResponse(deps: Deps, request: FastifyRequest, reply: FastifyR
   const begun = await findSamlRequest(deps, peeked.request_id);
   if (begun === undefined) throw new SignInRefused('request_unknown', 'The response answers no sign-in that is under way.');
   if (begun.is_answered) throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+  const accepted = await countResponse(deps, request);
   const judged = await judgeResponse(deps, begun, { SAMLResponse }, peeked.request_id);
   const { outcome } = judged;
+  if (!('refused' in outcome)) await accepted();
   if ('refused' in outcome) {
     if (begun.purpose === 'sign_in') throw new SignInRefused(outcome.refused, outcome.detail);
     logRefusal(request, 'saml', { reason: outcome.refused, message: outcome.detail });
   }
   await keepJudged(deps, begun, judged);
   return reply.redirect(`${acs}?id=${begun.id}`, 303);
+}
+
+/** Counts a response before it is verified, and gives what is to be called when it was in order. Throws 429 when too many from the address were not. */
+async function countResponse(deps: Deps, { ip }: FastifyRequest): Promise<() => Promise<void>> {
+  const subject = `saml response from ${addressOf(ip)}`;
+  const wait_seconds = await takeAttempt(deps, subject, responses_of_address);
+  if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
+  return () => takeBackAttempt(deps, subject);
 }
 
 async function completeSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

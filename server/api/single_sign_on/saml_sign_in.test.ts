@@ -14,6 +14,7 @@ import {
   postResponse,
   respond,
   sessionOf,
+  shownIn,
   signInBySaml,
 } from '../../../test/single_sign_on.ts';
 import type { Home, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
@@ -73,6 +74,57 @@ test('the whole way: to the provider, back with a response, a session, an accoun
   assert.equal((await logOf(account.uuid)).length, 2);
   const identities = await world.harness.deps.db.rows(sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`);
   assert.deepEqual(identities, [{ provider: `saml:${home.domain.id}`, subject: email }]);
+});
+
+test('a link on another site asks first, so that nobody ends in the account of who made the link; the way on is a link of ours', async () => {
+  await world.newHome({ jit_provisioning_enabled: true });
+  const path = `/login/saml/?${new URLSearchParams({ email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' }).toString()}`;
+  for (const site of ['cross-site', 'same-site']) {
+    const asked = await world.harness.request('GET', path, { headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' } });
+    assert.deepEqual([asked.status, asked.headers['set-cookie'], asked.headers['location']], [200, undefined, undefined]);
+    assert.ok(shownIn(asked).includes('acme.example'));
+    const onward = /href="(\/login\/saml\/[^"]*)"/.exec(asked.text)![1]!.replaceAll('&amp;', '&');
+    assert.deepEqual([...new URL(onward, 'https://sluice.example').searchParams], [...new URL(path, 'https://sluice.example').searchParams]);
+    for (const own of ['same-origin', 'none']) assert.equal((await world.harness.request('GET', onward, { headers: { 'sec-fetch-site': own } })).status, 303);
+  }
+});
+
+test('an account whose address only folds to the one that is vouched for is never opened, verified or not, member or not', async () => {
+  // PostgreSQL lowers both to trio and kite; mail to the first goes to another domain, to the second to another mailbox.
+  for (const [domain, stored] of [
+    ['trio.example', 'ada@tr\u0130o.example'],
+    ['trio.example', '\u212aate@trio.example'],
+  ] as const) {
+    const home = await world.newHome({ jit_provisioning_enabled: true }, domain);
+    const person = await newPerson(world.harness, { email: stored });
+    await verify(person.id);
+    const vouched = stored.replace('\u0130', 'i').replace('\u212a', 'k');
+    const browser = openNavigator(world.harness);
+    await assertRefused(world, browser, await signInBySaml(world, browser, vouched), 'account_unverified');
+    assert.deepEqual(await membersOf(home), [`${home.user.email} 15`]);
+    await world.harness.deps.db.run(sql`DELETE FROM users WHERE id = ${person.id}`);
+  }
+});
+
+test('an assertion that lasts until the end of time is taken, once', async () => {
+  const home = await world.newHome({ jit_provisioning_enabled: true });
+  const end = '9999-12-31T23:59:59.999Z';
+  const changes = { assertion_id: '_endless', not_on_or_after: end, confirmed_not_on_or_after: end, session_not_on_or_after: end };
+  const [first, second] = [openNavigator(world.harness), openNavigator(world.harness)];
+  assert.equal((await respond(first, genuine(world, await beginSaml(first), changes))).status, 303);
+  assert.equal((await accountAt(world.harness, first)).email, email);
+  await assertRefused(world, second, await respond(second, genuine(world, await beginSaml(second), changes)), 'assertion_used');
+  assert.equal((await membersOf(home)).length, 2);
+});
+
+test('the longest NameID that is taken is kept', async () => {
+  await world.newHome({ jit_provisioning_enabled: true });
+  const browser = openNavigator(world.harness);
+  // Random, so that the index cannot press it together.
+  const name_id = Array.from({ length: 512 }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 0x5000))).join('');
+  const attributes = { email };
+  assert.equal((await respond(browser, genuine(world, await beginSaml(browser), { name_id, attributes }))).status, 303);
+  assert.equal((await accountAt(world.harness, browser)).email, email);
 });
 
 test('without JIT a stranger is refused, and an open invite lets him in with its level and is used up', async () => {

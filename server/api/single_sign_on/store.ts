@@ -7,7 +7,7 @@ import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
-import { open_for_ms } from '../invites/schema.ts';
+import { isExpired } from '../invites/store.ts';
 import type { Level } from '../members/schema.ts';
 import type { Outcome, Received } from './outcome.ts';
 
@@ -123,7 +123,7 @@ export async function getStanding(
 ): Promise<Standing> {
   const row = await tx.row<Standing>(sql`
     WITH open AS (
-      SELECT id, level, organization_id FROM invites WHERE lower(target_email) = lower(${email}) AND sent_at >= ${isoInstant(now_ms - open_for_ms)}::timestamptz),
+      SELECT i.id, i.level, i.organization_id FROM invites i WHERE lower(i.target_email) = lower(${email}) AND NOT ${isExpired(now_ms)}),
     memberships AS (SELECT organization_id FROM members WHERE user_id = ${user_id}::integer)
     SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organization_id}::uuid) AS is_member,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited

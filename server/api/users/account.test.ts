@@ -133,6 +133,8 @@ test('deleting the account takes the password and a session; everything of the p
   assert.equal((await harness.request('GET', url, { key })).status, 401);
   assert.equal((await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key: home.key })).body.member_count, '1');
   assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
+  const log = await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, { key: home.key });
+  assert.deepEqual([log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name], ['user', 'deleted', user.email]);
 });
 
 test('the only owner of an organization stays, and is told of which', async () => {
@@ -184,13 +186,14 @@ test('who is made an owner while his account is being deleted is not the last on
     await pollUntil(async () => (await waiting(db)) === 2 || (await isSettled(leaving)));
     return [going, promotion, leaving];
   });
-  assert.equal((await deletion!).status, 204);
+  assert.equal((await deletion).status, 204);
   assert.deepEqual(await Promise.all(others.map(async (answer) => (await answer).status)), [404, 409]);
 });
 
 /** How many statements of the server wait for a lock. */
 async function waiting(db: Harness['deps']['db']): Promise<number> {
-  return (await db.row<{ count: number }>(sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))!.count;
+  return (await db.row<{ count: number }>(sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))!
+    .count;
 }
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {

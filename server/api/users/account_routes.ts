@@ -10,7 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
-import { deleteUser, listOnlyOwned } from './delete_user.ts';
+import { deleteUser, listHomes, listOnlyOwned } from './delete_user.ts';
 import { Account, AccountPatch, Confirmation } from './schema.ts';
 import type { AccountRow } from './schema.ts';
 import { findAccount, updateUser } from './store.ts';
@@ -72,10 +72,11 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         if (owned.length > 0)
           throw conflict(`You are the only owner of ${owned.join(', ')}: delete what nobody needs any more, or make somebody else an owner, first.`);
+        const also = (await listHomes(tx, user.id)).map((organization_id) => ({ organization_id }));
         await deleteUser(tx, user.id);
         afterwards(succeeded);
         afterwards(async () => clearSessionCookie(app.context, reply));
-        record(accountEntry('deleted', user, accountChanges(before, undefined)));
+        record({ ...accountEntry('deleted', user, accountChanges(before, undefined)), also });
       });
     },
   );

@@ -14,6 +14,12 @@ export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<s
   return rows.map(({ name }) => name);
 }
 
+/** The organizations that the user belongs to, in the order of their ids. */
+export async function listHomes(tx: Transaction, user_id: number): Promise<string[]> {
+  const rows = await tx.rows<{ organization_id: string }>(sql`SELECT organization_id FROM members WHERE user_id = ${user_id} ORDER BY organization_id`);
+  return rows.map(({ organization_id }) => organization_id);
+}
+
 /** Deletes the user and by cascade his memberships, keys, sessions, links and codes. What he made stays, without his name. */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);

@@ -96,10 +96,12 @@ export const PasswordReset = Type.Object({ token, password: NewPassword });
 
 /** The seed of a second factor that is being set up. */
 export const TotpSecret = Type.Object({
-  secret: Type.String({ description: 'The seed in base 32, for typing it in.' }),
-  otpauth_url: Type.String({ description: 'What a QR code for the app holds.' }),
+  secret: Type.Optional(Type.String({ description: 'The seed in base 32, for typing it in; `validate_only` makes none and shows none.' })),
+  otpauth_url: Type.Optional(Type.String({ description: 'What a QR code for the app holds.' })),
 });
 /** Body that finishes setting up a second factor. */
 export const TotpCode = Type.Object({ code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }) });
 /** Recovery codes; shown once. */
-export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code of the app.' }) });
+export const RecoveryCodes = Type.Object({
+  recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code of the app; `validate_only` makes none and shows none.' }),
+});

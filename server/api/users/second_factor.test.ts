@@ -94,6 +94,19 @@ test('removing it and new recovery codes take a code as well, each only once', a
   await signedIn(harness, user);
 });
 
+test('validate_only shows neither a seed nor recovery codes, because it makes none', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  const ask = (path: string, body: unknown) => browser.ask('POST', `${me}${path}?validate_only=true`, body);
+  assert.deepEqual((await ask('totp/', { current_password: password })).body, {});
+  const { secret } = (await browser.ask('POST', `${me}totp/`, { current_password: password })).body;
+  const code = codeOf(secret, clock.now());
+  assert.deepEqual((await ask('totp/confirm/', { code })).body, { recovery_codes: [] });
+  const { recovery_codes } = (await browser.ask('POST', `${me}totp/confirm/`, { code })).body;
+  assert.deepEqual((await ask('recovery_codes/', { current_password: password, code: recovery_codes[0] })).body, { recovery_codes: [] });
+  assert.equal((await browser.ask('GET', me)).body.recovery_codes_left, 10);
+});
+
 test('wrong codes of somebody who knows the password are slowed', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);

@@ -4,6 +4,7 @@ import { secretChange } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { body } from '../../platform/http/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import { isValidateOnly } from '../../platform/http/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/totp.ts';
@@ -48,7 +49,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
         await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
         afterwards(confirmed.succeeded);
         record(accountEntry('began_second_factor', user, [secretChange('totp_secret', 'created')]));
-        return { secret, otpauth_url: totpUrl(secret, user.email) };
+        return isValidateOnly(request) ? {} : { secret, otpauth_url: totpUrl(secret, user.email) };
       });
     },
   );
@@ -79,7 +80,8 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
         await confirmTotp(tx, user.id, step, isoInstant(now));
         afterwards(async () => void mail.send(noticeMail(user.email, 'second_factor_set_up')));
         record(accountEntry('set_up_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: false, after: true }]));
-        return { recovery_codes: await replaceRecoveryCodes(tx, secrets, user.id) };
+        const recovery_codes = await replaceRecoveryCodes(tx, secrets, user.id);
+        return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
       }),
   );
 }
@@ -137,7 +139,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
         afterwards(confirmed.succeeded);
         afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
         record(accountEntry('replaced_recovery_codes', user, [secretChange('recovery_codes', 'changed')]));
-        return { recovery_codes };
+        return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
       });
     },
   );

@@ -19,8 +19,8 @@ export type Effect = () => Promise<unknown>;
 /** Puts off an effect until the transaction is committed; nothing is done when it is rolled back or was `validate_only`. */
 export type Afterwards = (effect: Effect) => void;
 
-/** What the activity log keeps of a write. By default it goes to the organization of the path and was done by the caller. */
-export type Entry = Activity & { chain?: Chain; actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'> };
+/** What the activity log keeps of a write. By default it goes to the organization of the path and was done by the caller. `also`: other logs that it concerns, in one order everywhere. */
+export type Entry = Activity & { chain?: Chain; also?: Chain[]; actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'> };
 
 /** Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry run). */
 export type RecordActivity = (entry: Entry | 'nothing') => void;
@@ -112,8 +112,8 @@ async function keepEntry(request: FastifyRequest, tx: Transaction, entries: (Ent
   if (entry === undefined || entries.length > 1)
     throw new Error(`${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`);
   if (entry === 'nothing') return;
-  const { chain = { organization_id: request.access.organization_id }, actor, ...activity } = entry;
-  await appendActivity(tx, request.server.context.secrets, chain, actorOf(request, actor), activity);
+  const { chain = { organization_id: request.access.organization_id }, also = [], actor, ...activity } = entry;
+  for (const one of [...also, chain]) await appendActivity(tx, request.server.context.secrets, one, actorOf(request, actor), activity);
 }
 
 /** Who the log names: the caller, or on a public route whom the work found out. */

@@ -22,6 +22,8 @@ export type AssertionFacts = {
 };
 
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
+/** Twice what SAML 2.0 Core 8.3.7 allows an identifier. */
+const name_id_characters_max = 512;
 const instant_form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
 /**
@@ -59,6 +61,7 @@ function readSubject(subject: Element | undefined, service: Service, expectation
   const [name] = parts['saml:NameID'];
   const name_id = name === undefined ? undefined : readText(name);
   if (name === undefined || name_id === undefined || name_id === '') return refuse('subject', 'The Subject has no NameID of plain text.');
+  if (name_id.length > name_id_characters_max) refuse('subject', `The NameID has more than ${name_id_characters_max} characters.`);
   const confirmations = parts['saml:SubjectConfirmation'].filter((confirmation) => findAttribute(confirmation, 'Method') === bearer);
   if (confirmations.length === 0) refuse('subject', 'The Subject has no bearer confirmation.');
   // The profile is content with one that fits; a provider has no reason to sign one for somewhere else.

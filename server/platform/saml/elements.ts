@@ -12,6 +12,8 @@ const namespaces = {
 /** An element's name as the SAML specifications write it, whatever prefix the document uses. */
 export type ElementName = `${keyof typeof namespaces}:${string}`;
 
+// From the first to the last character that is no white space. Looking for white space before the end would take time with the square of a long run of it.
+const content = /[^ \t\r\n](?:[^]*[^ \t\r\n])?/;
 const identifier = /^[A-Za-z_][\w.-]{0,255}$/;
 
 /** Whether the element has this name in this namespace. */
@@ -57,7 +59,7 @@ export function readChildren<Name extends ElementName>(
 /** The text of an element without child elements, without the white space around it; undefined for one that has child elements. */
 export function readText(element: Element): string | undefined {
   if (listChildren(element).length > 0) return undefined;
-  return (element.textContent ?? '').replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
+  return content.exec(element.textContent ?? '')?.[0] ?? '';
 }
 
 /** The value of an attribute without namespace; undefined when it is absent. */

@@ -88,6 +88,33 @@ test('while certificates are exchanged, any of the configured ones verifies, an 
   }
 });
 
+test('256 KiB of anything are judged in the time of their length, before a signature is asked for', async () => {
+  const world = beginSignIn(now_ms);
+  const many = 190_000;
+  const names: Record<string, string> = {
+    'a name that never ends': `<${'a'.repeat(many)}`,
+    'a tag that never ends': `<a${' '.repeat(many)}`,
+    'quotes that never end': `<a${'""'.repeat(many / 2)}`,
+    'tags that never end': '<a '.repeat(many / 3),
+    ampersands: `<a>${'&'.repeat(many)}</a>`,
+    'white space in the Issuer': change(world.response, '</saml:Issuer>', `x${' '.repeat(many)}x</saml:Issuer>`),
+    'white space in the SignatureValue': change(world.response, '<ds:SignatureValue>', `<ds:SignatureValue>${' '.repeat(many)}`),
+    'a list of prefixes': change(
+      world.response,
+      /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
+      `><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList="${'ab '.repeat(many / 3)}"/></ds:Transform>`,
+    ),
+  };
+  for (const [name, xml] of Object.entries(names)) {
+    const begun = performance.now();
+    peekRequestId({ SAMLResponse: encodeResponse(xml) });
+    await read(world, xml);
+    const took_ms = performance.now() - begun;
+    // Tens of milliseconds; with the square of the length it would be a minute and more.
+    assert.ok(took_ms < 5_000, `${name}: ${took_ms} ms`);
+  }
+});
+
 test('a clock may be up to 3 minutes off', async () => {
   await acceptFacts({ not_on_or_after: at(-3 * minute_ms + 1) });
   await acceptFacts({ confirmed_not_on_or_after: at(-3 * minute_ms + 1) });

@@ -1,5 +1,5 @@
 import type { Element } from '@xmldom/xmldom';
-import { findAttribute, getIdentifier, isNamed, listChildren, readChildren } from './elements.ts';
+import { findAttribute, getIdentifier, isNamed, listChildren, listElements, readChildren } from './elements.ts';
 import { quoted, refuse } from './refusal.ts';
 
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
@@ -10,6 +10,18 @@ const signature_algorithms = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
   'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
 ]);
+// A verifier that looks for these below the signature, at any depth, has to find the ones that are checked here.
+const verified_parts = new Set([
+  'Signature',
+  'SignedInfo',
+  'CanonicalizationMethod',
+  'SignatureMethod',
+  'Reference',
+  'Transforms',
+  'DigestMethod',
+  'DigestValue',
+  'SignatureValue',
+]);
 const digest_algorithms = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']);
 
 /**
@@ -18,6 +30,8 @@ const digest_algorithms = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'h
  * Guarantee: whichever part of the signature a verifier looks for by name, there is one of it. Whether the signature is right is not looked at here.
  */
 export function checkSignatureForm(signed: Element, signature: Element): void {
+  const names = listElements(signature).flatMap(({ localName }) => (localName !== null && verified_parts.has(localName) ? localName : []));
+  if (new Set(names).size < names.length) refuse('signature_form', 'A part of the signature stands in it twice.');
   const parts = readChildren(signature, 'signature_form', ['ds:SignedInfo', 'ds:SignatureValue', 'ds:KeyInfo']);
   const info = readChildren(only(parts['ds:SignedInfo']), 'signature_form', ['ds:CanonicalizationMethod', 'ds:SignatureMethod', 'ds:Reference']);
   checkLeaf(only(parts['ds:SignatureValue']));
