@@ -1,6 +1,11 @@
 -- The ground everything stands on: who there is (users, their keys), what they belong to (organizations, members) and
 -- what they work on (projects). Wire names are column names, so a selected row is the resource.
 
+-- An e-mail address as addresses are compared: the letters A to Z in lower case and nothing else folded, because PostgreSQL would make one address of two that mail
+-- goes to different people for (the dotted capital I, the Kelvin sign).
+CREATE FUNCTION comparable_address(address text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN lower(address COLLATE "C");
+
 CREATE TABLE users (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   uuid uuid NOT NULL UNIQUE,
@@ -17,7 +22,7 @@ CREATE TABLE users (
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 -- one account per address, however it is written
-CREATE UNIQUE INDEX users_email_unique ON users (lower(email));
+CREATE UNIQUE INDEX users_email_unique ON users (comparable_address(email));
 
 CREATE TABLE organizations (
   id uuid PRIMARY KEY,

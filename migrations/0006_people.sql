@@ -89,7 +89,7 @@ CREATE TABLE invites (
   updated_at timestamptz NOT NULL
 );
 -- one open invitation per address and organization, however the address is written
-CREATE UNIQUE INDEX invites_target_unique ON invites (organization_id, lower(target_email));
+CREATE UNIQUE INDEX invites_target_unique ON invites (organization_id, comparable_address(target_email));
 CREATE INDEX invites_by_organization ON invites (organization_id, created_at DESC, id DESC);
 -- for the deletion of a user, whose name goes out of them
 CREATE INDEX invites_by_creator ON invites (created_by);

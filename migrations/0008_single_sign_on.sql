@@ -38,4 +38,4 @@ CREATE TABLE sign_in_links (
 CREATE INDEX sign_in_links_by_expiry ON sign_in_links (expires_at);
 
 -- An address that an identity provider vouches for may be invited anywhere.
-CREATE INDEX invites_by_address ON invites (lower(target_email));
+CREATE INDEX invites_by_address ON invites (comparable_address(target_email));

@@ -23,7 +23,7 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   const { deps } = server.opened;
   const project = await deps.db.row<{ id: number }>(sql`
     SELECT project.id FROM projects project JOIN members member ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
-    WHERE lower(users.email) = lower(${config.owner_email}) ORDER BY project.created_at, project.id LIMIT 1`);
+    WHERE comparable_address(users.email) = comparable_address(${config.owner_email}) ORDER BY project.created_at, project.id LIMIT 1`);
   if (project === undefined) throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
   const key = await makeKey(deps, { email: config.owner_email, label: 'demo', scopes: ['event:write', 'batch_export:write'], expires_in_days: 1 / 24 });
   const call = callServer(server.address, key);

@@ -3,9 +3,9 @@ import type { Delivery, DeliveredSlices, Difference, SourceKeys } from '../engin
 import { loadConfig } from '../engine/destination_config.ts';
 import { findDestination } from '../engine/destinations/index.ts';
 import type { Engine } from '../engine/engine.ts';
-import { models } from '../engine/models/index.ts';
 import { readReceipt } from '../engine/receipt.ts';
 import type { Receipt } from '../engine/receipt.ts';
+import { columnsOf, openReading } from '../engine/reading.ts';
 import { listSlices } from '../engine/runs.ts';
 import { streamKeys } from '../engine/source.ts';
 import type { CommandContext } from './commands.ts';
@@ -18,6 +18,7 @@ type ExportRow = {
   name: string;
   team_id: number;
   model: 'events' | 'persons';
+  custom_query: string | null;
   revision: number;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
@@ -69,7 +70,7 @@ function tell(finding: Finding, say: (line: string) => void): void {
 async function verifyExports(engine: Engine, exportId: string | undefined): Promise<Finding[]> {
   if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId)) throw new UserError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
-    SELECT id, name, team_id, model, revision, destination_type, destination_config, destination_secrets FROM batch_exports
+    SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config, destination_secrets FROM batch_exports
     WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null}) ORDER BY created_at`);
   if (rows.length === 0 && exportId !== undefined) throw new UserError(`There is no export ${exportId}.`);
   const findings: Finding[] = [];
@@ -96,8 +97,7 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
     const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
     if (outcomes.length > 0) delivered.push({ delivery: deliveryOf(row, run, definition.column_set), outcomes, manifest: run.receipt });
   }
-  const source: SourceKeys = (deliveryId) =>
-    streamKeys(engine, { team_id: row.team_id, model: row.model, selection: receipts.get(deliveryId)?.selection ?? [] });
+  const source: SourceKeys = (deliveryId) => keysOf(engine, row, receipts.get(deliveryId));
   const config = loadConfig(engine.secrets, row.id, row);
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   const isReadable = definition.shows_as_written !== true;
@@ -122,6 +122,12 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
   };
 }
 
+async function* keysOf(engine: Engine, row: ExportRow, receipt: Receipt | undefined): AsyncGenerator<string> {
+  if (receipt === undefined) return;
+  const { selection, data_interval_end } = receipt;
+  yield* streamKeys(engine, await openReading(engine, { ...row, selection, data_interval_end }));
+}
+
 function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'): Delivery {
   return {
     delivery_id: run.delivery_id,
@@ -132,6 +138,6 @@ function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'):
     model: row.model,
     data_interval_start: run.data_interval_start,
     data_interval_end: run.data_interval_end,
-    columns: models[row.model].columns[columnSet],
+    columns: columnsOf(row, columnSet),
   };
 }

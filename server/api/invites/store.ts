@@ -49,9 +49,9 @@ export type Standing = { first_index: number; is_member: boolean; higher_level: 
  */
 export async function listStandings(tx: Transaction, organization_id: string, emails: string[], caller_level: number, now_ms: number): Promise<Standing[]> {
   return tx.rows<Standing>(sql`
-    SELECT (min(asked.number) OVER (PARTITION BY lower(asked.email)) - 1)::integer AS first_index,
-      EXISTS (SELECT 1 FROM users u JOIN members m ON m.user_id = u.id WHERE lower(u.email) = lower(asked.email) AND m.organization_id = ${organization_id}::uuid) AS is_member,
-      (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid AND lower(i.target_email) = lower(asked.email)
+    SELECT (min(asked.number) OVER (PARTITION BY comparable_address(asked.email)) - 1)::integer AS first_index,
+      EXISTS (SELECT 1 FROM users u JOIN members m ON m.user_id = u.id WHERE comparable_address(u.email) = comparable_address(asked.email) AND m.organization_id = ${organization_id}::uuid) AS is_member,
+      (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid AND comparable_address(i.target_email) = comparable_address(asked.email)
         AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS higher_level
     FROM unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number) ORDER BY asked.number`);
 }
@@ -69,7 +69,7 @@ export async function insertInvites(
 ): Promise<StoredInvite[]> {
   const emails = fields.map(({ target_email }) => target_email);
   await tx.run(sql`
-    DELETE FROM invites WHERE organization_id = ${organization_id}::uuid AND lower(target_email) IN (SELECT lower(email) FROM unnest(${emails}::text[]) AS email)`);
+    DELETE FROM invites WHERE organization_id = ${organization_id}::uuid AND comparable_address(target_email) IN (SELECT comparable_address(email) FROM unnest(${emails}::text[]) AS email)`);
   const now = isoInstant(now_ms);
   const ids = fields.map(() => uuidv7());
   await tx.run(sql`
@@ -129,7 +129,7 @@ export async function findInviteAnywhere(db: Queryable, id: string, now_ms: numb
   const invite = organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
   if (organization === undefined || invite === undefined) return undefined;
   const addressee = await db.row<Addressee>(sql`
-    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified FROM users WHERE lower(email) = lower(${invite.record.target_email})`);
+    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified FROM users WHERE comparable_address(email) = comparable_address(${invite.record.target_email})`);
   return { ...invite, organization, addressee };
 }
 

@@ -34,7 +34,6 @@ type Person = Pick<Identity, 'id' | 'uuid' | 'email' | 'first_name' | 'last_name
 type Admission = { vouched: Vouched; home: Home | undefined; account: Identity | undefined; standing: Standing; joins: boolean };
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
-const ascii = /^[\u0021-\u007e]+$/;
 
 /**
  * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of the address, or a new one where the domain makes its people members or an invite is open; and makes him a
@@ -69,12 +68,6 @@ async function look(tx: Transaction, { clock }: Deps, vouched: Vouched, home: Ho
   const account = known === undefined ? undefined : await findIdentityById(tx, known.id, 'lock');
   // While we waited for its lock, the account may have been deactivated or given another address.
   if (known !== undefined && account?.address !== vouched.email) throw new SignInRefused('inactive', `The account ${vouched.email} is deactivated.`);
-  // PostgreSQL finds it under letters that fold to ASCII ones (the Kelvin sign, the I with a dot). Mail to these goes to somebody else, who may have verified them.
-  if (account !== undefined && !ascii.test(account.email))
-    throw new SignInRefused(
-      'account_unverified',
-      `The account found for ${vouched.email} spells its address with other letters: correct it, or delete the account.`,
-    );
   const standing = await getStanding(tx, { organization_id: home?.organization.id, user_id: account?.id, email: vouched.email }, clock.now());
   const joins = !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
   return { vouched, home, account, standing, joins };

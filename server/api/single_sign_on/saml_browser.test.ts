@@ -58,6 +58,16 @@ test('a real browser comes back signed in: the cross-site form brings no cookie,
     ['sluice_sign_in', true, 'Lax'],
   ]);
 
+  // A link on another site: asked first, and then the whole way.
+  const led = await (await browser.newContext()).newPage();
+  await led.setContent(`<a href="${address}/login/saml/?email=ada@acme.example&next=/account">Look at this</a>`);
+  await led.click('a');
+  await led.waitForURL(/\/login\/saml\//);
+  assert.ok((await led.textContent('main'))?.includes('A link on another site led you here.'));
+  assert.deepEqual(await led.context().cookies(), []);
+  await led.click('text=Go on to the sign-in of acme.example');
+  await led.waitForURL(`${address}/account`);
+
   // Somebody else's response in this browser: it has a mark, but of another sign-in.
   const other = await (await browser.newContext()).newPage();
   await other.route(`${address}/complete/saml/`, (route) => route.abort());

@@ -123,7 +123,7 @@ export async function getStanding(
 ): Promise<Standing> {
   const row = await tx.row<Standing>(sql`
     WITH open AS (
-      SELECT i.id, i.level, i.organization_id FROM invites i WHERE lower(i.target_email) = lower(${email}) AND NOT ${isExpired(now_ms)}),
+      SELECT i.id, i.level, i.organization_id FROM invites i WHERE comparable_address(i.target_email) = comparable_address(${email}) AND NOT ${isExpired(now_ms)}),
     memberships AS (SELECT organization_id FROM members WHERE user_id = ${user_id}::integer)
     SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organization_id}::uuid) AS is_member,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited

@@ -23,7 +23,7 @@ export type Identity = UserRow & {
 };
 
 const identity = sql`
-  u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name, u.is_email_verified, lower(u.email) AS address, u.totp_secret,
+  u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name, u.is_email_verified, comparable_address(u.email) AS address, u.totp_secret,
   u.totp_confirmed_at IS NOT NULL AS has_second_factor`;
 
 /** The user of alias `alias` as the JSON of the schema `User`, for nesting in other records. */
@@ -44,15 +44,15 @@ export async function insertUser(
   return row!;
 }
 
-/** The user with this address, however it is written. Leans on the unique index over lower(email). */
+/** The user with this address, however it is written. Leans on the unique index over comparable_address(email). */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
-  return db.row<UserRow>(sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE lower(email) = lower(${email})`);
+  return db.row<UserRow>(sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${email})`);
 }
 
-/** An address as it is compared, and the active user who has it; one statement whether there is such a user or not. Leans on the unique index over lower(email). */
+/** An address as it is compared, and the active user who has it; one statement whether there is such a user or not. Leans on the unique index over comparable_address(email). */
 export async function findIdentity(db: Queryable, email: string): Promise<{ address: string; user: Identity | undefined }> {
   const row = await db.row<Omit<Identity, 'id'> & { id: number | null; asked: string }>(sql`
-    SELECT asked.address AS asked, ${identity} FROM (SELECT lower(${email}) AS address) asked LEFT JOIN users u ON lower(u.email) = asked.address AND u.is_active`);
+    SELECT asked.address AS asked, ${identity} FROM (SELECT comparable_address(${email}) AS address) asked LEFT JOIN users u ON comparable_address(u.email) = asked.address AND u.is_active`);
   return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
 }
 
