@@ -4,6 +4,8 @@ import { insertApiKey } from '../api/api_keys/store.ts';
 import { insertOrganization } from '../api/organizations/store.ts';
 import { insertUser } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
+import { appendActivity, server_actor } from '../platform/activity/chain.ts';
+import { changesOf } from '../platform/activity/changes.ts';
 import { isWellFormedApiKey, makeApiKey } from '../platform/http/api_key.ts';
 import { hashPassword } from '../platform/password.ts';
 import { UserError } from './user_error.ts';
@@ -33,8 +35,16 @@ export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>):
     const fact = await tx.run(sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}') ON CONFLICT (name) DO NOTHING`);
     if (fact === 0) return undefined;
     const user = await insertUser(tx, { email: config.owner_email, password_hash });
-    await insertOrganization(tx, { name: 'My organization' }, user.id);
+    const organization = await insertOrganization(tx, { name: 'My organization' }, user.id);
     await insertApiKey(tx, secrets, { user_id: user.id, label: 'First start', scopes: ['*'] }, api_key);
+    const made = {
+      activity: 'created',
+      scope: 'organization',
+      item_id: organization.id,
+      item_name: organization.name,
+      changes: changesOf(undefined, { name: organization.name }),
+    };
+    await appendActivity(tx, secrets, { organization_id: organization.id }, server_actor, made);
     return { email: config.owner_email, password: config.owner_password === undefined ? password : undefined, api_key };
   });
 }

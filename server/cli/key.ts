@@ -1,6 +1,8 @@
 import { insertApiKey } from '../api/api_keys/store.ts';
 import { findUserByEmail } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
+import { appendActivity, server_actor } from '../platform/activity/chain.ts';
+import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/scopes.ts';
 import type { CommandContext } from './commands.ts';
@@ -15,7 +17,23 @@ export async function makeKey(deps: Deps, wanted: { email: string; label: string
   const user = await findUserByEmail(deps.db, wanted.email);
   if (user === undefined) throw new UserError(`There is no user with the address ${wanted.email}; name another with --email.`);
   const expires_at = wanted.expires_in_days === undefined ? null : isoInstant(deps.clock.now() + wanted.expires_in_days * day_ms);
-  return (await insertApiKey(deps.db, deps.secrets, { user_id: user.id, label: wanted.label, scopes: wanted.scopes, expires_at })).value;
+  return deps.db.transaction(async (tx) => {
+    const { value, id, label, mask_value, scopes } = await insertApiKey(tx, deps.secrets, {
+      user_id: user.id,
+      label: wanted.label,
+      scopes: wanted.scopes,
+      expires_at,
+    });
+    const changes = changesOf(undefined, { label, mask_value, scopes, expires_at });
+    await appendActivity(tx, deps.secrets, { user_uuid: user.uuid }, server_actor, {
+      activity: 'created',
+      scope: 'personal_api_key',
+      item_id: id,
+      item_name: label,
+      changes,
+    });
+    return value;
+  });
 }
 
 /** `sluice key create`: prints a new key once, on a line of its own. Works beside a running server and without one. */

@@ -16,13 +16,14 @@ const list = '/api/organizations/';
 
 test('without a key, or with a header of another form, the answer is 401 not_authenticated', async () => {
   const { key } = await harness.newOrganization();
-  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', `Token ${key}`, `bearer ${key}`, key, `Bearer ${key} ${key}`]) {
+  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', `Token ${key}`, key, `Bearer ${key} ${key}`]) {
     const answer = await harness.request('GET', list, authorization === undefined ? {} : { headers: { authorization } });
     assert.equal(answer.status, 401, authorization);
     assert.equal(answer.body.type, 'authentication_error');
     assert.equal(answer.body.code, 'not_authenticated');
     assert.equal(answer.headers['www-authenticate'], 'Bearer');
   }
+  for (const scheme of ['bearer', 'BEARER']) assert.equal((await harness.request('GET', list, { headers: { authorization: `${scheme} ${key}` } })).status, 200);
   const spaced = await harness.request('GET', list, { headers: { authorization: `Bearer   ${key}  ` } });
   assert.equal(spaced.status, 200);
 });

@@ -8,7 +8,8 @@ import { refuseCrossSite } from './cross_site.ts';
 import { twoCredentials, unauthenticated } from './errors.ts';
 import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
 
-const bearer = /^Bearer +(\S+) *$/;
+// RFC 9110, 11.1: the name of a scheme is case-insensitive.
+const bearer = /^Bearer +(\S+) *$/i;
 const touch_interval_ms = 60_000;
 
 const refusals = {

@@ -26,7 +26,7 @@ test('headers say what is left; the request over the limit is 429 with the secon
   const refused = await harness.request('GET', path, { key });
   assert.equal(refused.status, 429);
   assert.equal(refused.body.type, 'throttled_error');
-  assert.equal(refused.headers['ratelimit'], '"minute";r=0;t=60, "hour";r=7;t=3600');
+  assert.equal(refused.headers['ratelimit'], '"minute";r=0;t=72, "hour";r=7;t=3600');
   const wait = Number(refused.headers['retry-after']);
   now += wait * 1000 - 1000;
   assert.equal((await harness.request('GET', path, { key })).status, 429);

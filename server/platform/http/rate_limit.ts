@@ -80,8 +80,10 @@ function openCounts(db: Database, clock: Clock) {
     return wait;
   }
   function remaining(subject: string, policy: Policy, now: number): string {
-    const left = Math.max(0, Math.floor(policy.requests_max - used(counterOf(subject, policy.window_seconds, now), policy, now)));
-    return `"${policy.name}";r=${left};t=${resetSeconds(policy, now)}`;
+    const counter = counterOf(subject, policy.window_seconds, now);
+    const left = Math.max(0, Math.floor(policy.requests_max - used(counter, policy, now)));
+    // With nothing left it is the time until one more request fits, as Retry-After says it.
+    return `"${policy.name}";r=${left};t=${left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now)}`;
   }
   async function synchronise(): Promise<void> {
     const now = clock.now();
