@@ -142,6 +142,9 @@ CREATE TABLE activity_heads (
 -- A key without limits has null. A limit that names nothing would open nothing and look like none, so there is no such row.
 ALTER TABLE personal_api_keys ADD CONSTRAINT personal_api_keys_limits CHECK (scoped_organizations <> '{}' AND scoped_teams <> '{}');
 
+-- When a successor was made for the key; from then on its end cannot be put off.
+ALTER TABLE personal_api_keys ADD COLUMN rolled_at timestamptz;
+
 -- Answers that are replayed can hold what is shown only once, such as a new key: they are sealed under the server's key.
 ALTER TABLE idempotency_keys DROP COLUMN response_body;
 ALTER TABLE idempotency_keys ADD COLUMN response_sealed bytea;

@@ -22,6 +22,10 @@ export type Config = {
   trusted_proxies: string[];
   outbound_allow: string[];
   settle_seconds: number;
+  /** What one custom query may take of the analytics store. */
+  query_seconds_max: number;
+  query_memory_mb_max: number;
+  query_rows_max: number;
   rate_limit_per_minute: number;
   rate_limit_per_hour: number;
   log_level: string;
@@ -107,6 +111,24 @@ export const settings = {
     '15',
     whole(1, 86_400),
     'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.',
+  ),
+  query_seconds_max: setting(
+    'SLUICE_QUERY_SECONDS_MAX',
+    '600',
+    whole(1, 86_400),
+    'How long the analytics store may work on one question of a custom query: a count, or the rows of one slice. The time that a destination takes to receive them does not count.',
+  ),
+  query_memory_mb_max: setting(
+    'SLUICE_QUERY_MEMORY_MB_MAX',
+    '2048',
+    whole(64, 10_000_000),
+    'How many MiB of memory one custom query may take of the analytics store; less than the machine has, and enough for what the largest grouping keeps.',
+  ),
+  query_rows_max: setting(
+    'SLUICE_QUERY_ROWS_MAX',
+    '1000000000',
+    whole(1, 1_000_000_000_000_000),
+    'How many rows one custom query may read, and how many it may give in one slice.',
   ),
   rate_limit_per_minute: setting('SLUICE_RATE_LIMIT_PER_MINUTE', '480', whole(0, 10_000_000), 'Requests per key and minute; 0 is off.'),
   rate_limit_per_hour: setting('SLUICE_RATE_LIMIT_PER_HOUR', '4800', whole(0, 100_000_000), 'Requests per key and hour; 0 is off.'),

@@ -22,7 +22,10 @@ export type QueryHouse = {
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /** Makes an export whose scheduled runs are the first three hours of 2026, with what is asked of it. */
-  scheduled(home: TestOrganization, body: Record<string, unknown>): Promise<{ id: string; get(path: string): Promise<Answer>; send(method: string, path: string, body?: unknown): Promise<Answer> }>;
+  scheduled(
+    home: TestOrganization,
+    body: Record<string, unknown>,
+  ): Promise<{ id: string; get(path: string): Promise<Answer>; send(method: string, path: string, body?: unknown): Promise<Answer> }>;
   /** Plans what is due, executes every open run of the export once, oldest first, and gives its runs by interval. */
   runAll(id: string): Promise<TestRun[]>;
   /** Plans what is due and gives the export's open runs, oldest first. */
@@ -34,7 +37,15 @@ export type QueryHouse = {
   close(): Promise<void>;
 };
 /** What a test looks at of a run. */
-export type TestRun = { id: string; status: string; error_code: string | null; latest_error: string | null; records_completed: number | null; attempt: number; custom_query: string | null };
+export type TestRun = {
+  id: string;
+  status: string;
+  error_code: string | null;
+  latest_error: string | null;
+  records_completed: number | null;
+  attempt: number;
+  custom_query: string | null;
+};
 
 /** Opens the house on real stores. */
 export async function openQueryHouse(options: HarnessOptions = {}): Promise<QueryHouse> {
@@ -99,7 +110,8 @@ async function scheduled(house: Harness, home: TestOrganization, body: Record<st
   return {
     id: id as string,
     get: (path: string) => house.request('GET', `${url}${path}`, { key: home.key }),
-    send: (method: string, path: string, sent?: unknown) => house.request(method, `${url}${path}`, { key: home.key, ...(sent === undefined ? {} : { body: sent }) }),
+    send: (method: string, path: string, sent?: unknown) =>
+      house.request(method, `${url}${path}`, { key: home.key, ...(sent === undefined ? {} : { body: sent }) }),
   };
 }
 

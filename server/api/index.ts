@@ -10,6 +10,7 @@ import { memberRoutes } from './members/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pageRoutes } from './pages/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
+import { queryRoutes } from './query/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { userRoutes } from './users/routes.ts';
@@ -21,6 +22,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   inviteRoutes,
   projectRoutes,
   batchExportRoutes,
+  queryRoutes,
   domainRoutes,
   eventRoutes,
   apiKeyRoutes,

@@ -55,8 +55,25 @@ export type Sink = {
 /** A named thing that differs between a receipt and the destination. */
 export type Difference = { kind: 'missing' | 'changed' | 'added' | 'unreadable'; name: string; detail: string };
 
+/** What the numbers say where rows have no key by which they could be told apart: nothing when they are equal. */
+export function countDifference(name: string, expected: number, found: number): Difference[] {
+  if (expected === found) return [];
+  return [
+    {
+      kind: found < expected ? 'missing' : 'added',
+      name,
+      detail: `${expected} rows were delivered and ${found} are there; the query has no key that tells which.`,
+    },
+  ];
+}
+
 /** What `verify` is told about a committed delivery: the manifest's text and the slices with rows, bytes and SHA-256. */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
+
+/** How many rows deliveries brought. */
+export function recordsOf(delivered: DeliveredSlices[]): number {
+  return delivered.reduce((sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0), 0);
+}
 
 /** Reads source rows again, for destinations whose content is compared row by row. */
 export type SourceKeys = (delivery_id: string) => AsyncIterable<string>;
@@ -99,6 +116,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   shows_as_written?: true;
   /** Rules between keys that the schema cannot say; an empty list means the config is right. */
   validate(config: Static<Schema>): ConfigViolation[];
+  /** What it cannot take of the columns of a query, in sentences; left out, it takes all that a query can have. */
+  columnFaults?(columns: Column[]): string[];
   /** How the bytes of a slice are encoded for this config. */
   encoding(config: Static<Schema>): Encoding;
   /** Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own bound. */

@@ -6,6 +6,7 @@ import type { Outbound } from '../platform/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Jobs } from './jobs.ts';
+import type { QueryLimits } from './query/settings.ts';
 
 /** What planning and executing exports need from outside. */
 export type Engine = {
@@ -19,4 +20,6 @@ export type Engine = {
   jobs: Jobs;
   export_dir: string;
   settle_seconds: number;
+  /** What one custom query may take of the analytics store. */
+  query_limits: QueryLimits;
 };

@@ -6,19 +6,29 @@ import { loadConfig } from './destination_config.ts';
 import { findDestination } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
-import { models } from './models/index.ts';
 import { makeReceipt, signReceipt } from './receipt.ts';
 import { writeRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, claimRun, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
+import { columnsOf, openReading } from './reading.ts';
+import type { Reading } from './reading.ts';
 import { cutSlices, streamSlice } from './source.ts';
 
 /** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
 
 /** Everything that one attempt works with. */
-type Attempt = { engine: Engine; run: ClaimedRun; definition: DestinationDefinition; config: Record<string, unknown>; delivery: Delivery; signal: AbortSignal };
+type Attempt = {
+  engine: Engine;
+  run: ClaimedRun;
+  definition: DestinationDefinition;
+  config: Record<string, unknown>;
+  delivery: Delivery;
+  signal: AbortSignal;
+  /** Opened when it is needed first: a delivery that is there already is settled without the analytics store. */
+  reading?: Promise<Reading>;
+};
 
 /**
  * Works on a run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
@@ -52,7 +62,7 @@ function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Atte
     model: run.model,
     data_interval_start: run.data_interval_start,
     data_interval_end: run.data_interval_end,
-    columns: models[run.model].columns[definition.column_set],
+    columns: columnsOf(run, definition.column_set),
   };
   return { engine, run, definition, config: openConfig(engine, run), delivery, signal };
 }
@@ -108,9 +118,14 @@ async function deliverTo(attempt: Attempt, sink: Sink, slices: StoredSlice[]): P
 async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run, definition, config } = attempt;
   if (run.records_total_count !== null) return listSlices(engine, run.id);
-  const slices = run.selection.length === 0 ? [] : await cutSlices(engine, run, definition.sliceBytes(config));
+  const slices = run.selection.length === 0 ? [] : await cutSlices(engine, await readingOf(attempt), definition.sliceBytes(config), attempt.signal);
   await storeSlices(engine, run, slices);
   return slices;
+}
+
+function readingOf(attempt: Attempt): Promise<Reading> {
+  attempt.reading ??= openReading(attempt.engine, attempt.run);
+  return attempt.reading;
 }
 
 async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]): Promise<SliceOutcome[]> {
@@ -135,11 +150,11 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
 }
 
 async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice): Promise<SliceOutcome> {
-  const { engine, run, definition, config, delivery, signal } = attempt;
+  const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const source = await streamSlice(engine, run, slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  const source = await streamSlice(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
   const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));

@@ -28,6 +28,7 @@ export type ClaimedRun = {
   receipt: string | null;
   team_id: number;
   model: 'events' | 'persons';
+  custom_query: string | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;
@@ -50,26 +51,26 @@ export type RunEnd = { status: 'Completed' } | { status: 'Failed' | 'FailedRetry
 export async function claimRun(engine: Engine, runId: string): Promise<ClaimedRun | undefined> {
   return engine.db.row<ClaimedRun>(sql`
     UPDATE batch_export_runs run SET attempt = attempt + 1, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
-      model = now.model, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
+      model = now.model, custom_query = now.custom_query, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
     FROM batch_exports export, LATERAL (
       -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
       -- Once the slices are cut the compression stays, so that all of them have the same.
-      SELECT export.model, export.destination_type, CASE WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
+      SELECT export.model, export.custom_query, export.destination_type, CASE WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
           THEN export.destination_config || jsonb_build_object('compression', own.destination_config -> 'compression') ELSE export.destination_config END AS destination_config,
         export.destination_secrets FROM batch_export_runs own
       WHERE own.id = ${runId} AND (own.revision = export.revision OR own.destination_type IS NULL)
       UNION ALL
-      SELECT own.model, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
+      SELECT own.model, own.custom_query, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
       WHERE own.id = ${runId} AND own.revision <> export.revision AND own.destination_type IS NOT NULL) now
     WHERE run.id = ${runId} AND export.id = run.batch_export_id AND run.status IN ('Starting', 'Running')
     RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt,
-      export.team_id, run.model, run.destination_type, run.destination_config, run.destination_secrets,
+      export.team_id, run.model, run.custom_query, run.destination_type, run.destination_config, run.destination_secrets,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
 }
 
-/** A slice as it is stored: its bounds by insertion time, its count at the source, and what was written once it is safe. */
-export type StoredSlice = { number: number; inserted_from: string; inserted_to: string; records: number; outcome: SliceOutcome | null };
+/** A slice as it is stored: its bounds by insertion time (null: all rows of the run), its count at the source, and what was written once it is safe. */
+export type StoredSlice = { number: number; inserted_from: string | null; inserted_to: string | null; records: number; outcome: SliceOutcome | null };
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
@@ -149,7 +150,7 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       tx,
       run,
       sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
-      model = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
+      model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
     if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
     else await makeUp(engine, tx, run);

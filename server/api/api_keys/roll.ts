@@ -1,13 +1,13 @@
 import { conflict } from '../../platform/http/errors.ts';
 import type { Deps } from '../../deps.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { refuseTooMany } from './rules.ts';
+import { isExpired, refuseTooMany } from './rules.ts';
 import type { ApiKeyRow } from './schema.ts';
-import { countLiveApiKeys, expireApiKey, findApiKey, insertApiKey } from './store.ts';
+import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';
 
 /**
  * Makes the successor of a key, with all of its fields, and lets the key itself expire after the overlap or when it would have. Gives both records and the successor's value, the only
- * time that it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired, and 400 when the person has too many.
+ * time that it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired or has a successor, and 400 when the person has too many.
  */
 export async function rollApiKey(
   tx: Transaction,
@@ -17,8 +17,9 @@ export async function rollApiKey(
   overlap_seconds: number,
 ): Promise<{ after: ApiKeyRow; made: ApiKeyRow; value: string }> {
   const now_ms = clock.now();
-  if (key.expires_at !== null && Date.parse(key.expires_at) <= now_ms) throw conflict('This key has expired, so there is nothing to replace: make a new key.');
-  await expireApiKey(tx, key.id, now_ms + overlap_seconds * 1000);
+  if (isExpired(key, now_ms)) throw conflict('This key has expired, so there is nothing to replace: make a new key.');
+  if (await isRolled(tx, key.id)) throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
+  await markRolled(tx, key.id, now_ms, overlap_seconds);
   const after = await findApiKey(tx, user_id, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
   const { value, ...made } = await insertApiKey(tx, secrets, { ...key, user_id });

@@ -12,10 +12,21 @@ import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { rollApiKey } from './roll.ts';
-import { keyBody, refuseTooMany } from './rules.ts';
+import { keyBody, refuseRevival, refuseTooMany } from './rules.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
-import { countApiKeys, countLiveApiKeys, deleteApiKey, findApiKey, findCurrentApiKey, insertApiKey, listApiKeys, lockOwner, updateApiKey } from './store.ts';
+import {
+  countApiKeys,
+  countLiveApiKeys,
+  deleteApiKey,
+  findApiKey,
+  findCurrentApiKey,
+  insertApiKey,
+  isRolled,
+  listApiKeys,
+  lockOwner,
+  updateApiKey,
+} from './store.ts';
 
 const list = '/api/personal_api_keys/';
 const one = `${list}:id/`;
@@ -115,17 +126,17 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
     write(request, reply, 200, async (tx, record) => {
       const before = await lockOwnKey(tx, request);
       ifMatch(request, before);
-      await updateApiKey(tx, before.id, await keyBody(request, schema, { db: tx, now_ms: clock.now() }));
+      const now_ms = clock.now();
+      const changes = await keyBody(request, schema, { db: tx, now_ms });
+      refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
+      await updateApiKey(tx, before.id, changes);
       const after = await getOwnKey(tx, request);
       record(entryOf(request, 'updated', before, after));
       return after;
     });
-  app.patch(one, { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response: { 200: ApiKey } } }, change(ApiKeyPatch));
-  app.put(
-    one,
-    { config: writing, schema: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut, response: { 200: ApiKey } } },
-    change(ApiKeyPut),
-  );
+  const response = { 200: ApiKey, 409: { ...Problem, description: 'The key has expired and cannot come back, or was rolled and cannot end later.' } };
+  app.patch(one, { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response } }, change(ApiKeyPatch));
+  app.put(one, { config: writing, schema: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut, response } }, change(ApiKeyPut));
 }
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */

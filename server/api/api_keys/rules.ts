@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { isUuid } from '../../platform/http/access.ts';
-import { jsonBody } from '../../platform/http/body.ts';
-import { ApiError, invalid, invalidMany } from '../../platform/http/errors.ts';
+import { readBody } from '../../platform/http/body.ts';
+import { ApiError, conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked, isInstant } from '../../platform/http/validator.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { limits_max } from './schema.ts';
+import type { ApiKeyRow } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 
 /** Keys that work at a time, per person. */
@@ -21,6 +22,22 @@ export function refuseTooMany(live: number): void {
     throw invalid(null, 'max_items', `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no longer need, then try again.`);
 }
 
+/** Is the key refused for its age? */
+export function isExpired({ expires_at }: ApiKeyRow, now_ms: number): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= now_ms;
+}
+
+/**
+ * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that has expired stays so, and one that was rolled may only end sooner, because its
+ * successor counts in its place.
+ */
+export function refuseRevival(key: ApiKeyRow, is_rolled: boolean, expires_at: string | null | undefined, now_ms: number): void {
+  if (expires_at === undefined) return;
+  if (isExpired(key, now_ms)) throw conflict('This key has expired: make a new one.');
+  if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
+    throw conflict(`This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its successor, or make a new key.`);
+}
+
 /**
  * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a scope or a limit stands once, limits name organizations and projects of the
  * person (others are told apart from unknown ones by nothing), and the expiry lies in the future.
@@ -30,12 +47,12 @@ export async function keyBody<Schema extends TObject>(
   schema: Schema,
   about: { db: Queryable; now_ms: number },
 ): Promise<Static<Schema>> {
-  const sent = jsonBody(request);
+  const { value: sent, unstorable } = readBody(request);
   const given = (typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}) as Record<string, unknown>;
   let fields: Static<Schema> | undefined;
   const violations: Violation[] = [];
   try {
-    fields = checked(schema, sent);
+    fields = checked(schema, sent, '', unstorable);
   } catch (error) {
     if (!(error instanceof ApiError) || error.type !== 'validation_error') throw error;
     violations.push(...error.violations);

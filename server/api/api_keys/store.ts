@@ -103,10 +103,17 @@ export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyC
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Lets the key expire at this instant, or when it would have, whichever comes first. The caller holds the lock on the person. */
-export async function expireApiKey(tx: Transaction, id: string, at_ms: number): Promise<void> {
+/** Was a successor made for the key? The caller holds the lock on the person, so the answer holds until the transaction ends. */
+export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.row(sql`SELECT 1 FROM personal_api_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`)) !== undefined;
+}
+
+/** Notes that a successor is made, and lets the key expire at the end of the overlap, or when it would have, whichever comes first. The caller holds the lock on the person. */
+export async function markRolled(tx: Transaction, id: string, now_ms: number, overlap_seconds: number): Promise<void> {
   // least() passes over a null.
-  await tx.run(sql`UPDATE personal_api_keys SET expires_at = least(expires_at, ${isoInstant(at_ms)}::timestamptz) WHERE id = ${id}::uuid`);
+  await tx.run(sql`
+    UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
+    WHERE id = ${id}::uuid`);
 }
 
 /** Deletes the key: the next request with it is refused. */

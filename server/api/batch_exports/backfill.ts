@@ -1,9 +1,6 @@
 import { startBackfill } from '../../engine/backfill.ts';
-import { undelivered } from '../../engine/deliveries.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { intervalCount, nominalLength } from '../../engine/interval.ts';
-import type { Rectangle } from '../../engine/ledger.ts';
-import { models } from '../../engine/models/index.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { conflict, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
@@ -11,7 +8,8 @@ import { checked } from '../../platform/http/validator.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './backfills_store.ts';
-import { whileWaiting } from './bounded.ts';
+import { dryRun } from './dry_run.ts';
+import type { Range } from './dry_run.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { Place } from './place.ts';
 import { NewBackfill } from './schema.ts';
@@ -22,8 +20,6 @@ import type { LockedExport } from './store.ts';
 const runs_max = 500_000;
 /** More open backfills than this of one export would only wait for each other. */
 const open_backfills_max = 20;
-
-type Range = { from: number; to: number; mode: 'missing' | 'all' };
 
 /** Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The caller holds the lock on the export. Throws 400 for a wrong range. */
 export async function backfill(engine: Engine, tx: Transaction, place: Place, row: LockedExport, raw: unknown): Promise<Backfill> {
@@ -51,45 +47,4 @@ function violationsOf(body: NewBackfill, row: LockedExport, range: Range, now: n
       { attr: 'start_at', code: 'invalid_input', detail: `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later start_at.` },
     ];
   return [];
-}
-
-/** Counts the rows of the whole range as they are now, in one query. */
-async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range: Range): Promise<Backfill> {
-  const watermark = (await databaseInstant(tx)) - engine.settle_seconds * 1000;
-  const model = models[row.model];
-  const base: Rectangle = model.has_event_time
-    ? { event_from: range.from, event_to: range.to, inserted_from: -Infinity, inserted_to: watermark }
-    : { event_from: -Infinity, event_to: Infinity, inserted_from: range.from, inserted_to: Math.min(range.to, watermark) };
-  const all = [base].filter((side) => side.inserted_from < side.inserted_to);
-  const selection = range.mode === 'all' ? all : await undelivered(tx, row.id, row.revision, all);
-  const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
-  return {
-    id: null,
-    batch_export: row.id,
-    status: 'DryRun',
-    mode: range.mode,
-    start_at: isoInstant(range.from),
-    end_at: isoInstant(range.to),
-    runs,
-    created_at: null,
-    finished_at: null,
-    last_updated_at: null,
-    progress: {
-      total_runs: runs,
-      finished_runs: 0,
-      completed_runs: 0,
-      records_completed: 0,
-      records_total_count: selection.length === 0 ? 0 : await countRows(engine, row, selection),
-    },
-  };
-}
-
-async function countRows(engine: Engine, row: LockedExport, selection: Rectangle[]): Promise<number> {
-  const relation = models[row.model].relation(row.team_id, selection);
-  const query = { query: `SELECT toUInt64(count()) AS records FROM ${relation.text}`, query_params: relation.parameters, format: 'JSONEachRow' as const };
-  const [counted] = await whileWaiting(async (signal) => {
-    const result = await engine.clickhouse.query({ ...query, abort_signal: signal });
-    return result.json<{ records: string | number }>();
-  });
-  return Number(counted?.records ?? 0);
 }

@@ -100,7 +100,7 @@ test('wrong bodies are 400 and name every field', async () => {
     [{ ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00Z' }, ['start_at invalid_input']],
     [{ ...noop_export, start_at: '2026-01-02T00:00:00Z', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
     [{ ...noop_export, start_at: '2026-01-01T01:00:00+01:00', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
-    [{ ...noop_export, custom_query: 'SELECT event FROM events' }, ['custom_query invalid_input']],
+    [{ ...noop_export, custom_query: 'SELECT evnt FROM events' }, ['custom_query invalid_input']],
     [{ ...noop_export, custom_query: '' }, ['custom_query invalid_input']],
     [{ ...noop_export, custom_query: 7 }, ['custom_query invalid_input']],
     [{ ...noop_export, destination: null }, ['destination null']],

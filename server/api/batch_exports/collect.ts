@@ -12,11 +12,12 @@ export type Collected = {
   throwIfAny(): void;
 };
 
-/** A fresh collection. A field that was found wrong once is not named again with the same code. */
+/** A fresh collection. A field that one check found wrong is not named again with the same code by a later one. */
 export function collectViolations(): Collected {
   const found: Violation[] = [];
   const add = (violations: Violation[]) => {
-    for (const one of violations) if (!found.some((known) => known.attr === one.attr && known.code === one.code)) found.push(one);
+    const known = new Set(found.map(nameOf));
+    found.push(...violations.filter((one) => !known.has(nameOf(one))));
   };
   return {
     add,
@@ -34,4 +35,8 @@ export function collectViolations(): Collected {
       if (found.length > 0) throw invalidMany(found);
     },
   };
+}
+
+function nameOf({ attr, code }: Violation): string {
+  return `${attr} ${code}`;
 }

@@ -10,18 +10,23 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { checkedInput, isRecord } from './input.ts';
 import { milliseconds } from './instants.ts';
 import type { Place } from './place.ts';
+import type { CheckContent } from './query_check.ts';
 import { NewBatchExport } from './schema.ts';
 import { findTargetProject, insertBatchExport } from './store.ts';
 
+/** What a new export is made with: where it goes, the body as it was sent, the check of its query, and whose it is. */
+type Wanted = { place: Place; raw: unknown; checkContent: CheckContent; created_by: number };
+
 /** Makes an export from a body and gives its id. It begins with the interval in which now, or its `start_at` when that is later, lies. Throws 400 for a wrong body. */
-export async function createBatchExport(engine: Engine, tx: Transaction, place: Place, raw: unknown, created_by: number): Promise<string> {
+export async function createBatchExport(engine: Engine, tx: Transaction, { place, raw, checkContent, created_by }: Wanted): Promise<string> {
   const wanted = isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   const project = await findTargetProject(tx, place, wanted);
   const missing = project === undefined ? noProject(place, wanted) : undefined;
   if (missing?.status === 404) throw missing;
-  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', missing?.violations);
+  const query = await checkContent(raw, undefined);
+  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', query, missing?.violations);
   if (project === undefined) throw noProject(place, wanted);
-  const { name, interval, model = 'events', paused = false, last_paused_at = null, start_at = null, end_at = null } = fields;
+  const { name, interval, paused = false, last_paused_at = null, start_at = null, end_at = null } = fields;
   const { definition, destination } = sink!;
   const id = uuidv7();
   const rhythm = { interval, timezone: project.timezone, start_at: milliseconds(start_at), end_at: milliseconds(end_at) };
@@ -30,7 +35,7 @@ export async function createBatchExport(engine: Engine, tx: Transaction, place: 
     id,
     team_id: project.id,
     name,
-    model,
+    ...query.content,
     destination_type: destination.type,
     ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
     interval,

@@ -3,33 +3,56 @@ import type { DestinationDefinition } from '../../engine/destination.ts';
 import { loadConfig } from '../../engine/destination_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Column } from '../../engine/models/column.ts';
+import { models } from '../../engine/models/index.ts';
 import { jsonBody } from '../../platform/http/body.ts';
-import { conflict } from '../../platform/http/errors.ts';
+import { conflict, invalid } from '../../platform/http/errors.ts';
 import type { FullConfig } from './destination_body.ts';
 import { noProject } from './create.ts';
 import { getLockedExport } from './found.ts';
 import { checkedInput } from './input.ts';
+import { openQueryCheck } from './query_check.ts';
+import type { QueryCheck } from './query_check.ts';
 import { BatchExportPatch, NewBatchExport } from './schema.ts';
 import { findTargetProject } from './store.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
-export type Draft = { definition: DestinationDefinition; config: FullConfig; model: 'events' | 'persons'; team_id: number };
+export type Draft = {
+  definition: DestinationDefinition;
+  config: FullConfig;
+  team_id: number;
+  model: 'events' | 'persons';
+  custom_query: string | null;
+  columns: Column[];
+};
 
 /** The export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
-  const { fields, sink } = checkedInput(NewBatchExport, jsonBody(request), undefined, 'replace');
+  const raw = jsonBody(request);
+  const query = await openQueryCheck(engine)(raw, undefined);
+  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', query);
   const project = await engine.db.transaction((tx) => findTargetProject(tx, request.access, fields.team_id));
   if (project === undefined) throw noProject(request.access, fields.team_id);
   const { definition, destination } = sink!;
-  return { definition, config: destination.config, model: fields.model ?? 'events', team_id: project.id };
+  return { definition, config: destination.config, team_id: project.id, ...contentOf(definition, query) };
 }
 
 /** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent. Throws 404 and 400 as PATCH does. */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
-  const { fields, sink } = checkedInput(BatchExportPatch, jsonBody(request), { destination: before, start_at: row.start_at, end_at: row.end_at }, 'merge');
+  const raw = jsonBody(request);
+  const query = await openQueryCheck(engine)(raw, row);
+  const { sink } = checkedInput(BatchExportPatch, raw, { destination: before, start_at: row.start_at, end_at: row.end_at }, 'merge', query);
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined) throw conflict(`This server has no destination of type ${before.type}.`);
-  return { definition, config: sink?.destination.config ?? before.config, model: fields.model ?? row.model, team_id: row.team_id };
+  return { definition, config: sink?.destination.config ?? before.config, team_id: row.team_id, ...contentOf(definition, query) };
+}
+
+function contentOf(definition: DestinationDefinition, { content, columns }: QueryCheck): Pick<Draft, 'model' | 'custom_query' | 'columns'> {
+  const { model, custom_query } = content;
+  if (custom_query === null) return { model, custom_query, columns: models[model].columns[definition.column_set] };
+  if (columns === undefined)
+    throw invalid('custom_query', 'invalid_input', 'The stored query is not understood any more: send it again to see what is wrong with it.');
+  return { model, custom_query, columns };
 }

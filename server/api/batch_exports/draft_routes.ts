@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
-import { models } from '../../engine/models/index.ts';
 import { isValidateOnly } from '../../platform/http/query.ts';
 import { DestinationTest, ExportPreview } from './check_schema.ts';
 import { changedDraft, newDraft } from './draft.ts';
@@ -33,7 +32,7 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
 
 async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
   if (isOnlyChecked) return { steps: [] };
-  const { definition, config, model } = draft;
+  const { definition, config, columns } = draft;
   const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir, signal: AbortSignal.timeout(60_000) };
-  return { steps: await definition.check(config, models[model].columns[definition.column_set], deps) };
+  return { steps: await definition.check(config, columns, deps) };
 }

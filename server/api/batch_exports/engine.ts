@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { queryLimits } from '../../engine/custom_query.ts';
 import type { Engine } from '../../engine/engine.ts';
 
 /** The export engine on what the process has. */
@@ -15,5 +16,6 @@ export function engineOf(deps: Deps): Engine {
     jobs,
     export_dir: config.export_dir,
     settle_seconds: config.settle_seconds,
+    query_limits: queryLimits(config),
   };
 }

@@ -9,6 +9,9 @@ import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './documented_destination.ts';
 import { getExport, getLockedExport } from './found.ts';
+import { uuidParameter } from './place.ts';
+import { openQueryCheck } from './query_check.ts';
+import type { CheckContent } from './query_check.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './patch.ts';
 import type { Mount } from './routes.ts';
@@ -16,11 +19,12 @@ import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport }
 import { countBatchExports, findBatchExport, listBatchExports, lockBatchExport } from './store.ts';
 
 const new_revision =
-  "A change of the model, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
+  "A change of the model, the query, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
 
 /** List, create, retrieve, change and delete under one mount. */
 export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   readingRoutes(app, engine, mount);
+  makingRoute(app, engine, mount);
   changingRoutes(app, engine, mount);
 }
 
@@ -45,7 +49,7 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
   );
 }
 
-function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const writing = { scope: 'batch_export:write', within } as const;
 
   const description =
@@ -53,24 +57,36 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   app.post(
     base,
     { config: writing, schema: { summary: 'Make a batch export', description, body: withDestinations(NewBatchExport), response: { 201: BatchExport } } },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const id = await createBatchExport(engine, tx, request.access, jsonBody(request), request.caller.user_id);
+    async (request, reply) => {
+      const checkContent = openQueryCheck(engine);
+      const raw = jsonBody(request);
+      await checkContent(raw, undefined);
+      return write(request, reply, 201, async (tx, record) => {
+        const { access: place, caller } = request;
+        const id = await createBatchExport(engine, tx, { place, raw, checkContent, created_by: caller.user_id });
         const made = await findBatchExport(tx, request.access, id);
         record(exportEntry('created', undefined, made, secretChanges(engine, undefined, (await lockBatchExport(tx, request.access, id))!)));
         return made;
-      }),
+      });
+    },
   );
+}
 
-  const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
+function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const writing = { scope: 'batch_export:write', within } as const;
+
+  const change = (how: HowToChange) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const checkContent = openQueryCheck(engine);
+    await checkAhead(engine, request, checkContent);
+    return write(request, reply, 200, async (tx, record) => {
       const row = await getLockedExport(request, tx);
       const before = await getExport(request, tx);
-      await changeBatchExport(engine, tx, row, jsonBody(request), how);
+      await changeBatchExport(engine, tx, row, jsonBody(request), { how, checkContent });
       const after = await getExport(request, tx);
       record(exportEntry('updated', before, after, secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!)));
       return after;
     });
+  };
   const changing = (summary: string, body: TObject, more: string) => ({
     config: writing,
     schema: { summary, description: `${more} ${new_revision}`, body, response: { 200: BatchExport } },
@@ -104,4 +120,17 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
         await deleteBatchExport(tx, id);
       }),
   );
+}
+
+/** Has the store asked while no lock is held. An unknown export, a stale one and a body that is no JSON are told by the change itself, in its order. */
+async function checkAhead(engine: Engine, request: FastifyRequest, checkContent: CheckContent): Promise<void> {
+  const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
+  if (before === undefined) return;
+  let raw: unknown;
+  try {
+    raw = jsonBody(request);
+  } catch {
+    return;
+  }
+  await checkContent(raw, before);
 }

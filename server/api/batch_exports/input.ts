@@ -8,6 +8,7 @@ import type { Collected } from './collect.ts';
 import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
 import type { Destination, DestinationSent } from './destination_body.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
+import type { QueryCheck } from './query_check.ts';
 
 /** What the rules look at beside the body: the export as it is, undefined for a new one. */
 export type Current = { destination: Destination; start_at: string | null; end_at: string | null };
@@ -17,28 +18,31 @@ export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: { de
 
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
- * violation, those that the caller found (`known`) included. `how` says what happens to config keys that are not sent.
+ * violation, those of the query and those that the caller found (`known`) included. `how` says what happens to config keys that are not sent.
  */
 export function checkedInput<Schema extends TObject>(
   schema: Schema,
   raw: unknown,
   current: Current | undefined,
   how: 'merge' | 'replace',
+  query: QueryCheck,
   known: Violation[] = [],
 ): Input<Schema> {
   const collected = collectViolations();
   collected.add(known);
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isRecord(raw) ? raw : {};
-  if (typeof body['custom_query'] === 'string') {
-    collected.add([
-      { attr: 'custom_query', code: 'invalid_input', detail: 'Custom queries are not supported by this version: leave custom_query out or send null.' },
-    ]);
-  }
   checkInstants(collected, body, current);
   const sink = checkDestination(collected, body['destination'], current?.destination, how);
+  const definition = sink?.definition ?? (current === undefined ? undefined : findDestination(current.destination.type));
+  collected.add(query.violations);
+  if (definition !== undefined && (query.is_changed || sink !== undefined)) collected.add(columnViolations(definition, query));
   collected.throwIfAny();
   return { fields: fields as Static<Schema>, sink };
+}
+
+function columnViolations(definition: DestinationDefinition, { columns = [] }: QueryCheck): Violation[] {
+  return (definition.columnFaults?.(columns) ?? []).map((detail) => ({ attr: 'custom_query', code: 'invalid_input', detail }));
 }
 
 function checkInstants(collected: Collected, body: Record<string, unknown>, current: Current | undefined): void {

@@ -8,6 +8,7 @@ import type { Destination } from './destination_body.ts';
 import { checkedInput } from './input.ts';
 import type { Input } from './input.ts';
 import { paused, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
+import type { CheckContent, QueryCheck } from './query_check.ts';
 import { startsRevision } from './revision.ts';
 import { requestCancels } from './runs_store.ts';
 import { rescheduled, rewound } from './schedule.ts';
@@ -18,17 +19,22 @@ import type { ExportFields, LockedExport } from './store.ts';
 /** PATCH changes what is sent and merges the config; PUT demands the required fields and replaces the config, except for secrets that are not sent. */
 export type HowToChange = 'patch' | 'put';
 
+/** How a change is made and its query checked. */
+type Change = { how: HowToChange; checkContent: CheckContent };
+
 /**
  * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that changes what lies where starts a new revision, whose schedule begins
  * with the earliest scheduled run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
  */
-export async function changeBatchExport(engine: Engine, tx: Transaction, row: LockedExport, raw: unknown, how: HowToChange): Promise<void> {
+export async function changeBatchExport(engine: Engine, tx: Transaction, row: LockedExport, raw: unknown, { how, checkContent }: Change): Promise<void> {
   const before: Destination = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const current = { destination: before, start_at: row.start_at, end_at: row.end_at };
-  const input = how === 'put' ? checkedInput(BatchExportReplacement, raw, current, 'replace') : checkedInput(BatchExportPatch, raw, current, 'merge');
+  const query = await checkContent(raw, row);
+  const input =
+    how === 'put' ? checkedInput(BatchExportReplacement, raw, current, 'replace', query) : checkedInput(BatchExportPatch, raw, current, 'merge', query);
   const now = await databaseInstant(tx);
   const next = await withPause(tx, row, input.fields, now);
-  applyFields(next, row, input.fields);
+  applyFields(next, row, input.fields, query);
   const isNewRevision = applyDestination(engine, next, row, before, input.sink);
   if (isNewRevision) await startRevision(tx, next, row);
   Object.assign(next, storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)));
@@ -42,22 +48,27 @@ async function withPause(tx: Transaction, row: LockedExport, fields: BatchExport
 }
 
 /** Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present time zone. */
-function applyFields(next: ExportFields, row: LockedExport, fields: BatchExportPatch): void {
-  const { name, model, interval, last_paused_at, start_at, end_at } = fields;
-  const sent = Object.entries({ name, model, interval, last_paused_at, start_at, end_at }).filter(([, value]) => value !== undefined);
-  Object.assign(next, Object.fromEntries(sent));
+function applyFields(next: ExportFields, row: LockedExport, fields: BatchExportPatch, query: QueryCheck): void {
+  const { name, interval, last_paused_at, start_at, end_at } = fields;
+  const sent = Object.entries({ name, interval, last_paused_at, start_at, end_at }).filter(([, value]) => value !== undefined);
+  const { model, custom_query, schema } = query.content;
+  Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
   if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
 }
 
 /** Puts the sent destination into `next`; true when the export delivers something else, or elsewhere, from now on. */
 function applyDestination(engine: Engine, next: ExportFields, row: LockedExport, before: Destination, sink: Input<typeof BatchExportPatch>['sink']): boolean {
-  if (sink === undefined) return next.model !== row.model;
+  if (sink === undefined) return next.model !== row.model || next.custom_query !== row.custom_query;
   const { definition, destination } = sink;
   // An equal config is not sealed again: the seal is different each time, and the row would look changed.
   if (destination.type !== before.type || !isDeepStrictEqual(destination.config, before.config)) {
     Object.assign(next, { destination_type: destination.type, ...storeConfig(engine.secrets, row.id, destination.config, definition.secrets) });
   }
-  return startsRevision(definition, { model: row.model, custom_query: null, destination: before }, { model: next.model, custom_query: null, destination });
+  return startsRevision(
+    definition,
+    { model: row.model, custom_query: row.custom_query, destination: before },
+    { model: next.model, custom_query: next.custom_query, destination },
+  );
 }
 
 async function startRevision(tx: Transaction, next: ExportFields, row: LockedExport): Promise<void> {

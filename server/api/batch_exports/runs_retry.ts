@@ -58,7 +58,7 @@ async function insertContinuation(engine: Engine, tx: Transaction, row: LockedEx
   await tx.run(sql`
     UPDATE batch_export_runs n SET records_total_count = o.records_total_count, records_completed = o.records_completed, bytes_completed = o.bytes_completed,
       "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
-      model = e.model, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
+      model = e.model, custom_query = e.custom_query, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
     FROM batch_export_runs o, batch_exports e WHERE n.id = ${id} AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
     INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome)

@@ -1,18 +1,22 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import type { QuerySchema } from '../../engine/custom_query.ts';
 import { intervals } from '../../engine/interval.ts';
 import { nullable } from '../../platform/http/nullable.ts';
 import { BatchExportRun } from './run_schema.ts';
 
 /** What can be exported. */
-const model_names = ['events', 'persons'] as const;
+export const modelNames = ['events', 'persons'] as const;
+
+/** Most characters of a query. */
+export const query_characters_max = 65_536;
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const config = Type.Object({}, { additionalProperties: true, description: "The destination's own keys. Secret keys are taken and never come back." });
 
 const fields = {
   name: Type.String({ trim: true, minLength: 1, maxLength: 1000, description: 'A name for people.' }),
-  model: Type.Enum([...model_names], { description: 'What is exported: `events` or `persons`.' }),
+  model: Type.Enum([...modelNames], { description: 'What is exported: `events` or `persons`.' }),
   interval: Type.Enum([...intervals], {
     description:
       'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.',
@@ -21,7 +25,13 @@ const fields = {
   last_paused_at: nullable(instant('When it was paused last.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
-  custom_query: nullable(Type.String({ description: "A query in the platform's query language. Not supported by this version: only null is taken." })),
+  custom_query: nullable(
+    Type.String({
+      maxLength: query_characters_max,
+      description:
+        'One SELECT over `events` and `persons` in the query language (docs/query_language.md). Its columns are the columns of the export; null exports the columns of the model.',
+    }),
+  ),
 };
 
 /** The batch export as it is on the wire. */
@@ -44,7 +54,21 @@ export const BatchExport = Type.Object(
     end_at: fields.end_at,
     latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
     custom_query: fields.custom_query,
-    schema: Type.Unsafe<null>({ description: 'The columns of the custom query; null without one.' }),
+    schema: nullable(
+      Type.Object(
+        {
+          fields: Type.Array(
+            Type.Object({
+              expression: Type.String({ description: 'What the column is made of, as the analytics store is asked for it.' }),
+              alias: Type.String({ description: 'The name of the column.' }),
+            }),
+          ),
+          values: Type.Unsafe<QuerySchema['values']>({ type: 'object', description: 'The contents of the placeholders in the expressions, by name.' }),
+          custom_query: Type.String({ description: 'The query as it was sent.' }),
+        },
+        { description: 'What the custom query was resolved into; null without one.' },
+      ),
+    ),
   },
   { title: 'BatchExport' },
 );

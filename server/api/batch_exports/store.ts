@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import type { QuerySchema } from '../../engine/custom_query.ts';
 import type { StoredConfig } from '../../engine/destination_config.ts';
 import type { Interval } from '../../engine/interval.ts';
 import type { Page } from '../../platform/http/pagination.ts';
@@ -40,6 +41,8 @@ export function findBatchExport(db: Queryable, place: Place, id: string): Promis
 export type ExportFields = StoredConfig & {
   name: string;
   model: 'events' | 'persons';
+  custom_query: string | null;
+  schema: QuerySchema | null;
   destination_type: string;
   interval: Interval;
   timezone: string;
@@ -58,7 +61,7 @@ export type LockedExport = ExportFields & { id: string; team_id: number; project
 /** The export, locked until the transaction ends: plans, ledger and runs of an export change only under this lock, which is taken before any other of its rows. */
 export function lockBatchExport(tx: Transaction, place: Place, id: string): Promise<LockedExport | undefined> {
   return tx.row<LockedExport>(sql`
-    SELECT e.id, e.team_id, e.name, e.model, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at,
+    SELECT e.id, e.team_id, e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at,
       e.start_at, e.end_at, e.revision, e.planned_until, e.next_run_at, (SELECT p.timezone FROM projects p WHERE p.id = e.team_id) AS project_timezone
     FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF e`);
 }
@@ -66,26 +69,31 @@ export function lockBatchExport(tx: Transaction, place: Place, id: string): Prom
 /** Adds an export. */
 export async function insertBatchExport(tx: Transaction, row: ExportFields & { id: string; team_id: number; created_by: number }): Promise<void> {
   await tx.run(sql`
-    INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config, destination_secrets, "interval", timezone, paused, last_paused_at,
+    INSERT INTO batch_exports (id, team_id, name, model, custom_query, schema, destination_type, destination_config, destination_secrets, "interval", timezone, paused, last_paused_at,
       start_at, end_at, revision, planned_until, next_run_at, created_by)
-    VALUES (${row.id}, ${row.team_id}, ${row.name}, ${row.model}, ${row.destination_type}, ${JSON.stringify(row.destination_config)}::jsonb, ${row.destination_secrets},
+    VALUES (${row.id}, ${row.team_id}, ${row.name}, ${row.model}, ${row.custom_query}, ${jsonText(row.schema)}::jsonb, ${row.destination_type}, ${JSON.stringify(row.destination_config)}::jsonb, ${row.destination_secrets},
       ${row.interval}, ${row.timezone}, ${row.paused}, ${row.last_paused_at}, ${row.start_at}, ${row.end_at}, ${row.revision}, ${row.planned_until}, ${row.next_run_at}, ${row.created_by})`);
 }
 
 /** Stores changed fields under the caller's lock. When nothing differs the row stays as it is, `last_updated_at` too. */
 export async function updateBatchExport(tx: Transaction, id: string, next: ExportFields): Promise<void> {
   await tx.run(sql`
-    UPDATE batch_exports e SET name = n.name, model = n.model, destination_type = n.destination_type, destination_config = n.destination_config,
+    UPDATE batch_exports e SET name = n.name, model = n.model, custom_query = n.custom_query, schema = n.schema, destination_type = n.destination_type, destination_config = n.destination_config,
       destination_secrets = n.destination_secrets, "interval" = n."interval", timezone = n.timezone, paused = n.paused, last_paused_at = n.last_paused_at,
       start_at = n.start_at, end_at = n.end_at, revision = n.revision, planned_until = n.planned_until, next_run_at = n.next_run_at, last_updated_at = now()
-    FROM (SELECT ${next.name}::text AS name, ${next.model}::text AS model, ${next.destination_type}::text AS destination_type,
+    FROM (SELECT ${next.name}::text AS name, ${next.model}::text AS model, ${next.custom_query}::text AS custom_query, ${jsonText(next.schema)}::jsonb AS schema,
+        ${next.destination_type}::text AS destination_type,
         ${JSON.stringify(next.destination_config)}::jsonb AS destination_config, ${next.destination_secrets}::bytea AS destination_secrets, ${next.interval}::text AS "interval",
         ${next.timezone}::text AS timezone, ${next.paused}::boolean AS paused, ${next.last_paused_at}::timestamptz AS last_paused_at, ${next.start_at}::timestamptz AS start_at,
         ${next.end_at}::timestamptz AS end_at, ${next.revision}::integer AS revision, ${next.planned_until}::timestamptz AS planned_until, ${next.next_run_at}::timestamptz AS next_run_at) n
-    WHERE e.id = ${id} AND (e.name, e.model, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at, e.start_at,
+    WHERE e.id = ${id} AND (e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at, e.start_at,
         e.end_at, e.revision, e.planned_until, e.next_run_at)
-      IS DISTINCT FROM (n.name, n.model, n.destination_type, n.destination_config, n.destination_secrets, n."interval", n.timezone, n.paused, n.last_paused_at, n.start_at,
+      IS DISTINCT FROM (n.name, n.model, n.custom_query, n.schema, n.destination_type, n.destination_config, n.destination_secrets, n."interval", n.timezone, n.paused, n.last_paused_at, n.start_at,
         n.end_at, n.revision, n.planned_until, n.next_run_at)`);
+}
+
+function jsonText(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 /** Marks the export as deleted; no statement here finds it any more. */

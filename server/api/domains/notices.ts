@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { challengeName } from './challenge.ts';
 
@@ -32,12 +33,14 @@ export async function findAudience(db: Queryable, organization_id: string): Prom
  * each mail is in the log.
  */
 export function sendNotice({ mail, config }: Pick<Deps, 'mail' | 'config'>, audience: Audience, notice: Notice): void {
-  const said = contentOf(notice, audience.organization_name);
+  // The name is anyone's words: it must not write paragraphs of ours.
+  const organization = oneLine(audience.organization_name);
+  const said = contentOf(notice, organization);
   const action =
     notice.kind === 'replaced'
       ? {}
       : { action: { label: 'See the domain', url: `${config.public_url}/api/organizations/${audience.organization_id}/domains/${notice.id}/` } };
-  const footer = `You get this mail because you administrate the organization ${audience.organization_name}.`;
+  const footer = `You get this mail because you administrate the organization ${organization}.`;
   const composed = compose({ ...said, ...action, footer });
   for (const to of audience.addresses) void mail.send({ to, subject: said.heading, ...composed });
 }

@@ -66,6 +66,9 @@ test('one bad item leaves everything as it was, and each is named with its place
     ],
     // Small sigmas differ at the end of a word, but not as the index compares addresses.
     [[{ target_email: 'ADA@example.com' }, { target_email: 'ada@example.com' }], ['1__target_email unique']],
+    // Beside what cannot be stored the other faults are told.
+    ['{"invites":[{"target_email":"x","first_name":"\\u0000"}]}', ['0__first_name null_characters_not_allowed', '0__target_email invalid_input']],
+    ['{"invites":[{"target_email":"a@b.co"}],"other":"\\u0000"}', ['other null_characters_not_allowed']],
     [[], [' min_items']],
     [{ invites: [] }, ['invites min_items']],
     [{ invites: 'x' }, ['invites not_a_list']],
@@ -113,14 +116,28 @@ test('a thousand invites are made at once, and replaced at once', async () => {
   );
 });
 
-test('the log names everybody of a bulk with the level, however many they are', async () => {
+test('the log names everybody of a bulk with level, name and replaced invite, however many they are', async () => {
   const { organization, key } = await harness.newOrganization();
-  const sent = [...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1 })), { target_email: address(), level: 15 }];
-  assert.equal((await bulk(organization.id, key, sent)).status, 200);
+  const old = (await bulk(organization.id, key, { target_email: address() })).body;
+  const known = { target_email: old.target_email.toUpperCase(), level: 15, first_name: 'Grace' };
+  const sent = [...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1, first_name: '' })), known];
+  const made = await bulk(organization.id, key, sent);
+  assert.equal(made.status, 200);
   const log = await harness.request('GET', `/api/organizations/${organization.id}/activity/?scope=invite`, { key });
   assert.deepEqual(
-    log.body.results.map(({ activity, changes }: any) => [activity, changes.map(({ field, after }: any) => [field, after])]),
-    [['bulk_created', sent.map(({ target_email, level }) => [`invites.${target_email}`, level])]],
+    log.body.results.slice(0, 1).map(({ activity, changes }: any) => [activity, changes.map(({ field, after }: any) => [field, after])]),
+    [
+      [
+        'bulk_created',
+        [
+          ...made.body.results.flatMap(({ target_email, level, first_name }: any) => [
+            [`invites.${target_email}.level`, level],
+            [`invites.${target_email}.first_name`, first_name],
+          ]),
+          [`invites.${made.body.results[200].target_email}.replaced_invite`, old.id],
+        ],
+      ],
+    ],
   );
 });
 

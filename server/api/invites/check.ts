@@ -1,5 +1,6 @@
 import { ApiError, forbiddenMany, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { unstorableIn } from '../../platform/http/json_text.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { attrOf } from '../../platform/http/violations.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -35,7 +36,7 @@ export async function checkInvites(tx: Transaction, { organization_id, level }: 
 
 function readItem({ value, prefix }: SentItem): ReadItem {
   try {
-    const { target_email, first_name = '', level = 1, message = null } = checked(NewInvite, value, prefix);
+    const { target_email, first_name = '', level = 1, message = null } = checked(NewInvite, value, prefix, unstorableIn(value, prefix));
     const email = withLowerCaseDomain(target_email);
     return { value, prefix, fields: { target_email: email, first_name, level, message }, email, violations: [] };
   } catch (error) {
@@ -47,12 +48,19 @@ function readItem({ value, prefix }: SentItem): ReadItem {
   }
 }
 
-function addressViolations({ prefix }: ReadItem, { is_member, first_index }: Standing, index: number): Violation[] {
+function addressViolations({ prefix }: ReadItem, { membership, first_index }: Standing, index: number): Violation[] {
   const attr = attrOf(prefix, 'target_email');
   const found: Violation[] = [];
-  if (is_member) found.push({ attr, code: 'invalid_input', detail: 'This person is already a member of the organization.' });
+  if (membership !== null) found.push({ attr, code: 'invalid_input', detail: memberDetail(membership) });
   if (first_index < index) found.push({ attr, code: 'unique', detail: `The same address stands in item ${first_index}: leave one of them out.` });
   return found;
+}
+
+/** Why a member is not invited, and what to do instead. A deactivated one stands in no list, so it is said. */
+export function memberDetail(membership: NonNullable<Standing['membership']>): string {
+  return membership === 'active'
+    ? 'This person is already a member of the organization.'
+    : 'This person is already a member of the organization, but the account is deactivated: have the operator activate it, or remove the member first.';
 }
 
 function levelViolations({ prefix, fields }: ReadItem, { higher_level }: Standing, own: Level): Violation[] {

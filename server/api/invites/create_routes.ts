@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { jsonBody } from '../../platform/http/body.ts';
+import { readBody } from '../../platform/http/body.ts';
+import { unstorableIn } from '../../platform/http/json_text.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
@@ -11,11 +12,11 @@ import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
 import { checkInvites } from './check.ts';
 import type { SentItem } from './check.ts';
-import { withLink } from './link.ts';
+import { shownToSender, withLink } from './link.ts';
 import type { InviteMailing } from './mailing.ts';
 import { BulkAnswer, BulkBody, InviteWithLink, NewInvite, bulk_max } from './schema.ts';
 import { getSender, insertInvites } from './store.ts';
-import type { Sender, StoredInvite } from './store.ts';
+import type { MadeInvite, Sender, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
 /** The organization's lock: an address has one invite, and nobody joins between the check and the insertion. */
@@ -24,7 +25,7 @@ const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
 /** Routes that make invites: one, or up to a thousand at once. */
 export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
-  const make = async (request: FastifyRequest, tx: Transaction, items: SentItem[]): Promise<{ made: StoredInvite[]; sender: Sender }> => {
+  const make = async (request: FastifyRequest, tx: Transaction, items: SentItem[]): Promise<{ made: MadeInvite[]; sender: Sender }> => {
     const { access, caller } = request;
     const now_ms = deps.clock.now();
     const fields = await checkInvites(tx, access, items, now_ms);
@@ -45,10 +46,10 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const { made, sender } = await make(request, tx, [{ value: jsonBody(request), prefix: '' }]);
+        const { made, sender } = await make(request, tx, [{ value: readBody(request).value, prefix: '' }]);
         const invite = made[0]!;
-        const answer = withLink(deps, invite);
-        record(inviteEntry('created', undefined, invite.record));
+        const answer = shownToSender(request, deps, invite);
+        record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
         amendAfterwards(request, 201, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
         return answer;
       }),
@@ -68,8 +69,8 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
-        const { made, sender } = await make(request, tx, itemsOf(jsonBody(request)));
-        const answerOf = (invites: StoredInvite[]) => bulkAnswer(invites.map((invite) => withLink(deps, invite)));
+        const { made, sender } = await make(request, tx, itemsOf(readBody(request).value));
+        const answerOf = (invites: StoredInvite[]) => bulkAnswer(invites.map((invite) => shownToSender(request, deps, invite)));
         const answer = answerOf(made);
         record(bulkEntry(made));
         amendAfterwards(request, 200, afterwards, answer, async () => answerOf(await mailing.sendMany(sender, made)));
@@ -78,9 +79,16 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
   );
 }
 
-/** A field of its own for each address, because the value of one field is cut where it is long, and nobody may be invited without a trace. */
-function bulkEntry(made: StoredInvite[]): Entry {
-  const invites = Object.fromEntries(made.map(({ record: { target_email, level } }) => [target_email, level]));
+/** What the log keeps of a new invite beside its fields. */
+function withReplaced<Fields extends object>(fields: Fields, { replaced_invite }: MadeInvite): Fields & { replaced_invite?: string } {
+  return replaced_invite === null ? fields : { ...fields, replaced_invite };
+}
+
+/** Fields of its own for each address, because the value of one field is cut where it is long, and nobody may be invited without a trace. */
+function bulkEntry(made: MadeInvite[]): Entry {
+  const invites = Object.fromEntries(
+    made.map((invite) => [invite.record.target_email, withReplaced({ level: invite.record.level, first_name: invite.record.first_name }, invite)]),
+  );
   return { ...inviteEntry('bulk_created', undefined, made[0]!.record), changes: changesOf(undefined, { invites }) };
 }
 
@@ -92,6 +100,7 @@ function bulkAnswer(results: InviteWithLink[]) {
 function itemsOf(sent: unknown): SentItem[] {
   const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
   const isWrapped = isObject && Object.hasOwn(sent, 'invites');
-  const list = isWrapped ? (sent as { invites: unknown }).invites : isObject ? [sent] : sent;
-  return checked(Items, list, isWrapped ? '/invites' : '').map((value, index) => ({ value, prefix: `/${index}` }));
+  const { invites, ...rest } = (isWrapped ? sent : {}) as { invites?: unknown };
+  const list = isWrapped ? invites : isObject ? [sent] : sent;
+  return checked(Items, list, isWrapped ? '/invites' : '', unstorableIn(rest)).map((value, index) => ({ value, prefix: `/${index}` }));
 }

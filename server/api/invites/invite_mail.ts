@@ -1,5 +1,6 @@
 import type { MailMessage } from '../../platform/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
 import { level_names } from '../members/schema.ts';
 import { open_for_ms } from './schema.ts';
 import type { Sender, StoredInvite } from './store.ts';
@@ -7,9 +8,12 @@ import type { Sender, StoredInvite } from './store.ts';
 const ending = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
 
 /** The mail to whom the invite is for. Answers go to the sender. */
-export function inviteMail({ organization_name, name, email }: Sender, { record: invite, sent_at }: StoredInvite, link: string): MailMessage {
+export function inviteMail(sender: Sender, { record: invite, sent_at }: StoredInvite, link: string): MailMessage {
+  const { email } = sender;
+  // Names are anyone's words: they must not write paragraphs of ours.
+  const [organization_name, name, first_name] = [oneLine(sender.organization_name), oneLine(sender.name), oneLine(invite.first_name)];
   const who = name === '' ? email : `${name} (${email})`;
-  const greeting = invite.first_name === '' ? [] : [`Hello ${invite.first_name},`];
+  const greeting = first_name === '' ? [] : [`Hello ${first_name},`];
   const hasMessage = invite.message !== null && invite.message.trim() !== '';
   return {
     to: invite.target_email,

@@ -59,7 +59,7 @@ test('wrong bodies name every field', async () => {
     [undefined, ['target_email required']],
     [[], [' invalid_input']],
     [{ target_email: null }, ['target_email null']],
-    [{ target_email: '' }, ['target_email invalid_input']],
+    [{ target_email: '' }, ['target_email blank']],
     [{ target_email: 5 }, ['target_email invalid_input']],
     [{ target_email, first_name: null }, ['first_name null']],
     [{ target_email, first_name: 'x'.repeat(31) }, ['first_name max_length']],
@@ -71,7 +71,12 @@ test('wrong bodies name every field', async () => {
       { target_email: 'x', first_name: 1, level: 9, message: false },
       ['target_email invalid_input', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input'],
     ],
-    [{ target_email: `${'x'.repeat(64)}@${'y'.repeat(186)}.com` }, ['target_email max_length', 'target_email invalid_input']],
+    [{ target_email: `${'x'.repeat(64)}@${'y'.repeat(186)}.com` }, ['target_email max_length']],
+    [{ target_email, first_name: 'Grace\n\nYour account is locked' }, ['first_name invalid_input']],
+    [
+      '{"target_email":"a\\u0000@example.com","level":2,"first_name":"\\ud800","message":5}',
+      ['target_email null_characters_not_allowed', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input'],
+    ],
   ];
   for (const wrong of [
     'a',
@@ -123,7 +128,10 @@ test('who is a member is not invited, however the address is written', async () 
       answer.body.errors.map((error: any) => `${error.attr} ${error.code}`),
       ['level invalid_choice', 'target_email invalid_input'],
     );
+    assert.equal(/deactivated/.test(answer.body.errors[1].detail), target_email.trim() === inactive.user.email);
   }
+  assert.equal((await harness.request('DELETE', `/api/organizations/${organization.id}/members/${inactive.user.uuid}/`, { key })).status, 204);
+  assert.equal((await invite(organization.id, key, { target_email: inactive.user.email })).status, 201);
   const stranger = await harness.newOrganization();
   assert.equal((await invite(stranger.organization.id, stranger.key, { target_email: user.email })).status, 201);
 });
@@ -142,6 +150,12 @@ test('a new invite for an address replaces the open one, and the link before it 
   );
   assert.equal((await shown(first.link)).status, 404);
   assert.equal((await shown(second.body.link)).status, 200);
+  const log = await harness.request('GET', `/api/organizations/${organization.id}/activity/?scope=invite`, { key });
+  const replaced = { field: 'replaced_invite', action: 'created', before: null, after: first.id };
+  assert.deepEqual(
+    log.body.results.map(({ changes }: any) => changes.filter(({ field }: any) => field === 'replaced_invite')),
+    [[replaced], []],
+  );
 });
 
 test('an open invite with a higher level is replaced by that level only, an expired one by all', async () => {
@@ -226,16 +240,6 @@ test('an invite expires 3 days after it was sent, stays in the list, and can be 
   passed_ms = 0;
 });
 
-test('who became a member meanwhile is not sent another invite', async () => {
-  const { organization, key } = await harness.newOrganization();
-  const made = (await invite(organization.id, key, { target_email: address() })).body;
-  const member = await harness.newMember(organization.id, 1);
-  await harness.deps.db.run(sql`UPDATE users SET email = upper(${made.target_email}) WHERE id = ${member.user.id}`);
-  const answer = await resend(organization.id, made.id, key);
-  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
-  assert.match(answer.body.detail, /already a member/);
-});
-
 test('invites of others are 404, a stale If-Match is 412, and nothing is kept of validate_only', async () => {
   const { organization, key } = await harness.newOrganization();
   const stranger = await harness.newOrganization();
@@ -245,7 +249,12 @@ test('invites of others are 404, a stale If-Match is 412, and nothing is kept of
       assert.equal(answer.status, 404, id);
   assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status, 412);
   const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, { key, body: { target_email: made.body.target_email } });
-  assert.deepEqual([validated.status, (await shown(validated.body.link)).status], [200, 404]);
+  assert.deepEqual([validated.status, validated.body.target_email, 'link' in validated.body], [200, made.body.target_email, false]);
+  const resent = await harness.request('POST', `${base(organization.id)}${made.body.id}/resend/?validate_only=true`, { key });
+  assert.deepEqual([resent.status, resent.body.id, 'link' in resent.body], [200, made.body.id, false]);
+  const many = await harness.request('POST', `${base(organization.id)}bulk/?validate_only=true`, { key, body: [{ target_email: address() }] });
+  assert.deepEqual([many.status, 'link' in many.body, many.body.results.map((one: any) => 'link' in one)], [200, false, [false]]);
+  assert.equal((await shown(made.body.link)).status, 200);
   assert.deepEqual(
     (await list(organization.id, key)).results.map((one: any) => one.id),
     [made.body.id],
@@ -266,7 +275,7 @@ test('the log has one entry for each change, and no link', async () => {
     entries.map(({ changes, ...entry }) => [...Object.values(entry), changes.map(({ field }) => field)]),
     [
       ['created', 'invite', id, target_email, fields],
-      ['resent', 'invite', id, target_email, []],
+      ['resent', 'invite', id, target_email, ['link']],
       ['deleted', 'invite', id, target_email, fields],
     ],
   );

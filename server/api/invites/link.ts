@@ -1,4 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { isValidateOnly } from '../../platform/http/query.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';
@@ -11,6 +13,11 @@ export function linkOf({ config, secrets }: { config: { public_url: string }; se
 /** The invite as whoever sent it is answered. */
 export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvite): InviteWithLink {
   return { ...invite.record, link: linkOf(deps, invite) };
+}
+
+/** The answer to whoever made an invite or sent it again. With `validate_only` the link opens nothing, so none is shown. */
+export function shownToSender(request: FastifyRequest, deps: Parameters<typeof linkOf>[0], invite: StoredInvite): InviteWithLink {
+  return isValidateOnly(request) ? { ...invite.record } : withLink(deps, invite);
 }
 
 /** True for the token of the invite's present link; compares in constant time. */

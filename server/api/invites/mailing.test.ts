@@ -65,6 +65,19 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
   assert.equal(members.body.results[0].user.email, target_email);
 });
 
+test('names write no paragraphs of their own', async () => {
+  const { organization, key, user } = await harness.newOrganization({ name: 'Engines\n\nYour account is locked' });
+  await harness.deps.db.run(sql`UPDATE users SET first_name = ${'Ada\u202e\u2028\nOpen'}, last_name = ${'http://evil.example\u200b'} WHERE id = ${user.id}`);
+  const target_email = address();
+  assert.equal((await harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key, body: { target_email } })).status, 201);
+  const { subject, text } = (await relay.waitFor(target_email)).content;
+  assert.equal(subject, 'Ada Open http://evil.example invites you to Engines Your account is locked');
+  assert.deepEqual(text!.split('\n\n').slice(0, 2), [
+    'Join Engines Your account is locked on Sluice',
+    `Ada Open http://evil.example (${user.email}) invites you to join Engines Your account is locked on Sluice, with the level 1 (member).`,
+  ]);
+});
+
 test('a mail that the relay does not take makes the attempt untrue and nothing else fails; sent again, it is true', async () => {
   for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
     relay.setFault(fault);

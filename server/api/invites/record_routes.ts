@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/access.ts';
+import { body } from '../../platform/http/body.ts';
 import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { requireLevel } from '../../platform/http/guard.ts';
@@ -9,9 +11,10 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { level_names } from '../members/schema.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
-import { withLink } from './link.ts';
+import { memberDetail } from './check.ts';
+import { shownToSender, withLink } from './link.ts';
 import type { InviteMailing } from './mailing.ts';
-import { InviteWithLink } from './schema.ts';
+import { InviteWithLink, NoFields } from './schema.ts';
 import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from './store.ts';
 import type { StoredInvite } from './store.ts';
 
@@ -53,17 +56,19 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         const { organization_id, level } = request.access;
         const now_ms = deps.clock.now();
         const before = await getInvite(request, tx, now_ms);
+        body(request, NoFields);
         requireOwn(request, before);
         // The answer has the link: it must not lift anybody above himself.
         if (before.record.level > level)
           throw forbidden(`You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`);
         const [standing] = await listStandings(tx, organization_id, [before.record.target_email], level, now_ms);
-        if (standing?.is_member === true) throw invalid(null, 'invalid_input', 'This person is already a member of the organization: delete the invite.');
+        if (standing !== undefined && standing.membership !== null) throw invalid(null, 'invalid_input', memberDetail(standing.membership));
         await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);
         const sender = await getSender(tx, organization_id, request.caller.user_id);
-        const answer = withLink(deps, invite);
-        record(inviteEntry('resent', before.record, invite.record));
+        const answer = shownToSender(request, deps, invite);
+        const entry = inviteEntry('resent', before.record, invite.record);
+        record({ ...entry, changes: [...entry.changes, secretChange('link', 'changed')] });
         amendAfterwards(request, 200, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
         return answer;
       }),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
+import { single_line } from '../../platform/http/validator.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
 
@@ -23,7 +24,9 @@ const invite_fields = {
   updated_at: Type.String({ format: 'date-time' }),
   message: nullable(Type.String()),
 };
-const link = Type.String({ format: 'uri', description: 'Lets its reader accept; it is shown only here and in the mail.' });
+const link = Type.Optional(
+  Type.String({ format: 'uri', description: 'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes none and shows none.' }),
+);
 
 /** An invite as lists show it. */
 export const Invite = Type.Object(invite_fields, { title: 'Invite' });
@@ -32,8 +35,11 @@ export type InviteRow = Static<typeof Invite>;
 
 /** An invite with its link, for who made it or sent it again. */
 export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: 'InviteWithLink' });
-/** An invite and its link. */
+/** An invite and its link, which `validate_only` leaves out. */
 export type InviteWithLink = Static<typeof InviteWithLink>;
+
+/** Body of what needs none: anything that is not a JSON object is refused all the same. */
+export const NoFields = Type.Object({});
 
 /** Body of POST, and each item of a bulk. */
 export const NewInvite = Type.Object({
@@ -43,7 +49,7 @@ export const NewInvite = Type.Object({
     format: 'email',
     description: 'Compared without regard to case; the domain is stored in lower case. An open invite for the address is replaced.',
   }),
-  first_name: Type.Optional(Type.String({ trim: true, maxLength: 30, description: 'Default empty.' })),
+  first_name: Type.Optional(Type.String({ trim: true, maxLength: 30, ...single_line, description: 'One line; default empty.' })),
   level: Type.Optional(Level),
   message: Type.Optional(nullable(Type.String({ maxLength: 2000, description: 'What the mail says beside the link; default null.' }))),
 });
@@ -76,7 +82,7 @@ export const ShownInvite = Type.Object(
   { title: 'ShownInvite' },
 );
 
-const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, description }));
+const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
 /** Body of the acceptance. */
 export const Acceptance = Type.Object({
   token: Type.Optional(

@@ -40,8 +40,8 @@ export function findInvite(db: Queryable, organization_id: string, id: string, n
   return findStored(db, now_ms, sql`i.organization_id = ${organization_id}::uuid AND i.id = ${id}::uuid`);
 }
 
-/** What stands against an invite of an address: its first place in the list, a membership, an open invite with a higher level than the caller's. */
-export type Standing = { first_index: number; is_member: boolean; higher_level: number | null };
+/** What stands against an invite of an address: its first place in the list, a membership (of a person who may be deactivated), an open invite with a higher level than the caller's. */
+export type Standing = { first_index: number; membership: 'active' | 'deactivated' | null; higher_level: number | null };
 
 /**
  * How each address stands in the organization, in the order of the addresses. Addresses are compared as the unique indexes compare them, so what passes here can be stored.
@@ -50,26 +50,28 @@ export type Standing = { first_index: number; is_member: boolean; higher_level: 
 export async function listStandings(tx: Transaction, organization_id: string, emails: string[], caller_level: number, now_ms: number): Promise<Standing[]> {
   return tx.rows<Standing>(sql`
     SELECT (min(asked.number) OVER (PARTITION BY comparable_address(asked.email)) - 1)::integer AS first_index,
-      EXISTS (SELECT 1 FROM users u JOIN members m ON m.user_id = u.id WHERE comparable_address(u.email) = comparable_address(asked.email) AND m.organization_id = ${organization_id}::uuid) AS is_member,
+      (SELECT CASE WHEN u.is_active THEN 'active' ELSE 'deactivated' END FROM users u JOIN members m ON m.user_id = u.id
+        WHERE comparable_address(u.email) = comparable_address(asked.email) AND m.organization_id = ${organization_id}::uuid) AS membership,
       (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid AND comparable_address(i.target_email) = comparable_address(asked.email)
         AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS higher_level
     FROM unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number) ORDER BY asked.number`);
 }
 
+/** A new invite, with the id of the one that its address had before it. */
+export type MadeInvite = StoredInvite & { replaced_invite: string | null };
+
 /**
  * Makes the invites, each in place of the one that its address may have, and gives them in the order of `fields`. The caller holds the organization's lock, so nobody
  * makes another one for an address between the two statements.
  */
-export async function insertInvites(
-  tx: Transaction,
-  organization_id: string,
-  user_id: number,
-  fields: InviteFields[],
-  now_ms: number,
-): Promise<StoredInvite[]> {
+export async function insertInvites(tx: Transaction, organization_id: string, user_id: number, fields: InviteFields[], now_ms: number): Promise<MadeInvite[]> {
   const emails = fields.map(({ target_email }) => target_email);
-  await tx.run(sql`
-    DELETE FROM invites WHERE organization_id = ${organization_id}::uuid AND comparable_address(target_email) IN (SELECT comparable_address(email) FROM unnest(${emails}::text[]) AS email)`);
+  // Leans on invites_target_unique: an address has one at most.
+  const replaced = await tx.rows<{ id: string; index: number }>(sql`
+    DELETE FROM invites i USING unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number)
+    WHERE i.organization_id = ${organization_id}::uuid AND comparable_address(i.target_email) = comparable_address(asked.email)
+    RETURNING i.id, (asked.number - 1)::integer AS index`);
+  const replaced_ids = new Map(replaced.map(({ id, index }) => [index, id]));
   const now = isoInstant(now_ms);
   const ids = fields.map(() => uuidv7());
   await tx.run(sql`
@@ -79,7 +81,7 @@ export async function insertInvites(
       FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[], ${fields.map((one) => one.level)}::smallint[],
         ${fields.map((one) => one.message)}::text[], ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level, message, token_nonce)) made`);
   const made = new Map((await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [invite.record.id, invite]));
-  return ids.map((id) => made.get(id)!);
+  return ids.map((id, index) => ({ ...made.get(id)!, replaced_invite: replaced_ids.get(index) ?? null }));
 }
 
 /** Opens the invite anew for 3 days from now, under another link; the user vouches for it. */

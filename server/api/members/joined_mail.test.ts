@@ -52,6 +52,18 @@ test('every other active member is told who joined, once', async (t) => {
   assert.ok(content.text!.includes(`Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 (administrator).`));
 });
 
+test('names write no paragraphs of their own', async (t) => {
+  const home = await harness.newOrganization({ name: 'Engines\n\nYour account is locked' });
+  const email = await join(home);
+  const subject = 'Grace Hopper joined Engines Your account is locked';
+  await t.waitFor(() => assert.deepEqual(recipients(subject), [home.user.email]), { timeout: 5_000 });
+  const [heading, sentence] = relay.mails.find(({ content }) => content.subject === subject)!.content.text!.split('\n\n');
+  assert.deepEqual(
+    [heading, sentence],
+    [subject, `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, with the level 8 (administrator).`],
+  );
+});
+
 test('nobody is told where the organization does not want it', async () => {
   const home = await harness.newOrganization({ name: 'Silent' });
   const path = `/api/organizations/${home.organization.id}/`;

@@ -1,5 +1,6 @@
 import type { Mail, MailMessage } from '../../platform/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
 import { level_names } from './schema.ts';
 import type { Level } from './schema.ts';
 
@@ -21,7 +22,9 @@ export async function sendJoinedMails(mail: Mail, addresses: string[], joined: J
 }
 
 /** Everything of the mail but its recipient. Answers go to the person who joined. */
-function joinedMail({ organization_name, person_name, email, level }: Joined): Omit<MailMessage, 'to'> {
+function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
+  // Names are anyone's words: they must not write paragraphs of ours.
+  const [organization_name, person_name] = [oneLine(names.organization_name), oneLine(names.person_name)];
   const who = person_name === '' ? email : `${person_name} (${email})`;
   const heading = `${person_name || email} joined ${organization_name}`;
   return {

@@ -63,6 +63,24 @@ test('the only owner cannot leave, however it is said and however many others th
   assert.equal((await remove(organization.id, '@me', administrator.key)).status, 409);
 });
 
+test('a member whose account is deactivated is removed by the same rules, and changed by nobody', async () => {
+  for (const [level, target, status] of [
+    [1, 1, 403],
+    [8, 15, 403],
+    [8, 8, 204],
+    [15, 15, 204],
+  ] as const) {
+    const { organization } = await harness.newOrganization();
+    const own = await harness.newMember(organization.id, level);
+    const other = await harness.newMember(organization.id, target);
+    await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${other.user.id}`);
+    const name = `${level} removes ${target}`;
+    assert.equal((await remove(organization.id, other, own.key)).status, status, name);
+    if (level > 1) assert.equal((await harness.request('PATCH', path(organization.id, other.user.uuid), { key: own.key, body: {} })).status, 404, name);
+    assert.equal(await countOf(organization.id), status === 204 ? 2 : 3, name);
+  }
+});
+
 test('whoever is removed is nobody there on the next request, with every key and session, and goes on elsewhere', async () => {
   const { organization, project, key } = await harness.newOrganization();
   const elsewhere = await harness.newOrganization();

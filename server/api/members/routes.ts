@@ -13,7 +13,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
 import { Member, MemberPatch, MemberPut } from './schema.ts';
 import type { MemberRow } from './schema.ts';
-import { countMembers, deleteMember, findMember, hasOtherOwner, listMembers, updateLevel } from './store.ts';
+import { countMembers, deleteMember, findMember, findMemberOfAnyState, hasOtherOwner, listMembers, updateLevel } from './store.ts';
 
 const base = '/api/organizations/:organization_id/members/';
 const url = `${base}:user__uuid/`;
@@ -57,7 +57,7 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: 'Remove a member, or leave (`@me`)',
         description:
-          'Removing another needs level 8, removing an owner 15; leaving is open to all but the only owner. Keys and sessions give nothing there from then on.',
+          'Removing another needs level 8, removing an owner 15; leaving is open to all but the only owner. Keys and sessions give nothing there from then on. Members whose account is deactivated can be removed as well.',
         response: { 204: { type: 'null' }, 409: { ...Problem, description: 'The only owner cannot leave.' } },
       },
     },
@@ -82,7 +82,8 @@ function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
 function removeMember(request: FastifyRequest, reply: FastifyReply) {
   return write(request, reply, 204, async (tx, record) => {
     const { organization_id } = request.access;
-    const member = await getMember(request, tx);
+    // Who is deactivated stands in no list, but his membership must not outlast him for that.
+    const member = await getMember(request, tx, findMemberOfAnyState);
     ifMatch(request, member);
     refuseRemoval(askerOf(request), member, await hasOtherOwner(tx, organization_id, member.id));
     await deleteMember(tx, organization_id, member.user.id);
@@ -94,11 +95,11 @@ function askerOf(request: FastifyRequest) {
   return { user_uuid: request.caller.user_uuid, level: request.access.level };
 }
 
-/** The member that the path names. */
-async function getMember(request: FastifyRequest, tx: Transaction): Promise<MemberRow> {
+/** The member that the path names, as `find` finds members; throws 404 otherwise. */
+async function getMember(request: FastifyRequest, tx: Transaction, find = findMember): Promise<MemberRow> {
   const { user__uuid: name = '' } = request.params as { user__uuid?: string };
   const uuid = name === '@me' ? request.caller.user_uuid : name;
-  const member = isUuid(uuid) ? await findMember(tx, request.access.organization_id, uuid) : undefined;
+  const member = isUuid(uuid) ? await find(tx, request.access.organization_id, uuid) : undefined;
   if (member === undefined) throw notFound();
   return member;
 }

@@ -20,8 +20,9 @@ export function refuseLevel(asker: Asker, member: MemberRow, level: Level | unde
     if (level !== undefined) throw forbidden('Nobody can change their own level: ask another administrator or owner.');
     return;
   }
+  if (level === undefined) return;
   refuseAbove(asker, member.level, 'changes');
-  if (level !== undefined) refuseAbove(asker, level, 'makes');
+  refuseAbove(asker, level, 'makes');
 }
 
 /** Throws 403 where the asker may not remove the member, and 409 when the member is the only owner. Leaving is open to everybody else. */

@@ -13,7 +13,8 @@ import type { Level, MemberRow } from './schema.ts';
 const columns = sql`
   m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at, u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth`;
-const active = (organization_id: string) => sql`members m JOIN users u ON u.id = m.user_id AND u.is_active WHERE m.organization_id = ${organization_id}::uuid`;
+const all = (organization_id: string) => sql`members m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organization_id}::uuid`;
+const active = (organization_id: string) => sql`${all(organization_id)} AND u.is_active`;
 
 /** One page of the organization's active members, newest first (ties by id). Leans on members_by_organization. */
 export function listMembers(organization_id: string, page: Page): Sql {
@@ -28,6 +29,11 @@ export function countMembers(organization_id: string): Sql {
 /** The active member with this user uuid. */
 export function findMember(db: Queryable, organization_id: string, user_uuid: string): Promise<MemberRow | undefined> {
   return db.row<MemberRow>(sql`SELECT ${columns} FROM ${active(organization_id)} AND u.uuid = ${user_uuid}::uuid`);
+}
+
+/** The member with this user uuid, whose account may be deactivated. */
+export function findMemberOfAnyState(db: Queryable, organization_id: string, user_uuid: string): Promise<MemberRow | undefined> {
+  return db.row<MemberRow>(sql`SELECT ${columns} FROM ${all(organization_id)} AND u.uuid = ${user_uuid}::uuid`);
 }
 
 /** Has the organization an active owner beside this one? The caller holds the organization's lock, so the answer holds until the transaction ends. */

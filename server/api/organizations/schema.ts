@@ -46,7 +46,14 @@ export type OrganizationRow = Static<typeof Organization>;
 const name = Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name for people; white space around it is removed.' });
 const optional = {
   is_member_join_email_enabled: Type.Optional(Type.Boolean({ description: 'Whether members get a mail when somebody joins; default true.' })),
-  enforce_2fa: Type.Optional(nullable(Type.Boolean({ description: 'Whether members must use a second factor; default null.' }))),
+  enforce_2fa: Type.Optional(
+    nullable(
+      Type.Boolean({
+        description:
+          'Whether members must use a second factor; default null. It holds for everybody at once: who switches it on without a second factor of his own is locked out until he sets one up.',
+      }),
+    ),
+  ),
 };
 
 /** Body of POST and PUT. */

@@ -4,11 +4,12 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/access.ts';
 import { body } from '../../platform/http/body.ts';
 import { refuseCrossSite } from '../../platform/http/cross_site.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { notFound, twoCredentials } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/session.ts';
+import { countTry, forgiveTries } from '../../platform/http/slowing.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -44,19 +45,24 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       refuseCrossSite(app.context, request);
+      if (request.headers.authorization !== undefined) throw twoCredentials();
       const given = body(request, SignIn);
       await refuseEnforced(deps, given.email);
-      const { user, succeeded } = await recognise(deps, request, given);
-      return write(request, reply, 201, async (tx, record, afterwards) => {
-        const second_factor = await confirmSecondFactor(tx, deps, user, given.code);
-        const session = await startSession(tx, { request, reply, afterwards }, user, 'password');
-        afterwards(succeeded);
-        record({
-          ...entryOf('created', user.uuid, undefined, session, { second_factor }),
-          actor: { user_id: user.id, user_uuid: user.uuid, email: user.email },
+      const user = await recognise(deps, request, given);
+      const signIn = (held?: () => void) =>
+        write(request, reply, 201, async (tx, record, afterwards) => {
+          const second_factor = await confirmSecondFactor(tx, deps, user, given.code);
+          held?.();
+          const session = await startSession(tx, { request, reply, afterwards }, user, 'password');
+          afterwards(() => forgiveTries(request, user.address));
+          record({
+            ...entryOf('created', user.uuid, undefined, session, { second_factor }),
+            actor: { user_id: user.id, user_uuid: user.uuid, email: user.email },
+          });
+          return { ...session, user: await getUser(tx, user.id) };
         });
-        return { ...session, user: await getUser(tx, user.id) };
-      });
+      // A code is a try of its own: who knows the password alone must not be able to guess on.
+      return given.code === undefined ? signIn() : countTry(request, user.address, signIn);
     },
   );
 }

@@ -111,6 +111,13 @@ test('wrong bodies name the field', async () => {
   );
 });
 
+test('a sign-in that shows a key as well is refused', async () => {
+  const user = await newPerson(harness);
+  const refused = await trySignIn(harness, user.email, {}, { authorization: `Bearer ${await harness.newKey(user)}` });
+  assert.deepEqual([refused.status, refused.body.code, refused.body.type, setCookieOf(refused)], [400, 'invalid_input', 'invalid_request', undefined]);
+  assert.equal(await countSessions(user), 0);
+});
+
 test('validate_only checks the password and leaves nothing behind', async () => {
   const user = await newPerson(harness);
   const answer = await harness.request('POST', '/api/sessions/?validate_only=true', { body: { email: user.email, password } });

@@ -4,27 +4,25 @@ import type { Deps } from '../../deps.ts';
 import { unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { countTry } from '../../platform/http/slowing.ts';
-import type { Succeeded } from '../../platform/http/slowing.ts';
 import { isNobodysPassword, isPassword } from '../../platform/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
 import type { Identity, UsedFactor } from '../users/store.ts';
 import type { SignIn } from './schema.ts';
 
-/** Who showed the right password, and what is to be called once he is signed in. */
-export type Recognised = { user: Identity; succeeded: Succeeded };
-
 /**
  * Finds out by address and password who it is. Throws 401 in the same words and after the same time for an unknown address, a user who is not active or has no password,
- * and a wrong password; throws 429 without a look at the password after too many tries.
+ * and a wrong password; throws 429 without a look at the password after too many tries. A right password is no failure, even when the code is missing then.
  */
-export async function recognise({ db }: Pick<Deps, 'db'>, request: FastifyRequest, given: Static<typeof SignIn>): Promise<Recognised> {
+export async function recognise({ db }: Pick<Deps, 'db'>, request: FastifyRequest, given: Static<typeof SignIn>): Promise<Identity> {
   const { address, user } = await findIdentity(db, given.email);
-  const succeeded = await countTry(request, address);
-  const hash = user?.password_hash ?? null;
-  const isRight = hash === null ? await isNobodysPassword(given.password) : await isPassword(given.password, hash);
-  if (user === undefined || !isRight) throw wrongCredentials();
-  return { user, succeeded };
+  return countTry(request, address, async (held) => {
+    const hash = user?.password_hash ?? null;
+    const isRight = hash === null ? await isNobodysPassword(given.password) : await isPassword(given.password, hash);
+    if (user === undefined || !isRight) throw wrongCredentials();
+    held();
+    return user;
+  });
 }
 
 /**

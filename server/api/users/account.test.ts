@@ -3,8 +3,18 @@ import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
-import { activitiesOf, forgetAllAttempts, newPerson, openTestClock, password, setCookieOf, setUpSecondFactor, signedIn } from '../../../test/people.ts';
+import type { Answer, Harness } from '../../../test/harness.ts';
+import {
+  activitiesOf,
+  forgetAllAttempts,
+  newPerson,
+  openBrowser,
+  openTestClock,
+  password,
+  setCookieOf,
+  setUpSecondFactor,
+  signedIn,
+} from '../../../test/people.ts';
 
 const clock = openTestClock();
 const url = '/api/users/@me/';
@@ -19,6 +29,7 @@ const addMember = (organization_id: string, user: { id: number }, level: number)
   harness.deps.db.run(
     sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
   );
+const violationsOf = ({ body }: Answer): string[] => body.errors.map((one: Record<string, string>) => `${one['attr']} ${one['code']}`);
 const exists = async (user: { id: number }) => (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
 
 test('the account says who it is and tells the truth about its ways in', async () => {
@@ -105,6 +116,8 @@ test('wrong fields are named; a stale If-Match is 412', async () => {
     const answer = await harness.request('PATCH', url, { key, body });
     assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], attr);
   }
+  const both = await harness.request('PATCH', url, { key, body: { first_name: 'x'.repeat(151), mascot_config: { x: 'x'.repeat(10_000) } } });
+  assert.deepEqual(violationsOf(both), ['first_name max_length', 'mascot_config max_length']);
   const found = await harness.request('GET', url, { key });
   const change = (etag: string) => harness.request('PATCH', url, { key, body: { first_name: 'New' }, headers: { 'if-match': etag } });
   assert.equal((await change(found.headers['etag']!)).status, 200);
@@ -113,6 +126,23 @@ test('wrong fields are named; a stale If-Match is 412', async () => {
     (await harness.request('GET', url, { key, headers: { 'if-none-match': (await harness.request('GET', url, { key })).headers['etag']! } })).status,
     304,
   );
+});
+
+test('a missing password is named together with the other fields', async () => {
+  const browser = await signedIn(harness, await newPerson(harness));
+  const cases: [string, string, unknown, string[]][] = [
+    ['POST', 'email/', {}, ['current_password required', 'email required']],
+    ['POST', 'email/', { current_password: '', email: 'nobody' }, ['current_password blank', 'email invalid_input']],
+    ['POST', 'password/', {}, ['current_password required', 'new_password required']],
+    ['POST', 'password/', { new_password: 'short' }, ['current_password required', 'new_password min_length']],
+    ['DELETE', 'totp/', {}, ['code required', 'current_password required']],
+    ['POST', 'recovery_codes/', {}, ['code required', 'current_password required']],
+    ['POST', 'totp/', {}, ['current_password required']],
+    ['DELETE', '', {}, ['current_password required']],
+  ];
+  for (const [method, path, body, named] of cases) assert.deepEqual(violationsOf(await browser.ask(method, url + path, body)).sort(), named, path);
+  const without = openBrowser(harness, await harness.newSession(await newPerson(harness, { password_hash: null })));
+  assert.deepEqual(violationsOf(await without.ask('POST', `${url}password/`, {})), ['new_password required']);
 });
 
 test('deleting the account takes the password and a session; everything of the person goes, what he made stays', async () => {

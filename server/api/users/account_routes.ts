@@ -1,11 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { body } from '../../platform/http/body.ts';
-import { conflict, invalid, unauthenticated } from '../../platform/http/errors.ts';
+import { jsonBody } from '../../platform/http/body.ts';
+import { ApiError, conflict, invalidMany, unauthenticated } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/session.ts';
+import { checked } from '../../platform/http/validator.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
@@ -32,9 +35,7 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
       const now = isoInstant(clock.now());
       const before = await getAccount(tx, request, now, 'lock');
       ifMatch(request, before);
-      const changes = body(request, AccountPatch);
-      if (JSON.stringify(changes.mascot_config ?? {}).length > mascot_config_length_max)
-        throw invalid('mascot_config', 'max_length', `Must have at most ${mascot_config_length_max} characters of JSON.`);
+      const changes = readChanges(request);
       await updateUser(tx, before.id, changes);
       const after = await getAccount(tx, request, now);
       record(accountEntry('updated', before, accountChanges(before, after)));
@@ -50,6 +51,25 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app, deps);
 }
 
+/** The checked body. Throws a 400 that lists every violation, also those that no schema can tell. */
+function readChanges(request: FastifyRequest): Static<typeof AccountPatch> {
+  const sent = jsonBody(request);
+  const violations = sizeViolations((sent as Record<string, unknown> | null)?.['mascot_config']);
+  let changes: Static<typeof AccountPatch>;
+  try {
+    changes = checked(AccountPatch, sent);
+  } catch (error) {
+    throw error instanceof ApiError ? invalidMany([...error.violations, ...violations]) : error;
+  }
+  if (violations.length > 0) throw invalidMany(violations);
+  return changes;
+}
+
+function sizeViolations(mascot_config: unknown): Violation[] {
+  if (typeof mascot_config !== 'object' || JSON.stringify(mascot_config).length <= mascot_config_length_max) return [];
+  return [{ attr: 'mascot_config', code: 'max_length', detail: `Must have at most ${mascot_config_length_max} characters of JSON.` }];
+}
+
 function deleteRoute(app: FastifyInstance, deps: Deps): void {
   app.delete(
     url,
@@ -59,12 +79,12 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Delete your account with its keys, sessions and memberships',
         description: '409 while you are the only owner of an organization: delete the organization, or make somebody else its owner, first.',
         operationId: 'users_me_destroy',
-        body: Confirmation,
+        body: Confirmation.any,
         response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
       },
     },
     async (request, reply) => {
-      const { user, succeeded } = await confirmPerson(deps, request, body(request, Confirmation).current_password);
+      const { user, succeeded } = await confirmPerson(deps, request, Confirmation);
       return write(request, reply, 204, async (tx, record, afterwards) => {
         const owned = await listOnlyOwned(tx, user.id);
         await holdConfirmed(tx, user);

@@ -1,38 +1,54 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
+import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { body } from '../../platform/http/body.ts';
 import { conflict, forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
-import { countTry } from '../../platform/http/slowing.ts';
-import type { Succeeded } from '../../platform/http/slowing.ts';
+import { countTry, forgiveTries } from '../../platform/http/slowing.ts';
+import type { Effect } from '../../platform/http/write.ts';
 import { isPassword } from '../../platform/password.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Confirmation } from './schema.ts';
 import { findIdentityById, useCode } from './store.ts';
 import type { Identity } from './store.ts';
 
 const fresh_ms = 10 * 60_000;
 
-/** Who proved anew that it is him, and what is to be called once the change is committed. */
-export type Confirmed = { user: Identity; succeeded: Succeeded };
+/** Who proved anew that it is him, the checked body by which he did, and what is to be done once the change is committed. */
+type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 
 /**
- * Lets pass whom a stolen session alone would not let pass: the person shows his password, or, when his account has none, has signed in less than ten minutes ago. Throws 400 for a
- * missing or wrong password, 403 for a session that is too old, 429 after too many tries.
+ * Lets pass whom a stolen session alone would not let pass: the person shows his password, or, when his account has none, has signed in less than ten minutes ago. Throws 400 that lists
+ * every violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that is too old, 429 after too many tries. A right password is no failure; it ends
+ * the series of failures of an account without a second factor only, because for the others it is not all that it takes.
  */
-export async function confirmPerson({ db, clock }: Pick<Deps, 'db' | 'clock'>, request: FastifyRequest, given: string | undefined): Promise<Confirmed> {
-  const { user_id, session_id } = request.caller;
-  const user = await findIdentityById(db, user_id);
+export async function confirmPerson<Body extends TObject, BodyWithPassword extends typeof Confirmation.with_password>(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  request: FastifyRequest,
+  wanted: { any: Body; with_password: BodyWithPassword },
+): Promise<Confirmed<Static<Body> | Static<BodyWithPassword>>> {
+  const user = await findIdentityById(db, request.caller.user_id);
   if (user === undefined) throw unauthenticated('authentication_failed', 'The account has been closed.');
-  if (user.password_hash === null) {
-    const began_after = isoInstant(clock.now() - fresh_ms);
-    if ((await db.row(sql`SELECT 1 FROM sessions WHERE id = ${session_id}::uuid AND created_at > ${began_after}::timestamptz`)) === undefined)
-      throw forbidden('This account has no password, so this needs a fresh sign-in: sign in again, then repeat it within ten minutes.');
-    return { user, succeeded: await countTry(request, user.address) };
+  const { password_hash } = user;
+  const succeeded = async () => (user.has_second_factor ? undefined : forgiveTries(request, user.address));
+  if (password_hash === null) {
+    const given = body(request, wanted.any);
+    await refuseOldSession(db, request, clock.now());
+    return { user, given, succeeded };
   }
-  if (given === undefined) throw invalid('current_password', 'required', 'This field is required.');
-  const succeeded = await countTry(request, user.address);
-  if (!(await isPassword(given, user.password_hash))) throw invalid('current_password', 'invalid_input', 'This is not the present password.');
-  return { user, succeeded };
+  const given = body(request, wanted.with_password);
+  return countTry(request, user.address, async (held) => {
+    if (!(await isPassword(given.current_password, password_hash))) throw invalid('current_password', 'invalid_input', 'This is not the present password.');
+    held();
+    return { user, given, succeeded };
+  });
+}
+
+async function refuseOldSession(db: Queryable, { caller }: FastifyRequest, now_ms: number): Promise<void> {
+  const began_after = isoInstant(now_ms - fresh_ms);
+  const fresh = await db.row(sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid AND created_at > ${began_after}::timestamptz`);
+  if (fresh === undefined) throw forbidden('This account has no password, so this needs a fresh sign-in: sign in again, then repeat it within ten minutes.');
 }
 
 /** Holds the user as he was confirmed until the transaction ends. Throws 409 when his password was changed meanwhile: who did that may have ended this very session. */

@@ -65,7 +65,9 @@ test('a new address takes effect when its link is opened; the old one is told, a
   const waiting = await change(browser, email);
   assert.deepEqual([waiting.status, waiting.body.email, waiting.body.pending_email], [200, user.email, email]);
   const token = await mailedToken(server, email, 'verify-email');
-  await inMail(server, user.email, ({ content }) => (content.subject === 'Your e-mail address is being changed' ? content : undefined));
+  const notice = await inMail(server, user.email, ({ content }) => (content.subject === 'Your e-mail address is being changed' ? content.text : undefined));
+  const words = notice.replaceAll(/\s+/g, ' ');
+  assert.ok(words.includes(`wants ${email} to be the address`) && words.includes(`${user.email} stays its address`), words);
   assert.equal((await trySignIn(harness, email)).status, 401);
   assert.deepEqual((await verify(token)).body, { email });
   const { body } = await browser.ask('GET', url);
@@ -124,10 +126,37 @@ test('of ten who open one link at once one succeeds', async () => {
   assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);
 });
 
+test('the domain of a new address is kept in lower case; the present one in another case of the domain is the present one', async () => {
+  const user = await newPerson(harness, { email: `${randomUUID()}@EXAMPLE.com` });
+  assert.match(user.email, /@example\.com$/);
+  const browser = await signedIn(harness, user);
+  const name = `Grace.${randomUUID()}`;
+  const waiting = await change(browser, ` ${name}@Example.ORG `);
+  assert.equal(waiting.body.pending_email, `${name}@example.org`);
+  assert.equal((await change(browser, user.email.replace('example', 'Example'))).body.pending_email, null);
+});
+
+test('a broken body and one of another type are refused, and no mail is sent', async () => {
+  const user = await newPerson(harness);
+  const key = await harness.newKey(user);
+  const send = async (body: string, type: string) =>
+    (await harness.request('POST', `${url}verify_email/`, { key, body, headers: { 'content-type': type } })).status;
+  assert.deepEqual(
+    [await send('{', 'application/json'), await send('[]', 'application/json'), await send('a=b', 'application/x-www-form-urlencoded')],
+    [400, 400, 415],
+  );
+  assert.deepEqual(await activitiesOf(harness, user), []);
+  assert.equal(await send('{}', 'application/json'), 202);
+});
+
 test('mails are limited for an account', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user);
   for (let mails = 0; mails < 3; mails += 1) assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).status, 202);
   const refused = await harness.request('POST', `${url}verify_email/`, { key });
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
+  // Else it would show that there is an account: nobody has these mails sent to an address without one.
+  for (let links = 0; links < 3; links += 1)
+    assert.equal((await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } })).status, 202);
+  assert.equal((await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } })).status, 429);
 });

@@ -12,9 +12,10 @@ import { accountChanges, accountEntry, actorOf } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, makeLink, useLink } from './links.ts';
-import { noticeMail, verificationMail } from './mails.ts';
-import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
-import { findAccount, findIdentityById } from './store.ts';
+import { addressChangeMail, verificationMail } from './mails.ts';
+import { Account, EmailChange, GivenToken, LinkedEmail, NoFields } from './schema.ts';
+import { findAccount, findIdentityById, withLowerCaseDomain } from './store.ts';
+import type { Identity } from './store.ts';
 
 /** Routes about the address of an account: change it, have a link sent that proves it, open that link. */
 export function emailRoutes(app: FastifyInstance, deps: Deps): void {
@@ -34,27 +35,28 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'The address takes effect when the link that is mailed to it is opened; until then it is `pending_email`, and your present address takes it back. On a server that sends no mail it takes effect at once, unverified, unless an organization has proved its domain.',
         operationId: 'users_me_email_create',
-        body: EmailChange,
+        body: EmailChange.any,
         response: { 200: Account },
       },
     },
     async (request, reply) => {
-      const given = body(request, EmailChange);
-      const confirmed = await confirmPerson(deps, request, given.current_password);
-      if (mail.is_configured && given.email !== confirmed.user.email) await countMail(request, confirmed.user.address);
+      const confirmed = await confirmPerson(deps, request, EmailChange);
+      const email = withLowerCaseDomain(confirmed.given.email);
+      const isPresent = (user: Identity) => email === withLowerCaseDomain(user.email);
+      if (mail.is_configured && !isPresent(confirmed.user)) await countMail(request, 'mail', confirmed.user.address);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         const now = isoInstant(clock.now());
         const before = await findAccount(tx, request.caller, now);
-        if (given.email === user.email) await deleteLinks(tx, user.id, 'verify_email');
+        if (isPresent(user)) await deleteLinks(tx, user.id, 'verify_email');
         else if (mail.is_configured) {
-          await refuseTaken(tx, user.id, given.email);
-          const link = await makeLink(tx, deps, 'verify_email', user.id, given.email);
-          afterwards(async () => void mail.send(verificationMail(given.email, link, true)));
-          afterwards(async () => void mail.send(noticeMail(user.email, 'email')));
+          await refuseTaken(tx, user.id, email);
+          const link = await makeLink(tx, deps, 'verify_email', user.id, email);
+          afterwards(async () => void mail.send(verificationMail(email, link, true)));
+          afterwards(async () => void mail.send(addressChangeMail(user.email, email)));
         } else {
-          await refuseProvedDomain(tx, deps, given.email);
-          await changeEmail(tx, user.id, given.email, false, 'email');
+          await refuseProvedDomain(tx, deps, email);
+          await changeEmail(tx, user.id, email, false, 'email');
         }
         const after = await findAccount(tx, request.caller, now);
         afterwards(confirmed.succeeded);
@@ -82,14 +84,16 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Have a link mailed again that proves your address, or the one that it is being changed to',
         operationId: 'users_me_verify_email_create',
+        body: NoFields,
         response: { 202: LinkedEmail },
       },
     },
     async (request, reply) => {
+      body(request, NoFields);
       if (!mail.is_configured)
         throw invalid(null, 'feature_not_available', 'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.');
       const user = await findIdentityById(db, request.caller.user_id);
-      if (user !== undefined) await countMail(request, user.address);
+      if (user !== undefined) await countMail(request, 'mail', user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
         const account = await findAccount(tx, request.caller, isoInstant(clock.now()), 'lock');
         const email = account?.pending_email ?? (account?.is_email_verified === false ? account.email : undefined);

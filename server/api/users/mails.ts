@@ -23,7 +23,6 @@ export function resetMail(to: string, url: string): MailMessage {
 
 const notices = {
   password: ['Your password was changed', 'The password of your account was changed, and all other sessions were ended.'],
-  email: ['Your e-mail address is being changed', 'Somebody who is signed in and knows your password has given your account another e-mail address.'],
   second_factor_set_up: ['A second factor was set up', 'From now on, signing in to your account with the password also takes a code.'],
   second_factor_removed: ['Your second factor was removed', 'From now on, the password alone is enough to sign in to your account.'],
   recovery_codes: ['You have new recovery codes', 'New recovery codes were made for your account; the ones before them no longer work.'],
@@ -32,6 +31,16 @@ const notices = {
 /** Tells the owner of an account of a change that he should know of if it was not his own. */
 export function noticeMail(to: string, notice: keyof typeof notices): MailMessage {
   const [heading, sentence] = notices[notice];
+  return warning(to, heading, sentence);
+}
+
+/** Tells the owner of an account, at its present address, that `email` takes its place once the link that was mailed there is opened. */
+export function addressChangeMail(to: string, email: string): MailMessage {
+  const sentence = `Somebody who is signed in wants ${email} to be the address of your account. Until the link that was mailed there is opened, ${to} stays its address.`;
+  return warning(to, 'Your e-mail address is being changed', sentence);
+}
+
+function warning(to: string, heading: string, sentence: string): MailMessage {
   const footer = 'If this was not you, choose a new password at once, and tell the administrators of your organization.';
   return { to, subject: heading, ...compose({ heading, paragraphs: [sentence], footer }) };
 }

@@ -37,15 +37,15 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Change your password, or choose the first one; ends all your other sessions',
         description: 'This session goes on with a new cookie. Links that were mailed to you before are void. Personal API keys stay as they are.',
         operationId: 'users_me_password_create',
-        body: PasswordChange,
+        body: PasswordChange.any,
         response: { 204: { type: 'null' } },
       },
     },
     async (request, reply) => {
-      const given = body(request, PasswordChange);
-      const confirmed = await confirmPerson(deps, request, given.current_password);
-      refuseWeak('new_password', given.new_password, confirmed.user);
-      const password_hash = await hashPassword(given.new_password);
+      const confirmed = await confirmPerson(deps, request, PasswordChange);
+      const { new_password } = confirmed.given;
+      refuseWeak('new_password', new_password, confirmed.user);
+      const password_hash = await hashPassword(new_password);
       return write(request, reply, 204, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         const { session_id } = request.caller;
@@ -90,7 +90,7 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       const { email } = body(request, ResetRequest);
       await refuseEnforced(deps, email);
       const { address, user } = await findIdentity(db, email);
-      await countMail(request, address);
+      await countMail(request, 'reset', address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');
         // Begun and not waited for, so that the answer takes no longer for an address that has an account.

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Static } from 'typebox';
+import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
 
 const person = {
@@ -61,27 +61,29 @@ export const NewPassword = Type.String({ minLength: 12, maxLength: 200, descript
 /** A password that is being shown; as long as it may ever have been. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1000 });
 
-const current_password = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 1000,
-    description: 'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
-  }),
-);
+const current_password = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
+});
+
+/** Bodies by which a person proves anew that it is him: `any` is what the API describes, `with_password` what an account with a password has to send. */
+function confirmed<Fields extends TProperties>(fields: Fields) {
+  return { any: Type.Object({ current_password: Type.Optional(current_password), ...fields }), with_password: Type.Object({ current_password, ...fields }) };
+}
 
 /** A code of the second factor: six digits of the app, or a recovery code. */
 export const SecondFactorCode = Type.String({ trim: true, minLength: 1, maxLength: 40, description: 'Six digits of the app, or a recovery code.' });
 
 /** Body of what the person has to prove anew that it is him for. */
-export const Confirmation = Type.Object({ current_password });
+export const Confirmation = confirmed({});
 /** As `Confirmation`, with a code of the second factor. */
-export const ConfirmationWithCode = Type.Object({ current_password, code: SecondFactorCode });
+export const ConfirmationWithCode = confirmed({ code: SecondFactorCode });
 /** Body of the change of the password. */
-export const PasswordChange = Type.Object({ current_password, new_password: NewPassword });
+export const PasswordChange = confirmed({ new_password: NewPassword });
 /** Body of the change of the e-mail address. */
-export const EmailChange = Type.Object({
-  current_password,
-  email: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'White space around it is removed.' }),
+export const EmailChange = confirmed({
+  email: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'White space around it is removed; the domain is stored in lower case.' }),
 });
 /** Body that asks for a link to choose a new password. */
 export const ResetRequest = Type.Object({ email: GivenAddress });
@@ -101,6 +103,8 @@ export const TotpSecret = Type.Object({
 });
 /** Body that finishes setting up a second factor. */
 export const TotpCode = Type.Object({ code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }) });
+/** Body of what takes no fields. */
+export const NoFields = Type.Object({});
 /** Recovery codes; shown once. */
 export const RecoveryCodes = Type.Object({
   recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code of the app; `validate_only` makes none and shows none.' }),

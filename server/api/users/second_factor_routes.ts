@@ -6,6 +6,7 @@ import { body } from '../../platform/http/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
+import { countTry, forgiveTries } from '../../platform/http/slowing.ts';
 import { write } from '../../platform/http/write.ts';
 import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/totp.ts';
 import { accountEntry } from './activity.ts';
@@ -36,12 +37,12 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'It counts once a code of it was sent to `totp/confirm/`; until then another call replaces the seed. 409 when one is set up: remove that first.',
         operationId: 'users_me_totp_create',
-        body: Confirmation,
+        body: Confirmation.any,
         response: { 200: TotpSecret },
       },
     },
     async (request, reply) => {
-      const confirmed = await confirmPerson(deps, request, body(request, Confirmation).current_password);
+      const confirmed = await confirmPerson(deps, request, Confirmation);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         if (user.has_second_factor) throw conflict('A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).');
@@ -95,22 +96,28 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Remove the second factor and its recovery codes',
         description: 'Takes the password and a code. Organizations that enforce a second factor are closed to you from then on.',
         operationId: 'users_me_totp_destroy',
-        body: ConfirmationWithCode,
+        body: ConfirmationWithCode.any,
         response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
       },
     },
     async (request, reply) => {
-      const { current_password, code } = body(request, ConfirmationWithCode);
-      const confirmed = await confirmPerson(deps, request, current_password);
-      return write(request, reply, 204, async (tx, record, afterwards) => {
-        const user = await holdConfirmed(tx, confirmed.user);
-        if (!user.has_second_factor) throw notFound();
-        await requireCode(tx, deps, user, code);
-        await removeSecondFactor(tx, user.id);
-        afterwards(confirmed.succeeded);
-        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')));
-        record(accountEntry('removed_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: true, after: false }]));
-      });
+      const confirmed = await confirmPerson(deps, request, ConfirmationWithCode);
+      return countTry(request, confirmed.user.address, (held) =>
+        write(request, reply, 204, async (tx, record, afterwards) => {
+          const user = await holdConfirmed(tx, confirmed.user);
+          if (!user.has_second_factor) {
+            // There is no code to try.
+            held();
+            throw notFound();
+          }
+          await requireCode(tx, deps, user, confirmed.given.code);
+          held();
+          await removeSecondFactor(tx, user.id);
+          afterwards(() => forgiveTries(request, user.address));
+          afterwards(async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')));
+          record(accountEntry('removed_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: true, after: false }]));
+        }),
+      );
     },
   );
 }
@@ -124,23 +131,29 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Make new recovery codes in place of those before; they are shown once',
         description: 'Takes the password and a code. 409 without a second factor.',
         operationId: 'users_me_recovery_codes_create',
-        body: ConfirmationWithCode,
+        body: ConfirmationWithCode.any,
         response: { 200: RecoveryCodes },
       },
     },
     async (request, reply) => {
-      const { current_password, code } = body(request, ConfirmationWithCode);
-      const confirmed = await confirmPerson(deps, request, current_password);
-      return write(request, reply, 200, async (tx, record, afterwards) => {
-        const user = await holdConfirmed(tx, confirmed.user);
-        if (!user.has_second_factor) throw conflict('Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).');
-        await requireCode(tx, deps, user, code);
-        const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
-        afterwards(confirmed.succeeded);
-        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
-        record(accountEntry('replaced_recovery_codes', user, [secretChange('recovery_codes', 'changed')]));
-        return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
-      });
+      const confirmed = await confirmPerson(deps, request, ConfirmationWithCode);
+      return countTry(request, confirmed.user.address, (held) =>
+        write(request, reply, 200, async (tx, record, afterwards) => {
+          const user = await holdConfirmed(tx, confirmed.user);
+          if (!user.has_second_factor) {
+            // There is no code to try.
+            held();
+            throw conflict('Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).');
+          }
+          await requireCode(tx, deps, user, confirmed.given.code);
+          held();
+          const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
+          afterwards(() => forgiveTries(request, user.address));
+          afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
+          record(accountEntry('replaced_recovery_codes', user, [secretChange('recovery_codes', 'changed')]));
+          return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
+        }),
+      );
     },
   );
 }

@@ -32,14 +32,20 @@ export function userJson(alias: 'u'): Sql {
   return raw(`json_build_object(${fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')})`);
 }
 
-/** Makes an active user. The address keeps its spelling; another user with the same address in any case makes a violation of `users_email_unique`. */
+/** The address as accounts keep it: the part before the @ as it was written, A to Z of the domain in lower case. */
+export function withLowerCaseDomain(email: string): string {
+  const at = email.lastIndexOf('@') + 1;
+  return email.slice(0, at) + email.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Makes an active user. The address is kept as `withLowerCaseDomain` gives it; another user with the same address in any case makes a violation of `users_email_unique`. */
 export async function insertUser(
   tx: Transaction,
   fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string },
 ): Promise<UserRow> {
   const [row] = await tx.rows<UserRow>(sql`
     INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name)
-    VALUES (${uuidv7()}, ${uuidv4()}, ${fields.email}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
+    VALUES (${uuidv7()}, ${uuidv4()}, ${withLowerCaseDomain(fields.email)}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
     RETURNING id, uuid, email, is_active, password_hash`);
   return row!;
 }

@@ -19,9 +19,12 @@ export function identifier(name: string): string {
   return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
+// Longer than the name of any column (64 characters), so that it cannot be one.
+const own_name = `__${'value_that_is_written_once_'.repeat(3)}`;
+
 /** Gives each column's expression a name, so that it is written, and computed, once however often it is used. */
 function named(column: Column, index: number): { definition: string; use: string } {
-  const use = `__column_${index}`;
+  const use = `${own_name}${index}`;
   return { definition: `(${column.expression}) AS ${use}`, use };
 }
 

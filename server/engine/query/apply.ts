@@ -1,10 +1,13 @@
 import { bind } from './bind.ts';
-import type { Argument, Binding } from './bind.ts';
+import type { Argument } from './bind.ts';
 import type { Context } from './context.ts';
 import { Fault } from './fault.ts';
 import { findFunction } from './functions/find.ts';
+import type { FunctionDefinition } from './functions/definition.ts';
 import type { KnownFunction } from './functions/find.ts';
 import type { Span } from './query_error.ts';
+import { searchedBy } from './regexp_cost.ts';
+import type { Searched } from './regexp_cost.ts';
 import type { Scope } from './scope.ts';
 import { compose } from './value.ts';
 import type { Value } from './value.ts';
@@ -20,8 +23,8 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
   date: (sql) => `toDate32(${sql})`,
 };
 
-/** Most bytes of a text that the functions read which find every match of a regular expression: some expressions take time by the square of it. */
-const scanned_bytes_max = 4_096;
+/** Most different calls with a regular expression in one query. */
+const searches_max = 50;
 
 /** A function of one row on resolved values. */
 export function apply(context: Context, scope: Scope, name: string, values: Value[], span: Span): Value {
@@ -42,8 +45,13 @@ export function applyKnown(context: Context, scope: Scope, known: KnownFunction,
   if (definition.scans === true && scope.lambdas.length > 0)
     throw new Fault(`\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or use arrayJoin.`, span);
   const binding = bind(context, scope, known, args, span);
-  const texts = definition.scans === true ? cutTexts(binding) : binding.texts;
-  const sql = definition.engine === undefined ? `${definition.name}(${texts.join(', ')})` : fill(definition.engine, texts);
+  const searched = searchedBy(
+    known,
+    binding.values.map(({ literal }) => literal),
+    scope.lambdas.length > 0,
+    span,
+  );
+  const sql = searched === undefined ? printCall(definition, binding.texts) : printSearch(context, definition, binding.texts, searched, span);
   const value = compose(definition.exact === true ? sql : canonicalText(sql, binding.type.kind), binding.type, span, binding.values);
   return definition.name === 'arrayJoin' ? { ...value, traits: { ...value.traits, multiplies: true } } : value;
 }
@@ -61,7 +69,15 @@ function fill(template: string, texts: string[]): string {
   });
 }
 
-function cutTexts({ texts, values }: Binding): string[] {
-  const searched = texts.findIndex((_text, index) => values[index]?.literal === undefined);
-  return texts.map((text, index) => (index === searched ? `substring(${text}, 1, ${scanned_bytes_max})` : text));
+function printCall({ name, engine }: FunctionDefinition, texts: string[]): string {
+  return engine === undefined ? `${name}(${texts.join(', ')})` : fill(engine, texts);
+}
+
+/** A call that reads the first bytes of its text; of a text in which it replaces something the rest stays as it is. */
+function printSearch(context: Context, definition: FunctionDefinition, texts: string[], { argument, bytes_max }: Searched, span: Span): string {
+  const head = texts.map((text, index) => (index === argument ? `substring(${text}, 1, ${bytes_max})` : text));
+  const call = printCall(definition, head);
+  context.searches.add(call);
+  if (context.searches.size > searches_max) throw new Fault(`A query has at most ${searches_max} calls with a regular expression: use fewer.`, span);
+  return definition.name.startsWith('replace') ? `concat(${call}, substring(${texts[argument]}, ${bytes_max + 1}))` : call;
 }

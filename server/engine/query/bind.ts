@@ -1,5 +1,5 @@
 import { bindLambda } from './bind_lambda.ts';
-import { coerce, coerceCondition, coerceNumber, coerceTo, withoutNull } from './coerce.ts';
+import { coerce, coerceCondition, coerceNumber, coerceTo, takesLiterals, withoutNull } from './coerce.ts';
 import type { Context } from './context.ts';
 import { Fault } from './fault.ts';
 import type { KnownFunction } from './functions/find.ts';
@@ -107,9 +107,9 @@ function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<stri
   for (const { form, value, text } of fitted) if (value !== undefined && text === undefined) collect(form, value.type, value);
   const letters = new Map<string, ValueType>();
   for (const [letter, places] of found) {
-    const special = places.find(({ type }) => type.kind === 'timestamp' || type.kind === 'date' || type.kind === 'uuid')?.type.kind;
+    const special = places.find(({ type }) => takesLiterals(type.kind))?.type.kind;
     const types = places.map(({ type, value }) => {
-      const literal = special !== undefined && typeof value?.literal === 'string' ? coerce(context.writer, value, special) : undefined;
+      const literal = special !== undefined && value?.literal !== undefined ? coerce(context.writer, value, special) : undefined;
       return letter === 'N' ? numberType(name, literal?.type ?? type, value) : (literal?.type ?? type);
     });
     const type = unify(types);

@@ -1,4 +1,4 @@
-import { coerceCondition } from './coerce.ts';
+import { coerce, coerceCondition } from './coerce.ts';
 import type { Context } from './context.ts';
 import { Fault } from './fault.ts';
 import type { Scope } from './scope.ts';
@@ -22,7 +22,8 @@ export function bindLambda(context: Context, scope: Scope, node: ExpressionOf<'l
   }
   const inner: Scope = { ...scope, lambdas: [...scope.lambdas, parameters], aggregates_refused: 'inside a lambda', windows_refused: 'inside a lambda' };
   const resolved = context.resolve(inner, node.body);
-  const body = isTest ? coerceCondition(context.writer, resolved) : resolved;
+  // Booleans are made ClickHouse's own, so that JSON shows them as such.
+  const body = isTest ? coerceCondition(context.writer, resolved) : (coerce(context.writer, resolved, resolved.type.kind) ?? resolved);
   if (body === undefined) throw new Fault(`This lambda gives a condition, not ${describeType(resolved.type)}.`, node.body);
   const names = Array.from(parameters.values(), ({ sql }) => sql).join(', ');
   return { text: `(${names}) -> ${body.sql}`, body };

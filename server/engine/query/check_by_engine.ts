@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { literal } from '../formats/expression.ts';
 import { matchesEngineType } from './engine_type.ts';
 import { findForeignNode } from './gate.ts';
-import { queryError } from './query_error.ts';
+import { QueryError, queryError } from './query_error.ts';
 import { queryRelation } from './query.ts';
 import type { QueryRelation, ResolvedQuery } from './query.ts';
 import { explainEngineError, isEngineError } from './engine_error.ts';
@@ -24,17 +24,18 @@ class ForeignNodeError extends Error {
  */
 export async function gateRelation({ clickhouse, signal }: EngineCheck, relation: QueryRelation): Promise<void> {
   const options = {
-    clickhouse_settings: { max_query_size: '16000000', max_parser_depth: '2000' },
+    clickhouse_settings: { readonly: '1', max_query_size: '16000000', max_parser_depth: '2000' },
     abort_signal: signal,
     use_multipart_params_auto: true,
   } as const;
+  const { text, parameters } = emptied(relation.text);
   const formatted = await clickhouse.query({
-    query: `SELECT formatQuery(${literal(`SELECT * FROM ${relation.text}`)}) AS text`,
+    query: `SELECT formatQuery(${literal(`SELECT * FROM ${text}`)}) AS text`,
     format: 'JSONEachRow',
     ...options,
   });
   const [row] = await formatted.json<{ text: string }>();
-  const { stream } = await clickhouse.exec({ query: `EXPLAIN AST ${row?.text ?? ''}`, query_params: emptied(relation), ...options });
+  const { stream } = await clickhouse.exec({ query: `EXPLAIN AST ${row?.text ?? ''}`, query_params: parameters, ...options });
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
   const lines = Buffer.concat(chunks).toString().split('\n');
@@ -42,10 +43,15 @@ export async function gateRelation({ clickhouse, signal }: EngineCheck, relation
   if (foreign !== undefined) throw new ForeignNodeError(foreign);
 }
 
-/** The parameters without their contents, which do not change the tree but would stand in it. */
-function emptied({ text, parameters }: QueryRelation): Record<string, string> {
-  const types = new Map(Array.from(text.matchAll(/\{(\w+):([^}]+)\}/g), ([, name, type]) => [name!, type!]));
-  return Object.fromEntries(Object.keys(parameters).map((name) => [name, emptyOf(types.get(name) ?? 'String')]));
+/** The text with one placeholder for each type, and nothing in it: contents would stand in the tree without changing it, and a thousand of them do not fit beside EXPLAIN. */
+function emptied(text: string): { text: string; parameters: Record<string, string> } {
+  const names = new Map<string, string>();
+  const placed = text.replace(/\{\w+:([^}]+)\}/g, (_whole, type: string) => {
+    const name = names.get(type) ?? `p${names.size}`;
+    names.set(type, name);
+    return `{${name}:${type}}`;
+  });
+  return { text: placed, parameters: Object.fromEntries(Array.from(names, ([type, name]) => [name, emptyOf(type)])) };
 }
 
 function emptyOf(type: string): string {
@@ -80,17 +86,21 @@ export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): P
 async function checkPatterns(check: EngineCheck, query: ResolvedQuery, relation: QueryRelation): Promise<void> {
   if (relation.patterns.length === 0) return;
   const test = (placeholders: string[]) => ask(check, query, `SELECT ${placeholders.map((placeholder) => `match('', ${placeholder})`).join(', ')}`, relation);
-  const isRight = await test(relation.patterns.map(({ placeholder }) => placeholder)).then(
-    () => true,
-    () => false,
-  );
+  const isRight = await test(relation.patterns.map(({ placeholder }) => placeholder)).then(() => true, rethrowOthers);
   if (isRight) return;
   for (const { placeholder, span } of relation.patterns)
-    await test([placeholder]).catch(() => {
+    await test([placeholder]).catch((error: unknown) => {
+      rethrowOthers(error);
       throw queryError(query.text, [
         { message: 'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).', span },
       ]);
     });
+}
+
+/** A store that does not answer says nothing about the query. */
+function rethrowOthers(error: unknown): false {
+  if (error instanceof QueryError) return false;
+  throw error;
 }
 
 /** The rows of an answer; what ClickHouse refuses becomes a `QueryError`. */

@@ -1,3 +1,4 @@
+import { datedText } from './dated_text.ts';
 import { isUuid, parseDate, parseInstant } from './literals.ts';
 import type { Value } from './value.ts';
 import { compose } from './value.ts';
@@ -11,8 +12,8 @@ const property_readers: Partial<Record<Kind, (sql: string) => string>> = {
   integer: (sql) => `toInt64OrNull(${sql})`,
   unsigned: (sql) => `toUInt64OrNull(${sql})`,
   boolean: (sql) => `multiIf(equals(${sql}, 'true'), true, equals(${sql}, 'false'), false, NULL)`,
-  timestamp: (sql) => `parseDateTime64BestEffortOrNull(${sql}, 6, 'UTC')`,
-  date: (sql) => `toDate32(parseDateTime64BestEffortOrNull(${sql}, 6, 'UTC'))`,
+  timestamp: (sql) => `parseDateTime64BestEffortOrNull(${datedText(sql)}, 6, 'UTC')`,
+  date: (sql) => `toDate32(parseDateTime64BestEffortOrNull(${datedText(sql)}, 6, 'UTC'))`,
   uuid: (sql) => `toUUIDOrNull(${sql})`,
 };
 
@@ -39,8 +40,19 @@ export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | u
   if (read !== undefined) return as(read(sql), true);
   const widen = widenings[`${type.kind} ${kind}`];
   if (widen !== undefined) return as(widen(sql));
+  if (kind === 'unsigned' && isWholeLiteral(value)) return { ...as(writer.parameter('UInt64', String(value.literal))), literal: value.literal };
   const literal = type.kind === 'text' && typeof value.literal === 'string' ? literalOf(value.literal, kind) : undefined;
   return literal && as(writer.parameter(literal.type, literal.content));
+}
+
+/** Is the value a whole number of the query itself that needs no sign? */
+function isWholeLiteral({ type, literal }: Value): boolean {
+  return type.kind === 'integer' && typeof literal === 'bigint' && literal >= 0n;
+}
+
+/** Do literals beside this kind become one of it: texts beside timestamps, dates and uuids, whole numbers beside unsigned ones? */
+export function takesLiterals(kind: Kind): boolean {
+  return kind === 'timestamp' || kind === 'date' || kind === 'uuid' || kind === 'unsigned';
 }
 
 /** The value as one of the type, inside arrays, tuples and maps too. Undefined where it cannot be. */
@@ -66,10 +78,8 @@ function isSameType(one: ValueType, other: ValueType): boolean {
 
 /** The values as ones of the one type that can hold them all; undefined where there is none. */
 export function align(writer: QueryWriter, values: Value[]): { values: Value[]; type: ValueType } | undefined {
-  const special = values.find(({ type }) => type.kind === 'timestamp' || type.kind === 'date' || type.kind === 'uuid');
-  const fitted = values.map((value) =>
-    special !== undefined && typeof value.literal === 'string' ? (coerce(writer, value, special.type.kind) ?? value) : value,
-  );
+  const special = values.find(({ type }) => takesLiterals(type.kind))?.type.kind;
+  const fitted = values.map((value) => (special !== undefined && value.literal !== undefined ? (coerce(writer, value, special) ?? value) : value));
   const type = unify(fitted.map((value) => value.type));
   if (type === undefined) return undefined;
   const aligned = fitted.map((value) => coerceTo(writer, value, type));

@@ -29,6 +29,8 @@ export type Context = {
   faults: Fault[];
   /** The tables that were opened. */
   tables: Set<Model['name']>;
+  /** The printed calls with a regular expression. */
+  searches: Set<string>;
   resolve(scope: Scope, node: Expression): Value;
   /** A subquery of an expression, resolved once however often the expression is. */
   lookUp(node: Select, withs: WithEntries): ResolvedSelect;

@@ -1,5 +1,6 @@
 import { coerce } from './coerce.ts';
 import type { Context } from './context.ts';
+import { datedText } from './dated_text.ts';
 import { Fault } from './fault.ts';
 import type { Span } from './query_error.ts';
 import { suggest } from './suggest.ts';
@@ -49,9 +50,9 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> =
   'text float': (sql) => `toFloat64(${sql})`,
   'text boolean': (sql) => `accurateCast(${sql}, 'Bool')`,
   'text uuid': (sql) => `toUUID(${sql})`,
-  'text timestamp': (sql) => `parseDateTime64BestEffort(${sql}, 6, 'UTC')`,
+  'text timestamp': (sql) => `parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC')`,
   'integer timestamp': (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
-  'text date': (sql) => `toDate32(parseDateTime64BestEffort(${sql}, 6, 'UTC'))`,
+  'text date': (sql) => `toDate32(parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC'))`,
   'timestamp date': (sql) => `toDate32(${sql})`,
 };
 

@@ -7,7 +7,7 @@ import type { Name } from './tree.ts';
 /** Most levels of expressions and subqueries inside each other. */
 const depth_max = 100;
 /** Most nodes of a query's tree. */
-const nodes_max = 10_000;
+const nodes_max = 5_000;
 
 // Words that end an expression or a table: none of them can be a name unless it is quoted.
 const reserved = new Set(

@@ -13,7 +13,8 @@ const sentences: Record<string, string> = {
   TOO_SLOW: 'The query takes more time than it may.',
   TOO_MANY_ROWS: 'The query reads more rows than it may: narrow its subqueries.',
   INVALID_JOIN_ON_EXPRESSION: 'The store cannot join on this condition: ON needs an equality between columns of both tables.',
-  NOT_IMPLEMENTED: 'The store cannot do this: ON needs an equality between columns of both tables, and a window a frame that its function takes.',
+  NOT_IMPLEMENTED:
+    'The store cannot do this: ON needs an equality between columns of both tables, a window a frame that its function takes, and a pattern only what is documented.',
   NO_COMMON_TYPE: 'Values of different types meet here: convert them to one.',
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY: 'A SELECT that stands for a value gives more than one row: use an aggregate, or LIMIT 1.',
@@ -27,6 +28,10 @@ const sentences: Record<string, string> = {
   ILLEGAL_TYPE_OF_ARGUMENT: 'The store does not take these types here.',
   ILLEGAL_COLUMN: 'The store does not take this argument here.',
   BAD_ARGUMENTS: 'The store does not take this argument here.',
+  PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',
+  ZERO_ARRAY_OR_TUPLE_INDEX: 'Positions are counted from 1.',
+  DECIMAL_OVERFLOW: 'A number becomes too large here.',
+  CANNOT_CONVERT_TYPE: 'A value here is not one of the type that it is converted to.',
   ARGUMENT_OUT_OF_BOUND: 'An argument is out of bounds here.',
 };
 

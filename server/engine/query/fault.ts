@@ -13,3 +13,6 @@ export class Fault extends Error {
     this.suggestion = suggestion;
   }
 }
+
+/** A fault that ends the reading of the whole query: what stands behind it is not looked at. */
+export class FinalFault extends Fault {}

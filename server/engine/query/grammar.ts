@@ -40,7 +40,8 @@ export function parseInBrackets(grammar: Grammar): { select: Select } | { items:
 export function parseTypeName(grammar: Grammar): TypeName {
   const { cursor } = grammar;
   return cursor.deeper(() => {
-    const name = cursor.name('a type');
+    // ARRAY is a word of the language only before JOIN.
+    const name = cursor.isWord('ARRAY') ? cursor.anyName() : cursor.name('a type');
     const items: TypeName[] = [];
     if (cursor.acceptSign('(')) {
       do items.push(parseTypeName(grammar));

@@ -51,6 +51,9 @@ export function readLiteral(
         return refuse(form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number');
       return made(content.toString(), Number(content));
     }
+    case '#token':
+      if (typeof content !== 'string' || !/^[A-Za-z0-9\u0080-\uffff]{1,1000}$/.test(content)) return refuse('one word of letters and digits');
+      return made(writer.parameter('String', content), content);
     default:
       if (typeof content !== 'string' || content.length > text_characters_max) return refuse(`text of at most ${text_characters_max} characters`);
       return made(form === '#pattern' ? writer.pattern(content, span) : writer.parameter('String', content), content);

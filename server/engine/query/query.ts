@@ -81,7 +81,7 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
 }
 
 function compile(tree: Select, model: Model['name'], run: QueryRun): { select: ResolvedSelect; writer: QueryWriter } {
-  const levels: Levels = { expressions: 0, selects: 0 };
+  const levels: Levels = { expressions: 0, selects: 0, written: 0 };
   const end = Math.max(...run.selection.map((side) => side.inserted_to));
   const lookup = run.selection.length === 0 ? [] : [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: end }];
   const lookUps = new Map<Select, ResolvedSelect>();
@@ -91,6 +91,7 @@ function compile(tree: Select, model: Model['name'], run: QueryRun): { select: R
     rows: { team_id: run.team_id, selection: run.selection, lookup },
     faults: [],
     tables: new Set(),
+    searches: new Set(),
     resolve: (scope, node) => resolve(context, levels, scope, node),
     lookUp: (node, withs) => {
       const known = lookUps.get(node) ?? context.select(node, { withs, is_lookup: true, is_outermost: false });

@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { castTo } from './convert.ts';
-import { Fault } from './fault.ts';
+import { Fault, FinalFault } from './fault.ts';
 import { resolveAccess } from './resolve_name.ts';
 import { resolveCall, resolveItems } from './resolve_call.ts';
 import { resolveInList, resolveInSelect } from './resolve_in.ts';
@@ -9,16 +9,20 @@ import type { Scope } from './scope.ts';
 import type { Expression, ExpressionOf } from './tree.ts';
 import { compose, nullValue, plain_traits } from './value.ts';
 import type { Value } from './value.ts';
-import { orNull, typeOf } from './value_type.ts';
+import { isTooLarge, orNull, typeOf } from './value_type.ts';
 
 /** Most expressions inside each other, aliases written out. */
 const levels_max = 200;
+/** Most work of one compilation, in characters of the texts of all expressions on the way, so that small texts that repeat large ones end early. */
+const written_max = 4_000_000;
+/** What resolving one expression counts, however short its text is. */
+const written_by_each = 100;
 const int64_min = -(2n ** 63n);
 const int64_max = 2n ** 63n - 1n;
 const uint64_max = 2n ** 64n - 1n;
 
-/** How deep a compilation is in expressions and SELECTs. */
-export type Levels = { expressions: number; selects: number };
+/** How deep a compilation is in expressions and SELECTs, and how much it has written. */
+export type Levels = { expressions: number; selects: number; written: number };
 
 /**
  * What an expression means in a scope: ClickHouse text and type. Guarantee: the text holds no word of the query: names are the printer's own, contents of literals are parameters, functions are
@@ -29,6 +33,10 @@ export function resolve(context: Context, levels: Levels, scope: Scope, node: Ex
   try {
     if (levels.expressions > levels_max) throw new Fault(`The query is nested more than ${levels_max} levels deep when its aliases are written out.`, node);
     const value = resolveNode(context, scope, node);
+    levels.written += written_by_each + value.sql.length;
+    if (levels.written > written_max)
+      throw new FinalFault('The query grows too large when its aliases, windows and WITH entries are written out: use them less often.', node);
+    if (isTooLarge(value.type)) throw new Fault('This value is made of too many parts: take fewer tuples and arrays inside each other.', node);
     const known = scope.keys.has(value.sql) ? { ...value, traits: { ...value.traits, loose: undefined } } : value;
     return { ...(isRepeated(scope, node, known) ? { ...known, sql: `materialize(${known.sql})` } : known), span: { start: node.start, end: node.end } };
   } finally {

@@ -1,6 +1,6 @@
 import { coerceCondition } from './coerce.ts';
 import type { Context, OrderKey, ResolvedColumn, ResolvedSelect, SelectUse } from './context.ts';
-import { Fault } from './fault.ts';
+import { Fault, FinalFault } from './fault.ts';
 import { nameColumn } from './output_name.ts';
 import type { Span } from './query_error.ts';
 import { openFrom } from './resolve_from.ts';
@@ -16,6 +16,8 @@ import { describeType } from './value_type.ts';
 
 /** Most faults that one answer names. */
 const faults_max = 20;
+/** Most columns of one SELECT, `*` written out. */
+const columns_max = 1_000;
 
 type Item = { name: string; value: Value };
 type Order = { item: OrderItem; value: Value; output: number | undefined };
@@ -70,7 +72,7 @@ function attempt(context: Context, span: Span, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof Fault) || context.faults.length >= faults_max) throw error;
+    if (!(error instanceof Fault) || error instanceof FinalFault || context.faults.length >= faults_max) throw error;
     context.faults.push(error);
     return nullValue(span);
   }
@@ -84,11 +86,13 @@ function resolveCondition(context: Context, scope: Scope, node: Expression): Val
 }
 
 function resolveItems(context: Context, scope: Scope, core: SelectCore): Item[] {
-  return core.items.flatMap(({ expression, alias }) => {
-    if (expression.kind === 'star') return expandStar(scope, expression);
-    const value = attempt(context, expression, () => context.resolve(scope, expression));
-    return [{ name: alias?.text ?? nameColumn(expression), value }];
-  });
+  const items: Item[] = [];
+  for (const { expression, alias } of core.items) {
+    if (expression.kind === 'star') items.push(...expandStar(scope, expression));
+    else items.push({ name: alias?.text ?? nameColumn(expression), value: attempt(context, expression, () => context.resolve(scope, expression)) });
+    if (items.length > columns_max) throw new Fault(`A SELECT has at most ${columns_max} columns: take fewer.`, expression);
+  }
+  return items;
 }
 
 function expandStar(scope: Scope, node: ExpressionOf<'star'>): Item[] {
@@ -123,12 +127,14 @@ function resolveKeys(context: Context, scope: Scope, core: SelectCore, items: It
 function resolveRest(context: Context, scope: Scope, core: SelectCore, items: Item[]): Omit<Clauses, 'where' | 'keys'> {
   const last = behind(scope, 'alias');
   const order = core.order_by.map((item): Order => {
+    let output = -1;
     const value = attempt(context, item.expression, () => {
       const position = positionOf(item.expression, items);
-      return position === undefined ? context.resolve(last, item.expression) : items[position]!.value;
+      const key = position === undefined ? context.resolve(last, item.expression) : items[position]!.value;
+      output = items.findIndex((one) => one.value.sql === key.sql);
+      if (core.distinct && output < 0) throw new Fault('With DISTINCT, ORDER BY takes only columns of the SELECT list.', item.expression);
+      return key;
     });
-    const output = items.findIndex((one) => one.value.sql === value.sql);
-    if (core.distinct && output < 0) context.faults.push(new Fault('With DISTINCT, ORDER BY takes only columns of the SELECT list.', item.expression));
     return { item, value, output: output < 0 ? undefined : output };
   });
   return {

@@ -4,6 +4,8 @@ export type QueryLimits = { execution_seconds: number; memory_bytes: number; row
 const ast_depth_max = 2_000;
 const ast_elements_max = 200_000;
 const range_elements_max = 1_000_000;
+// Limits of time and cancels are looked at between blocks: small ones cost next to nothing and end a slow function sooner.
+const block_rows_max = 1_024;
 
 /**
  * ClickHouse's settings for running a printed query. Guarantee: the query can write nothing and read nothing outside of the store, and ends with an error when it takes more than the limits.
@@ -20,6 +22,8 @@ export function querySettings(limits: QueryLimits): Record<string, string | numb
     read_overflow_mode: 'throw',
     max_result_rows: String(limits.result_rows),
     result_overflow_mode: 'throw',
+    max_block_size: block_rows_max,
+    max_joined_block_size_rows: block_rows_max,
     max_query_size: 16_000_000,
     max_ast_depth: ast_depth_max,
     max_ast_elements: ast_elements_max,

@@ -40,6 +40,19 @@ export function isContainer(kind: Kind): boolean {
   return kind === 'array' || kind === 'tuple' || kind === 'map';
 }
 
+/** Most types that one type is made of: subqueries can double a tuple at each level, and what looks at types looks at each of them. */
+const parts_max = 1_000;
+
+/** Is the type made of more types than a query may have? Takes time by that bound, however large the type is. */
+export function isTooLarge(type: ValueType): boolean {
+  const waiting = [type];
+  for (let seen = 0; waiting.length > 0; seen += 1) {
+    if (seen + waiting.length > parts_max) return true;
+    waiting.push(...waiting.pop()!.items);
+  }
+  return false;
+}
+
 /** Kinds that can be calculated with; a boolean counts as 0 or 1. */
 export function isNumeric(kind: Kind): boolean {
   return kind === 'integer' || kind === 'unsigned' || kind === 'float' || kind === 'boolean';

@@ -44,7 +44,7 @@ export class QueryWriter {
   }
 
   private bind(type: string, content: string | string[]): string {
-    const key = JSON.stringify([type, content]);
+    const key = typeof content === 'string' ? `${type} ${content}` : JSON.stringify([type, content]);
     const known = this.parameters.get(key);
     if (known !== undefined) return known;
     const name = `p${this.content.size}`;

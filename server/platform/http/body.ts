@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { unsupportedMediaType } from './errors.ts';
+import { invalidMany, unsupportedMediaType } from './errors.ts';
+import type { Violation } from './errors.ts';
 import { readJson } from './json_text.ts';
 import { checked } from './validator.ts';
 
@@ -16,14 +17,24 @@ export function rawBody(request: FastifyRequest): Buffer | undefined {
   return Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
 }
 
-/** The body as JSON, unchecked; no body is an empty object. Throws 415 for another kind of body and 400 for broken JSON. */
-export function jsonBody(request: FastifyRequest): unknown {
+/**
+ * The body as JSON, unchecked, with the violations of texts that no store can keep, which `checked` lists together with its own; no body is an empty object. Throws 415 for another
+ * kind of body and 400 for broken JSON.
+ */
+export function readBody(request: FastifyRequest): { value: unknown; unstorable: Violation[] } {
   const bytes = rawBody(request);
-  if (bytes === undefined) return {};
+  if (bytes === undefined) return { value: {}, unstorable: [] };
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw unsupportedMediaType('Send the body without a Content-Encoding.');
   if (!json_type.test(request.headers['content-type'] ?? '')) throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
   return readJson(bytes);
+}
+
+/** As `readBody`, for a body that is not checked by one schema: throws 400 for texts that no store can keep. */
+export function jsonBody(request: FastifyRequest): unknown {
+  const { value, unstorable } = readBody(request);
+  if (unstorable.length > 0) throw invalidMany(unstorable);
+  return value;
 }
 
 /**
@@ -31,5 +42,6 @@ export function jsonBody(request: FastifyRequest): unknown {
  * violation; gives the schema's fields only.
  */
 export function body<Schema extends TSchema>(request: FastifyRequest, schema: Schema): Static<Schema> {
-  return checked(schema, jsonBody(request));
+  const { value, unstorable } = readBody(request);
+  return checked(schema, value, '', unstorable);
 }

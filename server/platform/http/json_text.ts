@@ -1,4 +1,4 @@
-import { invalidMany, unparsable } from './errors.ts';
+import { unparsable } from './errors.ts';
 import type { Violation } from './errors.ts';
 import { attrOf } from './violations.ts';
 
@@ -9,10 +9,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const suspicious = /\\u(0000|[dD][89a-fA-F])/;
 
 /**
- * Reads the JSON text of a body. Throws `parse_error` for what is not UTF-8 JSON or is nested deeper than 64 levels, and 400 naming each text or name
- * that holds NUL or half a surrogate pair, which PostgreSQL could not keep.
+ * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does. Throws `parse_error` for what is not UTF-8 JSON or is nested deeper than 64
+ * levels.
  */
-export function readJson(bytes: Buffer): unknown {
+export function readJson(bytes: Buffer): { value: unknown; unstorable: Violation[] } {
   if (depthOf(bytes) > depth_max) throw unparsable(`The body is nested deeper than ${depth_max} levels.`);
   let text: string;
   try {
@@ -26,11 +26,12 @@ export function readJson(bytes: Buffer): unknown {
   } catch {
     throw unparsable('The body is not valid JSON.');
   }
-  if (suspicious.test(text)) {
-    const violations = [...unstorable(value, '')];
-    if (violations.length > 0) throw invalidMany(violations);
-  }
-  return value;
+  return { value, unstorable: suspicious.test(text) ? unstorableIn(value) : [] };
+}
+
+/** A violation for each text or name that holds NUL or half a surrogate pair, which PostgreSQL could not keep. `prefix` is the value's place in the body as a JSON pointer. */
+export function unstorableIn(value: unknown, prefix = ''): Violation[] {
+  return [...unstorable(value, prefix)];
 }
 
 /** How deep brackets are nested outside of strings; linear in the size, because a recursive reader would run out of stack on hostile text. */

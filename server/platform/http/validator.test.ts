@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import type { Violation } from './errors.ts';
 import { nullable } from './nullable.ts';
-import { checked, isInstant } from './validator.ts';
+import { checked, isInstant, single_line } from './validator.ts';
 
 function violations(schema: TSchema, value: unknown): Pick<Violation, 'attr' | 'code'>[] {
   try {
@@ -30,6 +30,8 @@ const Thing = Type.Object({
   mail: Type.Optional(Type.String({ format: 'email' })),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 2 })),
   inner: Type.Optional(Type.Object({ config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }) })),
+  line: Type.Optional(Type.String({ trim: true, ...single_line })),
+  short: Type.Optional(Type.String({ format: 'email', maxLength: 20 })),
   either: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
 });
 
@@ -53,6 +55,10 @@ const cases: [string, object, string | null, string][] = [
   ['another choice beside null', { level: 2 }, 'level', 'invalid_choice'],
   ['no zone', { at: '2026-01-01T00:00:00' }, 'at', 'invalid_input'],
   ['no address', { mail: 'a@b' }, 'mail', 'invalid_input'],
+  ['no address at all', { mail: '' }, 'mail', 'blank'],
+  ['an address that is too long', { short: `${'x'.repeat(20)}@b.` }, 'short', 'max_length'],
+  ['two lines', { line: 'a\nb' }, 'line', 'invalid_input'],
+  ['a mark of direction', { line: 'a\u202eb' }, 'line', 'invalid_input'],
   ['no list', { tags: 'a' }, 'tags', 'not_a_list'],
   ['empty list', { tags: [] }, 'tags', 'min_items'],
   ['long list', { tags: ['a', 'b', 'c'] }, 'tags', 'max_items'],
@@ -71,6 +77,39 @@ test('every violation is listed, in the order of the schema', () => {
     violations(Thing, { name: '', size: 'x', flag: 0, mode: 'z' }).map((entry) => entry.attr),
     ['name', 'size', 'flag', 'mode'],
   );
+});
+
+const word = (character: string) => `a${character}b@b.co`;
+test('addresses are dot-separated words at a domain, in any script', () => {
+  const right = [
+    'a@b.co',
+    'a.b+c_d@x-1.b.co',
+    "o'neil@b.co",
+    'jürgen@müller.example',
+    '用户@例子.公司',
+    'δ.ω@παράδειγμα.ελ',
+    'a@xn--bcher-kva.example',
+    `${'x'.repeat(64)}@b.co`,
+  ];
+  for (const mail of right) assert.deepEqual(violations(Thing, { name: 'a', mail }), [], mail);
+  const wrong = ['a@b..c', 'a@-b.co', 'a@b-.co', '.a@b.co', 'a..b@b.co', 'a.@b.co', 'a@b.co.', 'a@.b.co', 'a@b', '@b.co', 'a@b@b.co', `${'x'.repeat(65)}@b.co`];
+  for (const mail of [...wrong, ...['\u202e', '\u200b', '\u00ad', '\u0007', '\n', '\u00a0', ' ', '"', ','].map(word)])
+    assert.deepEqual(violations(Thing, { name: 'a', mail }), [{ attr: 'mail', code: 'invalid_input' }], JSON.stringify(mail));
+});
+
+test('what was found before stands first and alone for its field; one line may hold any letters', () => {
+  const found: Violation[] = [{ attr: 'mail', code: 'null_characters_not_allowed', detail: 'x' }];
+  const attrs = (value: unknown) => {
+    try {
+      checked(Thing, value, '', found);
+    } catch (error) {
+      return (error as ApiError).violations.map(({ attr, code }) => `${attr} ${code}`);
+    }
+    return [];
+  };
+  assert.deepEqual(attrs({ name: 'a', mail: 'x' }), ['mail null_characters_not_allowed']);
+  assert.deepEqual(attrs({ name: '', mail: 'x' }), ['mail null_characters_not_allowed', 'name blank']);
+  assert.equal(checked(Thing, { name: 'a', line: '\n Zoë 👩‍💻 ' }).line, 'Zoë 👩‍💻');
 });
 
 test('what is right is trimmed and stripped to the declared fields; absent fields stay absent, null stays null', () => {

@@ -3,11 +3,15 @@ import type { ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { isUuid } from './access.ts';
 import { invalidMany } from './errors.ts';
+import type { Violation } from './errors.ts';
 import { longLists } from './long_lists.ts';
 import { violationsOf } from './violations.ts';
 
 const instant = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-const email = /^[^\s@,;<>()[\]\\"]{1,64}@[^\s@,;<>()[\]\\"]+\.[^\s@,;<>()[\]\\".]+$/;
+// Words joined by single dots before the @, and labels that begin and end with a letter or digit after it, of any script; no white space, control or invisible character.
+const word = String.raw`[^\s\p{C}@,:;<>()[\]\\".]+`;
+const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?`;
+const email = new RegExp(`^(?=[^@]{1,64}@)${word}(?:\\.${word})*@(?:${label}\\.)+${label}$`, 'u');
 
 const ajv = new Ajv({
   allErrors: true,
@@ -38,6 +42,15 @@ ajv.addKeyword({
   },
 });
 
+/**
+ * What a text schema takes over for names that stand in one line: control characters, line ends and the marks that turn the direction of writing are 400 `invalid_input`. Written
+ * out as ranges, so that every reader of the OpenAPI document understands it.
+ */
+export const single_line = {
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
+  wrong_detail: 'Must be one line, without control characters.',
+};
+
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
 /** True for an ISO 8601 instant with a zone that exists in the calendar, from year 1 to 9999. */
@@ -54,14 +67,17 @@ export function isInstant(text: string): boolean {
 
 /**
  * Checks a value that came from outside against a schema, with strict JSON types and without coercion; texts with `trim` are trimmed in place. Throws a 400
- * that lists every violation. Gives an object's declared fields only, so that nothing undeclared can reach a statement; fields that were absent stay absent.
+ * that lists every violation: those of `found`, which are known already (texts that no store can keep), and then those of other fields. Gives an object's declared
+ * fields only, so that nothing undeclared can reach a statement; fields that were absent stay absent.
  */
-export function checked<Schema extends TSchema>(schema: Schema, value: unknown, prefix = ''): Static<Schema> {
+export function checked<Schema extends TSchema>(schema: Schema, value: unknown, prefix = '', found: readonly Violation[] = []): Static<Schema> {
   let validate = compiled.get(schema);
   if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema)));
   const tooLong = longLists(schema, value, prefix);
   if (tooLong.length > 0) throw invalidMany(tooLong);
-  if (!validate(value)) throw invalidMany(violationsOf(validate.errors ?? [], prefix));
+  const wrong = validate(value) ? [] : violationsOf(validate.errors ?? [], prefix);
+  const known = new Set(found.map(({ attr }) => attr));
+  if (found.length + wrong.length > 0) throw invalidMany([...found, ...wrong.filter(({ attr }) => !known.has(attr))]);
   const properties = (schema as { properties?: Record<string, unknown> }).properties;
   if (properties === undefined || typeof value !== 'object' || value === null) return value as Static<Schema>;
   const declared: Record<string, unknown> = {};

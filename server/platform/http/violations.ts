@@ -3,6 +3,8 @@ import type { ErrorCode, Violation } from './errors.ts';
 
 type Told = { code: ErrorCode; detail: string };
 
+const blank: Told = { code: 'blank', detail: 'This field may not be blank.' };
+
 const type_details: Record<string, string> = {
   string: 'Must be text.',
   integer: 'Must be a whole number.',
@@ -31,10 +33,13 @@ export function attrOf(pointer: string, last?: string): string | null {
 /** Every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one per field and code. */
 export function violationsOf(errors: readonly ErrorObject[], prefix = ''): Violation[] {
   const unions = errors.filter(isUnion).map((error) => `${error.schemaPath}/`);
+  // A text that is too long is told that alone: that it has no address's form any more follows from it.
+  const too_long = new Set(errors.filter(({ keyword }) => keyword === 'maxLength').map(({ instancePath }) => instancePath));
   const told = new Map<string, Violation>();
   for (const error of errors) {
     // The errors of a union's branches say what each branch wanted; the union's own error says it once.
     if (unions.some((path) => error.schemaPath.startsWith(path) && error.schemaPath !== path)) continue;
+    if (error.keyword === 'format' && too_long.has(error.instancePath)) continue;
     const violation = { attr: attrOf(prefix + error.instancePath, missingOrUnknown(error)), ...tell(error) };
     const key = `${violation.attr} ${violation.code}`;
     if (!told.has(key)) told.set(key, violation);
@@ -62,9 +67,7 @@ function tell(error: ErrorObject): Told {
     case 'type':
       return typeTold(String([params['type']].flat().find((type) => type !== 'null')));
     case 'minLength':
-      return data === ''
-        ? { code: 'blank', detail: 'This field may not be blank.' }
-        : { code: 'min_length', detail: `Must have at least ${params['limit']} characters.` };
+      return data === '' ? blank : { code: 'min_length', detail: `Must have at least ${params['limit']} characters.` };
     case 'maxLength':
       return { code: 'max_length', detail: `Must have at most ${params['limit']} characters.` };
     case 'minItems':
@@ -85,6 +88,7 @@ function tell(error: ErrorObject): Told {
     case 'oneOf':
       return unionTold(error.schema as Record<string, unknown>[]);
     case 'format':
+      if (params['format'] === 'email' && data === '') return blank;
       return { code: 'invalid_input', detail: ownDetail(error) ?? format_details[params['format'] as string] ?? 'Has the wrong form.' };
     default:
       return { code: 'invalid_input', detail: ownDetail(error) ?? 'Has the wrong form.' };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { compose } from './compose.ts';
+import { oneLine } from './plain_text.ts';
 
 const url = 'https://sluice.example.com/invite/018f?next=/a&b=c';
 
@@ -110,4 +111,15 @@ test('an action goes to http and https only, and its address cannot break out', 
   const { text, html } = compose({ heading: 'x', paragraphs: [], action: { label: 'x', url: 'HTTPS://Example.com/a b"><script>\nBcc: x' } });
   assert.ok(text.includes('\nhttps://example.com/a%20b%22%3E%3Cscript%3EBcc:%20x\n'));
   assert.doesNotMatch(html, /<script/);
+});
+
+test('a name in a sentence is one line and shows all that it holds', () => {
+  const cases: [string, string][] = [
+    ['Ada\n\nYour account is locked', 'Ada Your account is locked'],
+    ['Ada\r\nB\u2028C\u0085D', 'Ada B CD'],
+    ['\u202eadA\u2066', 'adA'],
+    ['A\u200bd\u00ada\u0007\ufeff', 'Ada'],
+    ['  Zoë\t 👩\u200d💻 ', 'Zoë 👩\u200d💻'],
+  ];
+  for (const [name, wanted] of cases) assert.equal(oneLine(name), wanted, JSON.stringify(name));
 });

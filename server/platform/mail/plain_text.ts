@@ -9,7 +9,13 @@ export function cleanText(text: string): string {
     .replace(unprintable, '');
 }
 
-/** Text of anyone as it may stand in a header: what `cleanText` gives, on one line, with single spaces. No header can begin inside it. */
+// Characters that show nothing: they could make two names look the same. The joiners stay, because emoji and several scripts are written with them.
+const invisible = /(?![\u200c\u200d])\p{Cf}/gu;
+
+/**
+ * Text of anyone as it may stand in a header, or as a name inside a sentence: what `cleanText` gives, on one line, with single spaces and without invisible characters. No header and
+ * no paragraph can begin inside it.
+ */
 export function oneLine(text: string): string {
-  return cleanText(text).replace(/\s+/g, ' ').trim();
+  return cleanText(text).replace(invisible, '').replace(/\s+/g, ' ').trim();
 }

@@ -2,6 +2,7 @@ import type { DestinationDefinition } from '../../destination.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
 import { openClickHouseSink } from './sink.ts';
+import { clickHouseColumnFaults } from './table.ts';
 import { verifyClickHouse } from './verify.ts';
 
 /** A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking its parts. */
@@ -12,6 +13,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   secrets: ['password'],
   column_set: 'tables',
   validate: clickHouseViolations,
+  columnFaults: clickHouseColumnFaults,
   encoding: () => ({ format: 'CSV', compression: 'zstd' }),
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),

@@ -31,15 +31,22 @@ export type Table = { engine: string; engine_full: string; sorting_key: string; 
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-/** The column by which rows are compared with the source, where the export has it. */
+/** The column by which rows are compared with the source, where the export has it and no query has made it. */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name) ? name : undefined;
+  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
 }
 
 /** Do rows of this delivery take the place of those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
-  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name));
+  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name && column.is_calculated !== true));
+}
+
+const own_columns = new Set([stage_column, '_row_exists', '_block_number', '_block_offset']);
+
+/** What ClickHouse cannot take of a query's columns: names that its tables or ours have already. */
+export function clickHouseColumnFaults(columns: Column[]): string[] {
+  return columns.filter(({ name }) => own_columns.has(name)).map(({ name }) => `The table has a column \`${name}\` of its own: give yours another alias.`);
 }
 
 /** The statement that makes the table of an export. It has no partitions, so that a delivery is shown in one step; persons are merged by key and version. */
@@ -58,7 +65,11 @@ function engineOf(layout: Layout): string {
   const has = (name: string) => layout.columns.some((column) => column.name === name && !column.nullable);
   const order = (names: string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
   if (!isMerged(layout)) return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
-  const version = layout.columns.some((column) => column.name === 'person_version' && column.type === 'integer' && !column.nullable) ? 'person_version' : '';
+  const version = layout.columns.some(
+    (column) => column.name === 'person_version' && column.type === 'integer' && !column.nullable && column.is_calculated !== true,
+  )
+    ? 'person_version'
+    : '';
   return `ReplacingMergeTree(${version}) ORDER BY ${order(person_key)}`;
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { countDifference, recordsOf } from '../../destination.ts';
 import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import { inDatabase, targetOf } from './config.ts';
@@ -17,7 +18,7 @@ type Found = { kind: 'missing' | 'changed' | 'added'; key: string; expected: num
 
 /**
  * Compares receipts, then the keys of the source with those of the table: the keys go into a scratch table of the server, so neither side has to fit into our
- * memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind.
+ * memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind. Rows of a query that have no key are counted.
  */
 export function verifyClickHouse(config: ClickHouseConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
   return withClickHouseErrors(async () => {
@@ -49,9 +50,10 @@ async function compareReceipts(connection: Connection, config: ClickHouseConfig,
 async function compareRows(connection: Connection, config: ClickHouseConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
   const [first] = delivered;
   const key = first && keyColumn(first.delivery);
-  if (first === undefined || key === undefined) return [];
+  if (first === undefined) return [];
   const target = targetOf(config);
   if ((await findTable(connection, config, target.table)) === undefined) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
+  if (key === undefined) return compareCounts(connection, config, delivered);
   const scratch = inDatabase(config, `sluice_keys_${randomBytes(6).toString('hex')}`);
   await connection.command(`CREATE TABLE ${scratch} (key String) ENGINE = MergeTree ORDER BY ()`);
   try {
@@ -68,6 +70,14 @@ async function compareRows(connection: Connection, config: ClickHouseConfig, del
   } finally {
     await connection.command(`DROP TABLE IF EXISTS ${scratch} SYNC`);
   }
+}
+
+/** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
+async function compareCounts(connection: Connection, config: ClickHouseConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
+  const target = targetOf(config);
+  if (await hasOtherDeliveries(connection, config, delivered)) return [];
+  const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${target.quoted}`);
+  return countDifference(target.name, recordsOf(delivered), row?.records ?? 0);
 }
 
 /** A merged row stands for all deliveries of its key, and is what FINAL shows; otherwise each delivery brought one. */

@@ -2,6 +2,7 @@ import type { DestinationDefinition } from '../../destination.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
 import { openMySqlSink } from './sink.ts';
+import { mySqlColumnFaults } from './table.ts';
 import { verifyMySql } from './verify.ts';
 
 /** A table in the user's MySQL or MariaDB; rows and receipt in one transaction. */
@@ -12,6 +13,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   secrets: ['password'],
   column_set: 'tables',
   validate: mySqlViolations,
+  columnFaults: mySqlColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),

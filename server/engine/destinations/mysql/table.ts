@@ -27,15 +27,30 @@ const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-/** The column by which rows are compared with the source, where the export has it. */
+/** The column by which rows are compared with the source, where the export has it and no query has made it. */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name) ? name : undefined;
+  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
 }
 
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
-  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name));
+  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name && column.is_calculated !== true));
+}
+
+const columns_max = 1_017;
+
+/** What MySQL cannot take of a query's columns. Its names have no letter case, no characters beyond U+FFFF and no blank at the end. */
+export function mySqlColumnFaults(columns: Column[]): string[] {
+  const faults: string[] = [];
+  const names = new Set<string>();
+  for (const { name } of columns) {
+    if (/[\u{10000}-\u{10ffff}]| $/u.test(name))
+      faults.push(`MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the column \`${name}\` another alias.`);
+    if (names.has(name.toLowerCase())) faults.push(`MySQL does not tell upper from lower case in names: give the column \`${name}\` another alias.`);
+    names.add(name.toLowerCase());
+  }
+  return columns.length > columns_max ? [...faults, `A table of MySQL has at most ${columns_max} columns.`] : faults;
 }
 
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
@@ -122,7 +137,8 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const names = layout.columns.map((column) => column.name);
   const before = `INSERT INTO ${target} (${names.map(quoted).join(', ')}) VALUES `;
   if (!isMerged(layout)) return { before, after: '' };
-  const versions = names.filter((name) => ['person_version', 'person_distinct_id_version'].includes(name)).map(quoted);
+  const own = layout.columns.filter((column) => column.is_calculated !== true).map((column) => column.name);
+  const versions = own.filter((name) => ['person_version', 'person_distinct_id_version'].includes(name)).map(quoted);
   const changed = names.filter((name) => !person_key.includes(name)).map(quoted);
   const key = quoted('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };

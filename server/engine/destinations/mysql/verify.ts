@@ -1,3 +1,4 @@
+import { countDifference, recordsOf } from '../../destination.ts';
 import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
@@ -14,7 +15,7 @@ type Found = { key_text: string; expected: number; found: number };
 
 /**
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the server, so neither side has to fit into our
- * memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind.
+ * memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind. Rows of a query that have no key are counted.
  */
 export function verifyMySql(config: MySqlConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
   return withMySqlErrors(async () => {
@@ -46,9 +47,10 @@ async function compareReceipts(connection: Connection, config: MySqlConfig, deli
 async function compareRows(connection: Connection, config: MySqlConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
   const [first] = delivered;
   const key = first && keyColumn(first.delivery);
-  if (first === undefined || key === undefined) return [];
+  if (first === undefined) return [];
   const target = targetOf(config);
   if (!(await tableExists(connection, config, target.table))) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
+  if (key === undefined) return compareCounts(connection, config, delivered);
   await loadKeys(connection, config, delivered, source);
   const isShared = await hasOtherDeliveries(connection, config, delivered);
   const mergedTeamId = isMerged(first.delivery) ? first.delivery.team_id : undefined;
@@ -64,6 +66,14 @@ async function compareRows(connection: Connection, config: MySqlConfig, delivere
   }
   const unnamed = [...counts].filter(([, count]) => count > named_max);
   return [...named, ...unnamed.map(([kind, count]) => ({ kind, name: target.name, detail: `${count - named_max} more rows like these.` }))];
+}
+
+/** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
+async function compareCounts(connection: Connection, config: MySqlConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
+  const target = targetOf(config);
+  if (await hasOtherDeliveries(connection, config, delivered)) return [];
+  const [row] = await connection.rows<{ records: number }>(`SELECT COUNT(*) AS records FROM ${target.quoted}`);
+  return countDifference(target.name, recordsOf(delivered), row?.records ?? 0);
 }
 
 /** Keys are compared byte by byte, by their hash, because MySQL compares long texts only by their beginning; a merged row stands for all deliveries of its key. */

@@ -1,4 +1,5 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination.ts';
+import type { Column } from '../../models/column.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -13,12 +14,26 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   secrets: ['password'],
   column_set: 'tables',
   validate: violations,
+  columnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
   check: checkPostgres,
   verify: (config, delivered, source, deps) => verifyPostgres(config, delivered, source, deps),
 };
+
+const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+const columns_max = 1_600;
+
+function columnFaults(columns: Column[]): string[] {
+  const long = columns
+    .filter(({ name }) => Buffer.byteLength(name) > 63)
+    .map(({ name }) => `PostgreSQL takes names of at most 63 bytes: give the column \`${name}\` a shorter alias.`);
+  const taken = columns
+    .filter(({ name }) => system_columns.has(name))
+    .map(({ name }) => `PostgreSQL has a column \`${name}\` of its own in every table: give yours another alias.`);
+  return [...long, ...taken, ...(columns.length > columns_max ? [`A table of PostgreSQL has at most ${columns_max} columns.`] : [])];
+}
 
 function violations(config: PostgresConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];

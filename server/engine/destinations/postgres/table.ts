@@ -18,15 +18,15 @@ const types: Record<ColumnType, string> = {
 /** What makes two rows of a model the same row; persons are merged by it. */
 const person_key = ['team_id', 'distinct_id'];
 
-/** The column by which rows are compared with the source, where the export has it. */
+/** The column by which rows are compared with the source, where the export has it and no query has made it. */
 export function keyColumn(model: Delivery['model'], columns: Column[]): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name) ? name : undefined;
+  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
 }
 
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged(delivery: Pick<Delivery, 'model' | 'columns'>): boolean {
-  return delivery.model === 'persons' && person_key.every((name) => delivery.columns.some((column) => column.name === name));
+  return delivery.model === 'persons' && person_key.every((name) => delivery.columns.some((column) => column.name === name && column.is_calculated !== true));
 }
 
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
@@ -113,7 +113,8 @@ async function checkUniqueIndex(connection: Connection, target: string, name: st
  */
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {
   const names = columns.map((column) => column.name);
-  const versions = ['person_version', 'person_distinct_id_version'].filter((version) => names.includes(version)).map(quoted);
+  const own = columns.filter((column) => column.is_calculated !== true).map((column) => column.name);
+  const versions = ['person_version', 'person_distinct_id_version'].filter((version) => own.includes(version)).map(quoted);
   const changed = names.filter((column) => !person_key.includes(column)).map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
   const key = person_key.map(quoted).join(', ');
   const list = names.map(quoted).join(', ');

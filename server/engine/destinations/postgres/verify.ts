@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { countDifference, recordsOf } from '../../destination.ts';
 import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
 import { quoted, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -15,7 +16,7 @@ type Found = { key: string; expected: number; found: number };
 
 /**
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the server, so neither side has to fit into
- * our memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind.
+ * our memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind. Rows of a query that have no key are counted.
  */
 export function verifyPostgres(config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
   return withPostgresErrors(async () => {
@@ -48,9 +49,10 @@ async function compareReceipts(connection: Connection, config: PostgresConfig, d
 async function compareRows(connection: Connection, config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
   const [first] = delivered;
   const key = first === undefined ? undefined : keyColumn(first.delivery.model, first.delivery.columns);
-  if (first === undefined || key === undefined) return [];
+  if (first === undefined) return [];
   const target = targetOf(config);
   if (!(await tableExists(connection, target.quoted))) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
+  if (key === undefined) return compareCounts(connection, config, delivered);
   await loadKeys(connection, delivered, source);
   const isShared = await hasOtherDeliveries(connection, config, delivered);
   const ofTeam = isMerged(first.delivery) ? ` WHERE team_id = ${first.delivery.team_id}` : '';
@@ -77,6 +79,14 @@ async function compareRows(connection: Connection, config: PostgresConfig, deliv
     const others = (counts.get(kind) ?? 0) - named.length;
     return others === 0 ? named : [...named, { kind, name: target.name, detail: `${others} more rows like these.` }];
   });
+}
+
+/** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
+async function compareCounts(connection: Connection, config: PostgresConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
+  const target = targetOf(config);
+  if (await hasOtherDeliveries(connection, config, delivered)) return [];
+  const [row] = await connection.rows<{ records: string }>(`SELECT count(*)::text AS records FROM ${target.quoted}`);
+  return countDifference(target.name, recordsOf(delivered), Number(row?.records ?? 0));
 }
 
 function differenceOf(row: Found, table: string, key: string): Difference {

@@ -1,3 +1,4 @@
+import { datedText } from '../dated_text.ts';
 import { define } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 
@@ -48,15 +49,15 @@ export const conversions: FunctionTopic = {
       },
     ),
     define('parseDateTimeBestEffort', '(text) -> timestamp', 'A timestamp from text in any usual form', "parseDateTimeBestEffort('2 Jan 2024 03:04')", {
-      engine: "parseDateTime64BestEffort($1, 6, 'UTC')",
+      engine: `parseDateTime64BestEffort(${datedText('$1')}, 6, 'UTC')`,
       exact: true,
     }),
     define('parseDateTimeBestEffortOrNull', '(text) -> timestamp?', 'NULL where the text is no timestamp', "parseDateTimeBestEffortOrNull('x')", {
-      engine: "parseDateTime64BestEffortOrNull($1, 6, 'UTC')",
+      engine: `parseDateTime64BestEffortOrNull(${datedText('$1')}, 6, 'UTC')`,
       exact: true,
     }),
     define('parseDateTimeBestEffortOrZero', '(text) -> timestamp', '1970 where the text is no timestamp', "parseDateTimeBestEffortOrZero('x')", {
-      engine: "parseDateTime64BestEffortOrZero($1, 6, 'UTC')",
+      engine: `parseDateTime64BestEffortOrZero(${datedText('$1')}, 6, 'UTC')`,
       exact: true,
     }),
     define('fromUnixTimestamp', '(integer) -> timestamp', 'From seconds since 1970', 'fromUnixTimestamp(1700000000)', {

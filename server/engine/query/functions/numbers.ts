@@ -40,8 +40,8 @@ export const numbers: FunctionTopic = {
     define('radians', '(number) -> float', 'Degrees as radians', 'radians(180)'),
     define('degrees', '(number) -> float', 'Radians as degrees', 'degrees(1)'),
     define('pi', '() -> float', 'π', 'pi()'),
-    define('greatest', '(T, T...) -> T', 'The largest; NULL when one is NULL', 'greatest(1, 2, 3)', exact),
-    define('least', '(T, T...) -> T', 'The smallest; NULL when one is NULL', 'least(1, 2, 3)', exact),
+    define('greatest', '(T, T...) -> T', 'The largest; NULL only where all are', 'greatest(1, 2, 3)', exact),
+    define('least', '(T, T...) -> T', 'The smallest; NULL only where all are', 'least(1, 2, 3)', exact),
     define('isFinite', '(float) -> boolean', 'Neither infinite nor not-a-number', 'isFinite(1.5)'),
     define('isInfinite', '(float) -> boolean', 'Infinite', 'isInfinite(1 / 0)'),
     define('isNaN', '(float) -> boolean', 'Not a number', 'isNaN(0 / 0)'),
@@ -53,14 +53,8 @@ export const numbers: FunctionTopic = {
     define('bitShiftLeft', '(integer, #integer) -> integer', 'Bits moved to the left', 'bitShiftLeft(1, 4)'),
     define('bitShiftRight', '(integer, #integer) -> integer', 'Bits moved to the right', 'bitShiftRight(16, 4)'),
     define('bitTest', '(integer, #integer) -> boolean', 'Is this bit set, counted from 0?', 'bitTest(5, 2)'),
-    define(
-      'widthBucket',
-      '(number, number, number, #integer) -> integer',
-      'Number of the bucket of equal width between two bounds',
-      'widthBucket(5, 0, 10, 4)',
-      {
-        engine: 'widthBucket(toFloat64($1), toFloat64($2), toFloat64($3), toUInt32($4))',
-      },
-    ),
+    define('widthBucket', '(number, number, number, #size) -> integer', 'Number of the bucket of equal width between two bounds', 'widthBucket(5, 0, 10, 4)', {
+      engine: 'widthBucket(toFloat64($1), toFloat64($2), toFloat64($3), toUInt32($4))',
+    }),
   ],
 };

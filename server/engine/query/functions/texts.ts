@@ -43,7 +43,7 @@ export const texts: FunctionTopic = {
     define('positionCaseInsensitive', '(text, #text) -> integer', '`position` with case left aside', "positionCaseInsensitive('hello', 'L')"),
     define('positionUTF8', '(text, #text) -> integer', 'First character where it is found, counted from 1; else 0', "positionUTF8('größe', 'ß')"),
     define('countSubstrings', '(text, #text) -> integer', 'How often it is found', "countSubstrings('hello', 'l')"),
-    define('hasToken', '(text, #text) -> boolean', 'Is it a word of the text?', "hasToken('big data', 'data')"),
+    define('hasToken', '(text, #token) -> boolean', 'Is it a word of the text?', "hasToken('big data', 'data')"),
     define('replaceOne', '(text, #text, text) -> text', 'With the first match replaced', "replaceOne('hello', 'l', 'L')"),
     define('replaceAll', '(text, #text, text) -> text', 'With every match replaced', "replaceAll('hello', 'l', 'L')"),
     define(

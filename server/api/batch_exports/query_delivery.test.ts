@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { parquetReadObjects } from 'hyparquet';
+import { openQueryHouse } from '../../../test/query_exports.ts';
+import type { QueryHouse, TestEvent, TestRun } from '../../../test/query_exports.ts';
+
+let exporting: QueryHouse;
+before(async () => {
+  exporting = await openQueryHouse();
+});
+after(() => exporting.close());
+
+/** Two events in each of the first three hours of 2026. */
+const six: TestEvent[] = Array.from({ length: 6 }, (_, n) => ({
+  event: n % 2 === 0 ? 'view' : 'buy',
+  at: `2026-01-01T0${Math.floor(n / 2)}:10:00.00000${n}Z`,
+  distinct_id: `d${n % 3}`,
+  properties: { n, price: n * 1.5 },
+}));
+const to = (prefix: string, config: object = {}) => ({ destination: { type: 'File', config: { prefix, ...config } } });
+const linesOf = (bytes: Buffer | undefined): unknown[] =>
+  String(bytes ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+const statuses = (runs: TestRun[]) => runs.map(({ status, records_completed }) => `${status} ${records_completed}`);
+
+async function deliver(prefix: string, custom_query: string, more: object = {}) {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, six, [
+    { distinct_id: 'd0', at: '2025-12-01T00:00:00Z', version: 1, properties: { plan: 'free' } },
+    { distinct_id: 'd0', at: '2026-01-01T01:30:00Z', version: 2, properties: { plan: 'pro' } },
+    { distinct_id: 'd1', at: '2025-12-01T00:00:00Z', version: 1, properties: { plan: 'team' } },
+  ]);
+  const made = await exporting.scheduled(home, { ...to(prefix), ...more, custom_query });
+  const runs = await exporting.runAll(made.id);
+  return { home, made, runs, hours: (await exporting.filesIn(prefix, '.jsonl')).map(linesOf) };
+}
+
+const own_columns =
+  "SELECT event AS kind, properties.price::Float64 AS price, properties.n::Int64 + 1 AS next, timestamp AS at, properties FROM events WHERE event = 'buy'";
+
+test('each format has the columns of the query, each interval its rows, and the receipt says both', async () => {
+  const { made, runs, hours } = await deliver('own', own_columns);
+  assert.deepEqual(statuses(runs), ['Completed 1', 'Completed 1', 'Completed 1']);
+  assert.deepEqual(
+    hours,
+    [1, 3, 5].map((n) => [{ kind: 'buy', price: n * 1.5, next: n + 1, at: six[n]!.at, properties: { n, price: n * 1.5 } }]),
+  );
+  const receipt = (await made.get(`runs/${runs[0]!.id}/receipt/`)).body;
+  assert.deepEqual(
+    receipt.columns.map((column: { name: string; type: string }) => `${column.name} ${column.type}`),
+    ['kind text', 'price float', 'next integer', 'at timestamp', 'properties json'],
+  );
+  await deliver('own_csv', own_columns, to('own_csv', { file_format: 'CSV' }));
+  const [csv] = await exporting.filesIn('own_csv', '.csv');
+  assert.equal(String(csv), '"kind","price","next","at","properties"\n"buy",1.5,2,"2026-01-01T00:10:00.000001Z","{""n"":1,""price"":1.5}"\n');
+  await deliver('own_parquet', own_columns, to('own_parquet', { file_format: 'Parquet' }));
+  const [parquet] = await exporting.filesIn('own_parquet', '.parquet');
+  const [row] = await parquetReadObjects({ file: new Uint8Array(parquet!).buffer });
+  assert.deepEqual({ ...row, at: undefined }, { kind: 'buy', price: 1.5, next: 2n, at: undefined, properties: '{"n":1,"price":1.5}' });
+});
+
+test('aggregates are those of each interval; intervals without rows complete and leave no file', async () => {
+  const { hours } = await deliver('sums', 'SELECT event, count() AS n, sum(properties.n) AS total FROM events GROUP BY event ORDER BY event DESC');
+  assert.deepEqual(
+    hours,
+    [0, 2, 4].map((n) => [
+      { event: 'view', n: 1, total: n },
+      { event: 'buy', n: 1, total: n + 1 },
+    ]),
+  );
+  const none = await deliver('none', "SELECT event, count() AS n FROM events WHERE event = 'nothing' GROUP BY event");
+  assert.deepEqual([statuses(none.runs), none.hours], [['Completed 0', 'Completed 0', 'Completed 0'], []]);
+});
+
+test('a look-up of persons is as of the end of the run; UNION ALL puts events and changed persons under each other', async () => {
+  const joined = await deliver(
+    'joined',
+    'SELECT e.properties.n AS n, p.properties.plan AS plan FROM events e LEFT JOIN persons p ON e.distinct_id = p.distinct_id ORDER BY n',
+  );
+  assert.deepEqual(joined.hours, [
+    [
+      { n: '0', plan: 'free' },
+      { n: '1', plan: 'team' },
+    ],
+    [
+      { n: '2', plan: null },
+      { n: '3', plan: 'pro' },
+    ],
+    [
+      { n: '4', plan: 'team' },
+      { n: '5', plan: null },
+    ],
+  ]);
+  const both = await deliver('both', "SELECT 'event' AS kind, distinct_id FROM events WHERE event = 'buy' UNION ALL SELECT 'person', distinct_id FROM persons");
+  assert.deepEqual(
+    both.hours.map((rows) => rows.length),
+    [1, 2, 1],
+  );
+  const changed = await deliver('changed', 'SELECT distinct_id, properties.plan AS plan FROM persons', { model: 'persons' });
+  assert.deepEqual([statuses(changed.runs), changed.hours], [['Completed 0', 'Completed 1', 'Completed 0'], [[{ distinct_id: 'd0', plan: 'pro' }]]]);
+});
+
+test('names that mean something to the store or to a format are only names', async () => {
+  const names = ['__column_0', 'column_2', 'order_1', 'inserted_at', 'uuid', 'team_id', `a"b'c\`d\\e, \n;--{p0:String}`, 'ä😀', 'SELECT', '%s'];
+  const list = names.map((name, index) => `concat(event, '${index}') AS \`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``).join(', ');
+  for (const [file_format, end] of [
+    ['JSONLines', '.jsonl'],
+    ['CSV', '.csv'],
+    ['Parquet', '.parquet'],
+  ] as const) {
+    const prefix = `names_${file_format}`;
+    const { runs } = await deliver(prefix, `SELECT ${list}, properties FROM events WHERE event = 'buy'`, to(prefix, { file_format }));
+    assert.deepEqual(statuses(runs), ['Completed 1', 'Completed 1', 'Completed 1'], file_format);
+    const [bytes] = await exporting.filesIn(prefix, end);
+    if (file_format === 'CSV') {
+      assert.equal(
+        String(bytes).split(/(?<=_column_0.*properties"\n)/s)[0],
+        `${[...names, 'properties'].map((name) => `"${name.replaceAll('"', '""')}"`).join(',')}\n`,
+      );
+      continue;
+    }
+    const [row] = file_format === 'Parquet' ? await parquetReadObjects({ file: new Uint8Array(bytes!).buffer }) : (linesOf(bytes) as Record<string, unknown>[]);
+    assert.deepEqual(
+      Object.entries(row!).slice(0, -1),
+      names.map((name, index) => [name, `buy${index}`]),
+      file_format,
+    );
+  }
+});
+
+test('a backfill runs the query over what happened in each interval, and a dry run says how many rows that are', async () => {
+  const rowWise = await deliver('filled', 'SELECT properties.n AS n FROM events');
+  const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T03:00:00Z' };
+  const total = async ({ made }: typeof rowWise, mode: string) =>
+    (await made.send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill.progress.records_total_count;
+  assert.deepEqual([await total(rowWise, 'missing'), await total(rowWise, 'all')], [0, 6]);
+  const grouped = await deliver('grouped', 'SELECT count() AS n FROM events');
+  // An aggregate without GROUP BY gives a row over no rows too.
+  assert.deepEqual([await total(grouped, 'missing'), await total(grouped, 'all')], [3, 3]);
+  const { backfill } = (await grouped.made.send('POST', 'backfill/', { ...range, mode: 'all' })).body;
+  await exporting.advance(grouped.made.id, backfill.id);
+  assert.deepEqual(
+    (await exporting.filesIn('grouped', '.jsonl')).map(linesOf),
+    [1, 2, 3, 4, 5, 6].map(() => [{ n: 2 }]),
+  );
+  const tooLong = await grouped.made.send('POST', 'backfill/', {
+    start_at: '2020-01-01T00:00:00Z',
+    end_at: '2026-01-01T03:00:00Z',
+    mode: 'all',
+    dry_run: true,
+  });
+  assert.deepEqual([tooLong.status, tooLong.body.attr], [400, 'start_at']);
+});
+
+test('two projects whose rows bear marks never see each other', async () => {
+  const queries = [
+    'SELECT properties.mark AS mark FROM events',
+    'SELECT groupUniqArray(properties.mark) AS marks, count() AS n FROM events',
+    'SELECT e.properties.mark AS mark, f.properties.mark AS other FROM events e JOIN events f ON e.event = f.event',
+    'SELECT properties.mark AS mark FROM events WHERE distinct_id IN (SELECT distinct_id FROM persons) UNION ALL SELECT properties.mark FROM persons',
+  ];
+  const homes = [await exporting.house.newOrganization(), await exporting.house.newOrganization()];
+  for (const [index, home] of homes.entries()) {
+    const properties = { mark: `mark ${index}` };
+    const at = '2026-01-01T00:20:00Z';
+    await exporting.insert(home, [{ event: 'same', at, distinct_id: 'same', properties }], [{ distinct_id: 'same', at, version: 1, properties }]);
+  }
+  for (const [index, home] of homes.entries()) {
+    for (const [number, custom_query] of queries.entries()) {
+      const prefix = `marks_${index}_${number}`;
+      const made = await exporting.scheduled(home, { ...to(prefix), custom_query });
+      await exporting.runAll(made.id);
+      const text = String(Buffer.concat(await exporting.filesIn(prefix, '.jsonl')));
+      assert.ok(text.includes(`mark ${index}`) && !text.includes(`mark ${1 - index}`), text);
+    }
+  }
+});

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { checkQuery, queryLimits } from '../../engine/custom_query.ts';
+import type { CheckedQuery } from '../../engine/custom_query.ts';
+import { body } from '../../platform/http/body.ts';
+import { whileWaiting } from '../../platform/http/while_waiting.ts';
+import { QueryToValidate, QueryValidation } from './schema.ts';
+
+/** `query/validate/` of a project: what an editor shows beside a query. */
+export function queryRoutes(app: FastifyInstance, { clickhouse, config }: Deps): void {
+  const store = { clickhouse, query_limits: queryLimits(config) };
+  const schema = {
+    summary: 'Check a query: its columns, or everything that is wrong with it',
+    description:
+      'Nothing is stored and no row is read. A query with errors is an answer like any other (200); only a body that is no question about a query is a 400.',
+    body: QueryToValidate,
+    response: { 200: QueryValidation },
+  };
+  app.post('/api/projects/:project_id/query/validate/', { config: { scope: 'batch_export:read', within: 'project' }, schema }, async (request) => {
+    const { query, model = 'events' } = body(request, QueryToValidate);
+    return validationOf(model, await whileWaiting((signal) => checkQuery(store, query, model, signal)));
+  });
+}
+
+function validationOf(model: QueryValidation['model'], checked: CheckedQuery): QueryValidation {
+  if ('faults' in checked) {
+    const errors = checked.faults.map(({ message, suggestion = null, ...place }) => ({ ...place, detail: message, suggestion }));
+    return { is_valid: false, model, is_row_wise: false, columns: [], errors };
+  }
+  const { columns, is_row_wise } = checked.query;
+  return { is_valid: true, model, is_row_wise, columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })), errors: [] };
+}

@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/http/nullable.ts';
+
+const model = Type.Enum(['events', 'persons'], { description: 'The model of the export that the query is for: it decides which rows the tables give.' });
+
+/** The body of `query/validate/`. */
+export const QueryToValidate = Type.Object({
+  query: Type.String({ description: 'The text of the query.' }),
+  model: Type.Optional(model),
+});
+
+/** What there is to say about a query. */
+export const QueryValidation = Type.Object(
+  {
+    is_valid: Type.Boolean({ description: 'Can an export have this query?' }),
+    model,
+    is_row_wise: Type.Boolean({
+      description: 'Does each row stand for one row of the model, so that a run is written in slices? False for a query with errors.',
+    }),
+    columns: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.Enum(['uuid', 'text', 'json', 'timestamp', 'integer', 'float', 'boolean']),
+        nullable: Type.Boolean(),
+      }),
+      { description: 'The columns of the export; none for a query with errors.' },
+    ),
+    errors: Type.Array(
+      Type.Object({
+        line: Type.Integer({ description: 'From 1.' }),
+        column: Type.Integer({ description: 'In characters (code points), from 1.' }),
+        length: Type.Integer({ description: 'Of the piece in the query, in characters (code points).' }),
+        piece: Type.String({ description: 'What stands there, cut after 80 characters.' }),
+        detail: Type.String({ description: 'What is wrong and what to do.' }),
+        suggestion: nullable(Type.String({ description: 'What was probably meant, as it is to be written.' })),
+      }),
+      { description: 'Everything that is wrong, in the order of the text.' },
+    ),
+  },
+  { title: 'QueryValidation' },
+);
+export type QueryValidation = Static<typeof QueryValidation>;
