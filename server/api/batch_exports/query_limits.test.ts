@@ -4,6 +4,8 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
 import { NonRetryableError, RetryableError } from '../../engine/destination.ts';
+import { executeRun } from '../../engine/execute.ts';
+import type { StopReason } from '../../engine/execute.ts';
 import { openReading } from '../../engine/reading.ts';
 import { streamSlice } from '../../engine/source.ts';
 import { engineOf } from './engine.ts';
@@ -12,7 +14,7 @@ const events_count = 40_000;
 let exporting: QueryHouse;
 let home: TestOrganization;
 before(async () => {
-  exporting = await openQueryHouse({ config: { query_seconds_max: 4, query_memory_mb_max: 64, query_rows_max: 300_000 } });
+  exporting = await openQueryHouse({ config: { query_seconds_max: 3, query_memory_mb_max: 64, query_rows_max: 300_000 } });
   home = await exporting.house.newOrganization();
   // Two kilobytes each, so that all of them together are more than the memory that a query has; the last one is unlike the others.
   await exporting.house.deps.clickhouse.command({
@@ -92,4 +94,24 @@ test('the time that a destination takes is not the time of the query, and a faul
     code: 'query_failed',
     message: /divides by zero/,
   });
+});
+
+test('a run whose query is long under way is cancelled at once', async () => {
+  const { house } = exporting;
+  const destination = { type: 'File', config: { prefix: 'stopped' } };
+  const made = await exporting.scheduled(home, { destination, custom_query: `SELECT DISTINCT e.event AS n FROM events e ${joined}` });
+  const [run] = await exporting.plan(made.id);
+  const engine = engineOf(house.deps);
+  const stop = new AbortController();
+  const running = executeRun({ ...engine, query_limits: { ...engine.query_limits, execution_seconds: 600 } }, run!.id, stop.signal);
+  const processes = async () =>
+    (await house.deps.clickhouse.query({ query: "SELECT 1 FROM system.processes WHERE query LIKE '%CROSS' || ' JOIN%'", format: 'JSONEachRow' })).json();
+  for (const began = performance.now(); (await processes()).length === 0;) assert.ok(performance.now() - began < 10_000, 'the query did not begin');
+  assert.equal((await made.send('POST', `runs/${run!.id}/cancel/`)).status, 200);
+  const began = performance.now();
+  stop.abort('cancelled' satisfies StopReason);
+  await running;
+  assert.ok(performance.now() - began < 10_000);
+  assert.equal((await made.get(`runs/${run!.id}/`)).body.status, 'Cancelled');
+  for (const waited = performance.now(); (await processes()).length > 0;) assert.ok(performance.now() - waited < 10_000, 'the query goes on');
 });

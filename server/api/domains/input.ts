@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { jsonBody } from '../../platform/http/body.ts';
+import { readBody } from '../../platform/http/body.ts';
 import { ApiError, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/validator.ts';
@@ -54,11 +54,11 @@ function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
 
 /** The body checked by its schema and by the rules of its texts; a field that the schema refuses is not refused twice. */
 function wholeBody<Schema extends TSchema>(request: FastifyRequest, schema: Schema, rules: Rules): Static<Schema> {
-  const sent = jsonBody(request);
+  const { value: sent, unstorable } = readBody(request);
   let fields: Static<Schema> | undefined;
   let violations: Violation[] = [];
   try {
-    fields = checked(schema, sent);
+    fields = checked(schema, sent, '', unstorable);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     violations = error.violations;

@@ -4,6 +4,7 @@ import { unstorableIn } from '../../platform/http/json_text.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { attrOf } from '../../platform/http/violations.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { withLowerCaseDomain } from '../users/store.ts';
 import { level_names } from '../members/schema.ts';
 import type { Level } from '../members/schema.ts';
 import { NewInvite } from './schema.ts';
@@ -76,9 +77,4 @@ function levelViolations({ prefix, fields }: ReadItem, { higher_level }: Standin
       detail: `This address has an open invite with the level ${higher_level}, which only that level replaces: ${yours}.`,
     });
   return found;
-}
-
-function withLowerCaseDomain(email: string): string {
-  const at = email.lastIndexOf('@');
-  return email.slice(0, at) + email.slice(at).toLowerCase();
 }

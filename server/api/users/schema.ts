@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
+import { single_line } from '../../platform/http/validator.ts';
 
 const person = {
   id: Type.Integer(),
@@ -43,7 +44,7 @@ export const Account = Type.Object(
 /** The caller's own account as SELECT gives it. */
 export type AccountRow = Static<typeof Account>;
 
-const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, description }));
+const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
 
 /** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
 export const AccountPatch = Type.Object({

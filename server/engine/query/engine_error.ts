@@ -25,7 +25,8 @@ const sentences: Record<string, string> = {
   TOO_LARGE_STRING_SIZE: 'A text here becomes too long.',
   TOO_DEEP_AST: 'The query is nested too deep for the store: take it apart.',
   TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
-  ILLEGAL_TYPE_OF_ARGUMENT: 'The store does not take these types here.',
+  ILLEGAL_TYPE_OF_ARGUMENT:
+    'The store does not take these types here. Where one may be NULL, write ifNull or assumeNotNull; an empty array needs items or a cast.',
   ILLEGAL_COLUMN: 'The store does not take this argument here.',
   BAD_ARGUMENTS: 'The store does not take this argument here.',
   PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',

@@ -5,7 +5,7 @@ import { parseSelect, parseUnion } from './parse_select.ts';
 import type { Select } from './tree.ts';
 
 /**
- * The tree of a text in the query language: one SELECT, which may end with a semicolon. Guarantee: a text that this gives a tree for has at most 65,536 characters, 10,000
+ * The tree of a text in the query language: one SELECT, which may end with a semicolon. Guarantee: a text that this gives a tree for has at most 65,536 characters, 5,000
  * nodes and 100 levels. Throws a `Fault` at the first piece that is not of the language.
  */
 export function parse(text: string): Select {

@@ -4,7 +4,7 @@ import { align, coerce } from './coerce.ts';
 import type { Context } from './context.ts';
 import { convert } from './convert.ts';
 import { Fault } from './fault.ts';
-import { findAggregate, findFunction } from './functions/find.ts';
+import { findAggregate, findFunction, spellFunction } from './functions/find.ts';
 import { resolveAggregate } from './resolve_aggregate.ts';
 import { resolveWindowCall } from './resolve_window.ts';
 import type { Scope } from './scope.ts';
@@ -16,8 +16,9 @@ import { describeType, typeOf } from './value_type.ts';
 import type { Kind } from './value_type.ts';
 
 /** The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault` for what is not on the list. */
-export function resolveCall(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
-  const name = node.name.text;
+export function resolveCall(context: Context, scope: Scope, written: ExpressionOf<'call'>): Value {
+  const name = spellFunction(written.name.text);
+  const node = { ...written, name: { ...written.name, text: name } };
   if (node.window !== undefined) return resolveWindowCall(context, scope, node);
   const aggregate = findAggregate(name);
   if (aggregate !== undefined) return resolveAggregate(context, scope, node, aggregate);

@@ -28,7 +28,7 @@ function editDistance(one: string, other: string, allowed: number): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_unused, index) => index);
   for (let row = 1; row <= one.length; row += 1) {
-    const current = new Array<number>(other.length + 1).fill(Infinity);
+    const current = Array.from<number>({ length: other.length + 1 }).fill(Infinity);
     current[0] = row;
     for (let column = Math.max(1, row - allowed); column <= Math.min(other.length, row + allowed); column += 1) {
       const isEqual = one[row - 1] === other[column - 1];

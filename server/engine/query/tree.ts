@@ -3,7 +3,7 @@ import type { Span } from './query_error.ts';
 /** A name as it was written; quoting makes no difference. */
 export type Name = Span & { text: string };
 
-/** Operators of two operands, as `print_source.ts` writes them. */
+/** Operators of two operands, as `print.ts` writes them. */
 export type BinaryOperator = 'OR' | 'AND' | '=' | '!=' | '<' | '<=' | '>' | '>=' | '||' | '+' | '-' | '*' | '/' | '%';
 
 /** A type's name in CAST and `::`, with what stands in its brackets. */

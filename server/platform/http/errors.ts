@@ -114,7 +114,7 @@ export function unauthenticated(code: 'not_authenticated' | 'authentication_fail
 
 /** 400: a request shows a key and a session's cookie; who asks must be said once. */
 export function twoCredentials(): ApiError {
-  return request(400, 'invalid_input', 'Send a personal API key or a session cookie, not both.');
+  return request(400, 'invalid_input', 'Show one credential only: a personal API key, a session cookie, or address and password.');
 }
 
 /** 403: the organization lets in only members with a second factor. */

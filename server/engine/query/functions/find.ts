@@ -32,6 +32,19 @@ export function findAggregate(name: string): AggregateName | undefined {
   return base?.use === 'aggregate' ? { base, has_condition, or_null } : undefined;
 }
 
+const endings = ['', 'If', 'OrNull', 'IfOrNull'];
+// SQL is often written in capitals; no two functions differ in case alone.
+const spellings = new Map<string, string>(
+  Array.from(known, ([name, { use }]) => (use === 'aggregate' ? endings.map((ending) => `${name}${ending}`) : [name]))
+    .flat()
+    .map((name) => [name.toLowerCase(), name]),
+);
+
+/** The name as the list spells it, whatever its case is; the name itself where the list has none like it. */
+export function spellFunction(name: string): string {
+  return spellings.get(name.toLowerCase()) ?? name;
+}
+
 /** Every name that can be called, without the endings of aggregates. */
 export function functionNames(): Iterable<string> {
   return known.keys();
