@@ -46,5 +46,7 @@ test('a repeat of a group is as much as the group written out', () => {
 });
 
 test('any text is counted', () => {
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'(){}[]\\^?:<>PpQE1,9*+|a'), maxLength: 60 }), (pattern) => countPositions(pattern) >= 0));
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...Array.from('(){}[]\\^?:<>PpQE1,9*+|a')), maxLength: 60 }), (pattern) => countPositions(pattern) >= 0),
+  );
 });

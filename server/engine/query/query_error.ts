@@ -33,15 +33,22 @@ export function queryError(text: string, faults: LooseFault[]): QueryError {
 
 function locate(text: string, { message, span, suggestion }: LooseFault): QueryFault {
   const before = text.slice(0, span.start);
-  const piece = Array.from(text.slice(span.start, span.end));
+  const piece = text.slice(span.start, span.end);
   return {
     message,
     line: before.split('\n').length,
-    column: Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1,
-    length: piece.length,
-    piece: piece.slice(0, piece_characters_max).join(''),
+    column: countCharacters(before.slice(before.lastIndexOf('\n') + 1)) + 1,
+    length: countCharacters(piece),
+    piece: Array.from(piece.slice(0, 2 * piece_characters_max))
+      .slice(0, piece_characters_max)
+      .join(''),
     ...(suggestion === undefined ? {} : { suggestion }),
   };
+}
+
+/** The code points of a text; without a list of them, because each of many faults may lie behind a long line. */
+function countCharacters(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
 function sentence({ line, column, message, suggestion }: QueryFault): string {

@@ -1,7 +1,7 @@
 const candidate_characters_max = 64;
 const distance_max = 5;
 /** Most candidates that are looked at closely. */
-const candidates_max = 200;
+const candidates_max = 250;
 
 /**
  * The candidate that was probably meant by `name`: equal but for case, or at most a third of the letters and five away (insertions, deletions, replacements, and two neighbours
@@ -25,20 +25,23 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
 
 /** The distance where it is at most `allowed`, else a larger number: only the cells beside the diagonal can be part of a shorter way. */
 function editDistance(one: string, other: string, allowed: number): number {
-  let beforePrevious: number[] = [];
-  let previous = Array.from({ length: other.length + 1 }, (_unused, index) => index);
+  const far = allowed + 1;
+  const newRow = () => new Uint8Array(other.length + 1).fill(far);
+  let [beforePrevious, previous, current] = [newRow(), newRow(), newRow()];
+  for (let column = 0; column <= Math.min(allowed, other.length); column += 1) previous[column] = column;
   for (let row = 1; row <= one.length; row += 1) {
-    const current = Array.from<number>({ length: other.length + 1 }).fill(Infinity);
-    current[0] = row;
-    for (let column = Math.max(1, row - allowed); column <= Math.min(other.length, row + allowed); column += 1) {
-      const isEqual = one[row - 1] === other[column - 1];
-      let cost = Math.min(current[column - 1]! + 1, previous[column]! + 1, previous[column - 1]! + (isEqual ? 0 : 1));
-      const isSwap = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+    const [first, last] = [Math.max(1, row - allowed), Math.min(other.length, row + allowed)];
+    current.fill(far);
+    current[0] = Math.min(row, far);
+    for (let column = first; column <= last; column += 1) {
+      const isEqual = one.charCodeAt(row - 1) === other.charCodeAt(column - 1);
+      let cost = Math.min(current[column - 1]! + 1, previous[column]! + 1, previous[column - 1]! + (isEqual ? 0 : 1), far);
+      const isSwap =
+        row > 1 && column > 1 && one.charCodeAt(row - 1) === other.charCodeAt(column - 2) && one.charCodeAt(row - 2) === other.charCodeAt(column - 1);
       if (isSwap) cost = Math.min(cost, beforePrevious[column - 2]! + 1);
       current[column] = cost;
     }
-    beforePrevious = previous;
-    previous = current;
+    [beforePrevious, previous, current] = [previous, current, beforePrevious];
   }
   return previous[other.length]!;
 }

@@ -88,12 +88,26 @@ export const hostile_meanings: string[] = [
   "SELECT decodeURLComponent('%zz%') AS x, extractURLParameter('?a=%', 'a') AS y FROM events",
 ];
 
+/** So many letters a and b that no short rule makes. */
+function lettersWithoutOrder(count: number): string {
+  let state = 7;
+  const letters = Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (state >> 16) % 2 === 0 ? 'a' : 'b';
+  });
+  return letters.join('');
+}
+
 /** Texts that try to take work without end, memory without bound, or the store itself down. They may be refused or ended by a limit. */
 export const hostile_loads: string[] = [
   "SELECT replaceRegexpAll(properties, 'a*b|a', 'x') AS x FROM events",
   `SELECT match(properties, '${'(a*)*'.repeat(60)}b') AS x FROM events`,
   `SELECT match(event, '${'(?:a|b|c|d){1,100}'.repeat(8)}') AS x FROM events`,
   "SELECT match(event, '(((((a{1,30}){1,30}){1,30}){1,30}){1,30})') AS x FROM events",
+  // Texts without order, over which an expression has as many states as it can.
+  `SELECT match(concat(event, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{900}[x-z]') AS x FROM events`,
+  `SELECT extractAll(concat('${lettersWithoutOrder(20_000)}', event), '[ab]*a[ab]{90}[x-z]|[ab]') AS x FROM events`,
+  `SELECT arrayMap(x -> match(concat(x, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{40}[x-z]'), splitByChar(' ', event)) AS x FROM events`,
   `SELECT concat(${Array.from({ length: 200 }, () => 'properties').join(', ')}) AS x FROM events`,
   'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, events g, events h, events i',
   Array.from({ length: 14 }).reduce<string>(

@@ -1,5 +1,25 @@
 import type { WorkingQuery } from './works_values.ts';
 
+// One day in the forms that programs write.
+const dated = [
+  '2024-01-31',
+  '2024-01-31T00:00:00Z',
+  '2024-1-31 00:00:00',
+  '2024/01/31',
+  '2024.01.31',
+  '20240131',
+  '20240131000000',
+  '1706659200',
+  '1706659200000',
+  '31/01/2024',
+  '31-01-2024',
+  '31/01/24',
+  'Wed, 31 Jan 2024 00:00:00 GMT',
+  'Wed Jan 31 2024 01:00:00 GMT+0100',
+  '31-Jan-2024',
+  'January 31, 2024',
+];
+
 /** Functions of time, text, JSON, arrays and addresses, beyond their own examples. */
 export const working_functions: WorkingQuery[] = [
   [
@@ -152,6 +172,46 @@ export const working_functions: WorkingQuery[] = [
   [
     'SELECT uuid, round(1.256, 2) AS r, floor(-1.5) AS f, abs(-3) AS a, greatest(1, 2.5) AS g, intDiv(7, 2) AS i FROM events',
     'SELECT uuid, 1.26, -2., 3, 2.5, 3 FROM mine',
+  ],
+  // As many tools write SQL.
+  [
+    "SELECT COUNT(*) AS n, COUNTIF(event = 'purchase') AS p, SUM(length(event)) AS s, MAX(COALESCE(NULLIF(LOWER(event), ''), 'x')) AS m, MAX(DATE_TRUNC('day', timestamp)) AS d FROM events",
+    "SELECT count(), countIf(event = 'purchase'), sum(length(event)), max(event), max(toStartOfDay(timestamp)) FROM mine",
+  ],
+  [
+    'SELECT cityHash64(distinct_id) % 10 AS bucket, count() AS n FROM events WHERE cityHash64(uuid) % 2 < 2 GROUP BY bucket',
+    'SELECT toString(cityHash64(distinct_id) % 10) AS bucket, count() FROM mine GROUP BY bucket',
+  ],
+  [
+    "SELECT uuid, if(event = 'purchase', cityHash64(event), 0) AS h FROM events",
+    "SELECT uuid, toString(if(event = 'purchase', cityHash64(event), 0)) FROM mine",
+  ],
+  [
+    'SELECT uuid, [1, 2]::Array(String) AS a, CAST([length(event)] AS Array(Nullable(Float64))) AS b FROM events',
+    `SELECT uuid, '["1","2"]', toJSONString([length(event)]) FROM mine`,
+  ],
+  [
+    'SELECT uuid, arrayMap(x -> x > 1, [1, 2]) AS a, arrayMap(x -> (x, NOT x > 1), [1, 2]) AS b FROM events',
+    "SELECT uuid, '[false,true]', '[[1,true],[2,false]]' FROM mine",
+  ],
+  ['SELECT uuid, greatest(NULL, 1, 3) AS g, least(properties.nothing, 2) AS l FROM events', 'SELECT uuid, 3, 2. FROM mine'],
+  // What has no year would be read as of today.
+  [
+    "SELECT uuid, parseDateTimeBestEffortOrNull('Jan 5') AS a, parseDateTimeBestEffortOrZero('10:20') AS b, parseDateTimeBestEffortOrNull('5 Jan 10:00 +0100') AS c, parseDateTimeBestEffortOrNull('0000-01-05') AS d FROM events",
+    "SELECT uuid, NULL, toDateTime64(0, 6, 'UTC'), NULL, NULL FROM mine",
+  ],
+  [
+    `SELECT ${dated.map((text, index) => `parseDateTimeBestEffort('${text}') = '2024-01-31' AS x${index}`).join(', ')} FROM events LIMIT 1`,
+    `SELECT ${dated.map(() => 'true').join(', ')}`,
+  ],
+  // What is not searched is not replaced, and not lost.
+  [
+    `SELECT length(replaceRegexpAll(concat(event, '${'ab'.repeat(4_000)}'), 'a|[^ab]', '')) AS n FROM events WHERE event = 'sign up'`,
+    'SELECT 8007 - (7 + 2045)',
+  ],
+  [
+    `SELECT replaceRegexpOne(concat('${'ab'.repeat(4_000)}', event), '[a-b]{100}$', 'x') = concat('${'ab'.repeat(4_000)}', event) AS x FROM events WHERE event = 'sign up'`,
+    'SELECT true',
   ],
   ["SELECT uuid, toInt64OrZero('x') AS z, toFloat64OrNull('1e3') AS f, toBool('true') AS b FROM events", 'SELECT uuid, 0, 1000., true FROM mine'],
 ];

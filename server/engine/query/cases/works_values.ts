@@ -151,5 +151,7 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, toFloat64(properties.digits) AS a, toInt64OrNull(event) AS b, toUUIDOrNull('x') AS c FROM events",
     "SELECT uuid, if(JSONHas(properties, 'q') OR toString(uuid) NOT LIKE '%4', NULL, 77.), NULL, NULL FROM mine",
   ],
+  // More literals than fit into a URL.
+  [`SELECT uuid, length([${Array.from({ length: 2_000 }, (_unused, index) => `'${index}'`).join(', ')}]) AS n FROM events`, 'SELECT uuid, 2000 FROM mine'],
   ['SELECT uuid, toUInt64(5) AS u, cityHash64(event) AS h FROM events', "SELECT uuid, '5', toString(cityHash64(event)) FROM mine"],
 ];
