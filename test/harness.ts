@@ -58,7 +58,7 @@ export type Harness = {
 };
 
 /** `build` makes another app than the whole one, for tests of the conduct that need routes of their own. */
-export type HarnessOptions = { clickhouse?: boolean; config?: Partial<Deps['config']>; deps?: Partial<Deps>; build?: (deps: Deps) => FastifyInstance };
+export type HarnessOptions = { clickhouse?: boolean | 'own'; config?: Partial<Deps['config']>; deps?: Partial<Deps>; build?: (deps: Deps) => FastifyInstance };
 
 /**
  * Opens a server on real stores for one test file. `deps` replaces parts (clock, jobs, config) before the app is built; with `clickhouse: false` the file does without the

@@ -18,9 +18,10 @@ export type TestStores = { database_url: string; clickhouse_url: string; close()
 
 /**
  * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check.ts so that a whole run shares
- * two servers), else embedded ones in a temporary folder.
+ * two servers), else embedded ones in a temporary folder. `own` is for files whose queries run into limits of memory: the embedded engine goes on counting some of what such
+ * a query had asked for, until other files have no memory left.
  */
-export async function openTestStores(options: { clickhouse: boolean }): Promise<TestStores> {
+export async function openTestStores(options: { clickhouse: boolean | 'own' }): Promise<TestStores> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const step of closing.toReversed()) await step();
@@ -30,7 +31,7 @@ export async function openTestStores(options: { clickhouse: boolean }): Promise<
     const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
     closing.push(() => rm(folder, { recursive: true, force: true }));
     const database_url = await freshPostgres(name, folder, closing);
-    const clickhouse_url = options.clickhouse ? await freshClickHouse(name, folder, closing) : no_clickhouse_url;
+    const clickhouse_url = options.clickhouse ? await freshClickHouse(name, folder, closing, options.clickhouse === 'own') : no_clickhouse_url;
     return { database_url, clickhouse_url, close };
   } catch (error) {
     await close();
@@ -58,8 +59,8 @@ async function freshPostgres(name: string, folder: string, closing: (() => Promi
   return url;
 }
 
-async function freshClickHouse(name: string, folder: string, closing: (() => Promise<unknown>)[]): Promise<string> {
-  let server_url = process.env['SLUICE_TEST_CLICKHOUSE_URL'];
+async function freshClickHouse(name: string, folder: string, closing: (() => Promise<unknown>)[], isOwn: boolean): Promise<string> {
+  let server_url = isOwn ? undefined : process.env['SLUICE_TEST_CLICKHOUSE_URL'];
   if (server_url === undefined) {
     const { openEmbeddedClickHouse } = await import('../server/platform/embedded/clickhouse.ts');
     const store = await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log: silentLog() });

@@ -14,7 +14,7 @@ const events_count = 40_000;
 let exporting: QueryHouse;
 let home: TestOrganization;
 before(async () => {
-  exporting = await openQueryHouse({ config: { query_seconds_max: 3, query_memory_mb_max: 64, query_rows_max: 300_000 } });
+  exporting = await openQueryHouse({ clickhouse: 'own', config: { query_seconds_max: 3, query_memory_mb_max: 64, query_rows_max: 300_000 } });
   home = await exporting.house.newOrganization();
   // Two kilobytes each, so that all of them together are more than the memory that a query has; the last one is unlike the others.
   await exporting.house.deps.clickhouse.command({

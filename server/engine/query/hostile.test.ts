@@ -15,7 +15,7 @@ import { QueryError } from './query_error.ts';
 let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
-  stores = await openTestStores({ clickhouse: true });
+  stores = await openTestStores({ clickhouse: 'own' });
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {

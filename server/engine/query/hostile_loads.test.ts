@@ -14,7 +14,7 @@ const longest_ms = 15_000;
 let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
-  stores = await openTestStores({ clickhouse: true });
+  stores = await openTestStores({ clickhouse: 'own' });
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
