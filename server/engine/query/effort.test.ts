@@ -5,7 +5,7 @@ import { resolveQuery } from './query.ts';
 import { QueryError } from './query_error.ts';
 
 /** Most time of the processor that one text may take. */
-const most_ms = 100;
+const most_ms = 2_000;
 const faults_max = 25;
 
 /** The shortest of three tries: others work on the same machine, and the first one also compiles the program. */

@@ -26,10 +26,11 @@ export function countPositions(pattern: string): number {
     const sign = pattern[position]!;
     let length = 1;
     if (sign === '\\') {
-      length = take(escape, position)![0].length;
+      length = take(escape, position)?.[0].length ?? 1;
       add(pattern.startsWith('\\Q', position) ? length : 1);
     } else if (sign === '[') {
-      length = take(character_class, position)![0].length;
+      // A class that is not closed is no pattern: ClickHouse says so when the query is stored.
+      length = take(character_class, position)?.[0].length ?? 1;
       add(1);
     } else if (sign === '(') {
       const [start] = take(group_start, position)!;
