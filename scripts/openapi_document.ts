@@ -1,6 +1,7 @@
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
+import { openQueryBudget } from '../server/engine/query_budget.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
@@ -26,6 +27,7 @@ export async function openApiText(): Promise<string> {
     outbound: openOutbound({ allow: [] }),
     dns: openDns({ servers: ['127.0.0.1:1'], log: silentLog() }),
     mail: openMail({ url: undefined, from: 'sluice@example.com', log: silentLog(), clock: systemClock }),
+    query_budget: openQueryBudget(1),
     metrics: openMetrics({ process_metrics: false }),
     jobs: { send: async () => {} },
   };

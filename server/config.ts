@@ -25,6 +25,8 @@ export type Config = {
   /** What one custom query may take of the analytics store. */
   query_seconds_max: number;
   query_memory_mb_max: number;
+  /** What all custom queries of one process may take together. */
+  query_memory_total_mb: number;
   query_rows_max: number;
   rate_limit_per_minute: number;
   rate_limit_per_hour: number;
@@ -120,9 +122,15 @@ export const settings = {
   ),
   query_memory_mb_max: setting(
     'SLUICE_QUERY_MEMORY_MB_MAX',
+    '512',
+    whole(64, 10_000_000),
+    'How many MiB of memory one custom query may take of the analytics store: enough for what the largest grouping keeps.',
+  ),
+  query_memory_total_mb: setting(
+    'SLUICE_QUERY_MEMORY_TOTAL_MB',
     '2048',
     whole(64, 10_000_000),
-    'How many MiB of memory one custom query may take of the analytics store; less than the machine has, and enough for what the largest grouping keeps.',
+    'How many MiB of memory all custom queries of one process may take together, and those of one project half of it; further ones wait. With the embedded store never more than six tenths of what that may take.',
   ),
   query_rows_max: setting(
     'SLUICE_QUERY_ROWS_MAX',

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts';
 import type { Jobs } from './engine/jobs.ts';
+import type { QueryBudget } from './engine/query_budget.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { Logger } from './platform/log.ts';
@@ -24,6 +25,8 @@ export type Deps = {
   /** The way out for mails; answers false to each when no relay is set. */
   mail: Mail;
   metrics: Metrics;
+  /** The memory of the analytics store that all custom queries of the process share. */
+  query_budget: QueryBudget;
   /** Sends export runs to the workers. */
   jobs: Jobs;
 };

@@ -18,6 +18,7 @@ import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
+import { openQueryBudget } from '../server/engine/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets.ts';
@@ -80,6 +81,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     dns: openDns({ servers: ['127.0.0.1:9'], time_limit_ms: 1_000, log: silentLog() }),
     mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: planted.log, clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
+    query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     jobs: { send: async () => {} },
     ...options.deps,
   };

@@ -4,6 +4,7 @@ import { engineOf } from '../api/batch_exports/engine.ts';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Engine } from '../engine/engine.ts';
+import { openQueryBudget } from '../engine/query_budget.ts';
 import { openQueue } from '../engine/queue.ts';
 import type { Queue } from '../engine/queue.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
@@ -71,6 +72,7 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
     dns: openDns({ servers: config.dns_servers, log }),
     mail,
     metrics,
+    query_budget: openQueryBudget(queryMemory(config, stores)),
     jobs: queue.jobs,
   };
   return {
@@ -84,4 +86,9 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
       await db.close();
     },
   };
+}
+
+/** What the queries of tenants leave for everything else is enough that ingestion and exports without a query go on beside them. */
+function queryMemory({ query_memory_total_mb }: Config, { clickhouse_memory_bytes }: Stores): number {
+  return Math.min(query_memory_total_mb * 1024 * 1024, Math.floor((clickhouse_memory_bytes ?? Infinity) * 0.6));
 }

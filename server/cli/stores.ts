@@ -10,6 +10,8 @@ import type { Logger } from '../platform/log.ts';
 export type Stores = {
   database_url: string;
   clickhouse_url: string;
+  /** The bound on the memory of all that the analytics store does; undefined for one that this process did not start. */
+  clickhouse_memory_bytes: number | undefined;
   /** Resolves when the addresses are no longer those of the stores: the server that owns them has ended or was started anew. Never, for stores of this process or of configured URLs. */
   lost: Promise<void>;
   close(): Promise<void>;
@@ -38,7 +40,13 @@ const runningFile = (config: Config) => join(config.data_dir, 'running.json');
  */
 export async function openStores(config: Config, log: Logger): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
-    return { database_url: config.database_url, clickhouse_url: config.clickhouse_url, lost: never(), close: async () => {} };
+    return {
+      database_url: config.database_url,
+      clickhouse_url: config.clickhouse_url,
+      clickhouse_memory_bytes: undefined,
+      lost: never(),
+      close: async () => {},
+    };
   }
   const unlock = lockDataFolder(config.data_dir);
   const started: { stop(): Promise<void> }[] = [];
@@ -54,7 +62,9 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
   };
   const [postgres, clickhouse] = await Promise.allSettled([
     config.database_url === undefined ? keep(openEmbeddedPostgres({ folder: join(config.data_dir, 'postgres'), log })) : { url: config.database_url },
-    config.clickhouse_url === undefined ? keep(openEmbeddedClickHouse({ folder: join(config.data_dir, 'clickhouse'), log })) : { url: config.clickhouse_url },
+    config.clickhouse_url === undefined
+      ? keep(openEmbeddedClickHouse({ folder: join(config.data_dir, 'clickhouse'), log }))
+      : { url: config.clickhouse_url, memory_bytes_max: undefined },
   ]);
   if (postgres.status === 'rejected' || clickhouse.status === 'rejected') {
     await close();
@@ -62,7 +72,7 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
   }
   const urls = { database_url: postgres.value.url, clickhouse_url: clickhouse.value.url };
   writeRunning(config, { pid: process.pid, ...urls });
-  return { ...urls, lost: never(), close };
+  return { ...urls, clickhouse_memory_bytes: clickhouse.value.memory_bytes_max, lost: never(), close };
 }
 
 /**
@@ -86,7 +96,7 @@ function joined(config: Config, running: Running): Stores {
     timer.unref();
   });
   const { database_url, clickhouse_url } = running;
-  return { database_url, clickhouse_url, lost, close: async () => clearInterval(timer) };
+  return { database_url, clickhouse_url, clickhouse_memory_bytes: undefined, lost, close: async () => clearInterval(timer) };
 }
 
 function never(): Promise<void> {

@@ -5,6 +5,7 @@ import { checkByEngine } from './query/check_by_engine.ts';
 import { resolveQuery } from './query/query.ts';
 import type { ResolvedQuery } from './query/query.ts';
 import { QueryError } from './query/query_error.ts';
+import type { QueryBudget } from './query_budget.ts';
 import type { QueryFault } from './query/query_error.ts';
 import { querySettings } from './query/settings.ts';
 import type { QueryLimits } from './query/settings.ts';
@@ -13,13 +14,16 @@ import type { QueryParameters } from './query/writer.ts';
 /** Longest time of one question of a check, which reads no rows. */
 const check_seconds_max = 10;
 
+/** Most memory of a check, which takes over no rows what its constants take. */
+const check_bytes_max = 64 * 1024 * 1024;
+
 const bytes_per_mebibyte = 1024 * 1024;
 
-/** What the operator has set, as limits of queries. The rows that a query may read are also the most that it may give. */
-export function queryLimits(set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number }): QueryLimits {
+/** What the operator has set, as limits of queries. The rows that a query may read are also the most that it may give; no query may take more memory than all together. */
+export function queryLimits(set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number }, budget: QueryBudget): QueryLimits {
   return {
     execution_seconds: set.query_seconds_max,
-    memory_bytes: set.query_memory_mb_max * bytes_per_mebibyte,
+    memory_bytes: Math.min(set.query_memory_mb_max * bytes_per_mebibyte, budget.bytes_total),
     rows_to_read: set.query_rows_max,
     result_rows: set.query_rows_max,
   };
@@ -33,10 +37,11 @@ export type CheckedQuery = { query: ResolvedQuery } | { faults: QueryFault[] };
 
 /** Reads a query for a model and has the store check it over no rows. Reads nothing of any project. Rejects only when the store cannot be asked. */
 export async function checkQuery({ clickhouse, query_limits }: QueryStore, text: string, model: Model['name'], signal: AbortSignal): Promise<CheckedQuery> {
+  const memory_bytes = Math.min(query_limits.memory_bytes, check_bytes_max);
   try {
     const query = resolveQuery(text, { model });
     const execution_seconds = Math.min(query_limits.execution_seconds, check_seconds_max);
-    await checkByEngine({ clickhouse, settings: querySettings({ ...query_limits, execution_seconds }), signal }, query);
+    await checkByEngine({ clickhouse, settings: querySettings({ ...query_limits, execution_seconds, memory_bytes }), signal }, query);
     return { query };
   } catch (error) {
     if (error instanceof QueryError) return { faults: error.faults };

@@ -6,6 +6,7 @@ import type { Outbound } from '../platform/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Jobs } from './jobs.ts';
+import type { QueryBudget } from './query_budget.ts';
 import type { QueryLimits } from './query/settings.ts';
 
 /** What planning and executing exports need from outside. */
@@ -22,4 +23,6 @@ export type Engine = {
   settle_seconds: number;
   /** What one custom query may take of the analytics store. */
   query_limits: QueryLimits;
+  /** The memory that all custom queries of the process share. */
+  query_budget: QueryBudget;
 };

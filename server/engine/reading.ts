@@ -25,6 +25,7 @@ export type Source = {
 
 /** A source as ClickHouse is asked for it: `FROM <text>` gives its rows and `ORDER BY <order>` puts them in their one order. */
 export type Reading = {
+  team_id: number;
   text: string;
   parameters: QueryParameters;
   order: string;
@@ -47,13 +48,13 @@ export function columnsOf(source: Pick<Source, 'model' | 'custom_query'>, column
 export async function openReading(store: QueryStore, source: Source): Promise<Reading> {
   const { relation, order, key } = models[source.model];
   const selection = fromStored(source.selection);
-  if (source.custom_query === null) return { ...relation(source.team_id, selection), order, key, settings: {}, query: undefined };
+  if (source.custom_query === null) return { team_id: source.team_id, ...relation(source.team_id, selection), order, key, settings: {}, query: undefined };
   const query = understood(source.custom_query, source.model);
   const printed = queryRelation(query, { team_id: source.team_id, selection, data_interval_end: Date.parse(source.data_interval_end) });
   const settings = querySettings(store.query_limits);
   await gateRelation({ clickhouse: store.clickhouse, settings }, printed);
   const { text, parameters } = printed;
-  return { text, parameters, order: printed.order, key: query.is_row_wise ? key : undefined, settings, query };
+  return { team_id: source.team_id, text, parameters, order: printed.order, key: query.is_row_wise ? key : undefined, settings, query };
 }
 
 function understood(text: string, model: Source['model']): ResolvedQuery {

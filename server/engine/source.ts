@@ -6,6 +6,7 @@ import type { Column } from './models/column.ts';
 import { openPatience } from './patience.ts';
 import { isEngineError } from './query/engine_error.ts';
 import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
+import type { ResolvedQuery } from './query/query.ts';
 import type { Reading } from './reading.ts';
 import type { StoredSlice } from './runs.ts';
 
@@ -22,10 +23,10 @@ const sample_records = 10_000;
 const streaming_settings = { max_execution_time: 86_400, cancel_http_readonly_queries_on_client_close: 1 };
 
 /** The store, and what its queries may take. */
-type Store = Pick<Engine, 'clickhouse' | 'query_limits'>;
+type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /** ClickHouse text with the parameters and settings beside those of the reading. */
-type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal?: AbortSignal };
+type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal: AbortSignal };
 
 /**
  * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
@@ -100,7 +101,7 @@ export async function streamSlice(
 export async function readFirst(store: Store, reading: Reading, count: number, columns: Column[], encoding: Encoding, signal: AbortSignal): Promise<Buffer> {
   const select = selectFor(encoding, columns);
   const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text} ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
-  return explained(store, reading, async () => {
+  return explained(store, reading, signal, async () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await exec(store, reading, { query, settings: select.settings, signal })) chunks.push(chunk as Buffer);
     return Buffer.concat(chunks);
@@ -111,7 +112,7 @@ export async function readFirst(store: Store, reading: Reading, count: number, c
 export async function* streamKeys(store: Store, reading: Reading): AsyncGenerator<string> {
   if (reading.key === undefined) return;
   const result = await store.clickhouse.query({
-    ...asked(unhurried(reading), { query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}` }),
+    ...asked(unhurried(reading), { query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`, signal: new AbortController().signal }),
     format: 'JSONEachRow',
   });
   for await (const rows of result.stream<{ key: string }>()) for (const row of rows) yield row.json().key;
@@ -123,7 +124,8 @@ export async function* streamKeys(store: Store, reading: Reading): AsyncGenerato
  */
 async function* streamQuery(store: Store, reading: Reading, { wanted, tried }: { wanted: Question; tried: Question }): AsyncGenerator<Buffer> {
   const patience = openPatience(store.query_limits.execution_seconds);
-  const signal = AbortSignal.any([patience.signal, wanted.signal!]);
+  const signal = AbortSignal.any([patience.signal, wanted.signal]);
+  const giveBack = await takeMemory(store, reading, wanted.signal);
   try {
     const stream = await patience.wait(() => exec(store, unhurried(reading), { ...wanted, signal }));
     try {
@@ -142,11 +144,18 @@ async function* streamQuery(store: Store, reading: Reading, { wanted, tried }: {
     const known = queryFailure(reading.query!, store.query_limits, error);
     if (known !== error) throw known;
     if (isEngineError(error)) throw error;
-    await explained(store, reading, async () => {
+    await run(store, reading.query!, async () => {
       for await (const _ of await exec(store, reading, tried));
     });
     throw queryInterrupted(error);
+  } finally {
+    giveBack();
   }
+}
+
+/** The memory that the query may take of the store, once it is free. */
+function takeMemory({ query_budget, query_limits }: Store, { team_id }: Reading, signal: AbortSignal): Promise<() => void> {
+  return query_budget.take(team_id, query_limits.memory_bytes, signal);
 }
 
 function unhurried(reading: Reading): Reading {
@@ -154,7 +163,7 @@ function unhurried(reading: Reading): Reading {
 }
 
 async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
-  return explained(store, reading, async () => {
+  return explained(store, reading, question.signal, async () => {
     const result = await store.clickhouse.query({ ...asked(reading, question), format: 'JSONEachRow' });
     return result.json<Row>();
   });
@@ -170,17 +179,28 @@ function asked(reading: Reading, { query, parameters, settings, signal }: Questi
     query,
     query_params: { ...reading.parameters, ...parameters },
     clickhouse_settings: { ...settings, ...reading.settings },
-    // Literals of a query can be longer than a URL.
+    // The literals of a query can be longer than some proxies let an address be. What is streamed (`exec`) has them in its address all the same: the client offers no other way.
     use_multipart_params_auto: true,
-    ...(signal === undefined ? {} : { abort_signal: signal }),
+    abort_signal: signal,
   };
 }
 
-async function explained<Result>(store: Store, reading: Reading, work: () => Promise<Result>): Promise<Result> {
+/** The result of one question: for a query, once its memory is free, and with its errors in words for its author. */
+async function explained<Result>(store: Store, reading: Reading, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  if (reading.query === undefined) return work();
+  const giveBack = await takeMemory(store, reading, signal);
+  try {
+    return await run(store, reading.query, work);
+  } finally {
+    giveBack();
+  }
+}
+
+async function run<Result>(store: Store, query: ResolvedQuery, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw reading.query === undefined ? error : queryFailure(reading.query, store.query_limits, error);
+    throw queryFailure(query, store.query_limits, error);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 
 /** The export engine on what the process has. */
 export function engineOf(deps: Deps): Engine {
-  const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config } = deps;
+  const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config, query_budget } = deps;
   return {
     db,
     clickhouse,
@@ -16,6 +16,7 @@ export function engineOf(deps: Deps): Engine {
     jobs,
     export_dir: config.export_dir,
     settle_seconds: config.settle_seconds,
-    query_limits: queryLimits(config),
+    query_limits: queryLimits(config, query_budget),
+    query_budget,
   };
 }

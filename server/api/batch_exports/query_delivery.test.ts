@@ -177,3 +177,13 @@ test('two projects whose rows bear marks never see each other', async () => {
     }
   }
 });
+
+test('a query with more literals than an address of 16 KB holds is delivered', async () => {
+  const long = 'x'.repeat(60_000);
+  const { runs, hours } = await deliver('long', `SELECT event, length('${long}') AS n FROM events`);
+  assert.deepEqual(statuses(runs), ['Completed 2', 'Completed 2', 'Completed 2']);
+  assert.deepEqual(hours[0], [
+    { event: 'view', n: long.length },
+    { event: 'buy', n: long.length },
+  ]);
+});

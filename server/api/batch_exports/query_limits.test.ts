@@ -12,7 +12,10 @@ const events_count = 40_000;
 let exporting: QueryHouse;
 let home: TestOrganization;
 before(async () => {
-  exporting = await openQueryHouse({ clickhouse: 'own', config: { query_seconds_max: 3, query_memory_mb_max: 64, query_rows_max: 300_000 } });
+  exporting = await openQueryHouse({
+    clickhouse: 'own',
+    config: { query_seconds_max: 5, query_memory_mb_max: 64, query_memory_total_mb: 256, query_rows_max: 300_000 },
+  });
   home = await exporting.house.newOrganization();
   // Two kilobytes each, so that all of them together are more than the memory that a query has; the last one is unlike the others.
   await exporting.house.deps.clickhouse.command({
@@ -32,7 +35,7 @@ test('a query that takes too much fails its run with a sentence that helps, and 
     ['SELECT groupArray(properties) AS a FROM events', 'query_too_expensive', /64 MiB.*SLUICE_QUERY_MEMORY_MB_MAX/],
     [Array(8).fill('SELECT event FROM events').join(' UNION ALL '), 'query_too_expensive', /300000 rows.*SLUICE_QUERY_ROWS_MAX/],
     ["SELECT toInt64(concat('x', event)) AS n FROM events", 'query_failed', /^Line 1, column 8: `toInt64`: A text here is not a value/],
-    ['SELECT intDiv(1, properties.n::Int64) AS n FROM events', 'query_failed', /This divides by zero/],
+    ['SELECT intDiv(1, event::Int64) AS n FROM events', 'query_failed', /This divides by zero/],
     ['SELECT event, (SELECT event FROM events) AS one FROM events', 'query_failed', /gives more than one row/],
   ];
   for (const [number, [custom_query, code, sentence]] of cases.entries()) {
@@ -83,8 +86,8 @@ test('the time that a destination takes is not the time of the query, and a faul
     }
     return bytes;
   };
-  const hasty = { ...engine, query_limits: { ...engine.query_limits, execution_seconds: 3, memory_bytes: 1_000_000_000 } };
-  assert.ok((await read('SELECT event, properties FROM events', hasty, 3_200)) > events_count * 1_000);
+  const hasty = { ...engine, query_limits: { ...engine.query_limits, execution_seconds: 5, memory_bytes: 1_000_000_000 } };
+  assert.ok((await read('SELECT event, properties FROM events', hasty, 5_200)) > events_count * 1_000);
   const isExplained = (error: unknown) =>
     error instanceof RetryableError ? error.code === 'query_interrupted' : error instanceof NonRetryableError && error.code === 'query_too_expensive';
   await assert.rejects(read('SELECT event, properties FROM events', engine, 0), isExplained);
@@ -92,4 +95,19 @@ test('the time that a destination takes is not the time of the query, and a faul
     code: 'query_failed',
     message: /divides by zero/,
   });
+});
+
+test('queries of one project that have half of the memory wait for each other and keep no other project waiting', async () => {
+  const { query_budget, config } = exporting.house.deps;
+  const bytes = config.query_memory_mb_max * 1024 * 1024;
+  const forever = new AbortController().signal;
+  const held = [await query_budget.take(home.project.id, bytes, forever), await query_budget.take(home.project.id, bytes, forever)];
+  const custom_query = 'SELECT count() AS n FROM events';
+  const own = exporting.runAll((await exporting.scheduled(home, { destination: { type: 'File', config: { prefix: 'waits' } }, custom_query })).id);
+  const other = await exporting.house.newOrganization();
+  const made = await exporting.scheduled(other, { destination: { type: 'File', config: { prefix: 'goes' } }, custom_query });
+  assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
+  assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
+  for (const giveBack of held) giveBack();
+  assert.equal((await own)[0]!.status, 'Completed');
 });

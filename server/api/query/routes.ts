@@ -7,8 +7,8 @@ import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { QueryToValidate, QueryValidation } from './schema.ts';
 
 /** `query/validate/` of a project: what an editor shows beside a query. */
-export function queryRoutes(app: FastifyInstance, { clickhouse, config }: Deps): void {
-  const store = { clickhouse, query_limits: queryLimits(config) };
+export function queryRoutes(app: FastifyInstance, { clickhouse, config, query_budget }: Deps): void {
+  const store = { clickhouse, query_limits: queryLimits(config, query_budget) };
   const schema = {
     summary: 'Check a query: its columns, or everything that is wrong with it',
     description:

@@ -19,8 +19,8 @@ before(async () => {
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await projects.close();
-  await stores.close();
+  await projects?.close();
+  await stores?.close();
 });
 
 test('at least 300 hostile texts are tried, each once', () => {

@@ -18,8 +18,8 @@ before(async () => {
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await projects.close();
-  await stores.close();
+  await projects?.close();
+  await stores?.close();
 });
 
 test('what asks for too much ends in time, sees no row of another project, and the store answers after each', async () => {

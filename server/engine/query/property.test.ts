@@ -22,8 +22,8 @@ before(async () => {
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await projects.close();
-  await stores.close();
+  await projects?.close();
+  await stores?.close();
 });
 
 /** What is printed is read as the same tree, and printed the same again. */

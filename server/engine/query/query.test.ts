@@ -23,8 +23,8 @@ before(async () => {
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await projects.close();
-  await stores.close();
+  await projects?.close();
+  await stores?.close();
 });
 
 test('the columns of an export follow from the query alone', () => {

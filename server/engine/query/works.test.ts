@@ -19,8 +19,8 @@ before(async () => {
   projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
 });
 after(async () => {
-  await projects.close();
-  await stores.close();
+  await projects?.close();
+  await stores?.close();
 });
 
 /** Rows in one order, unless the query gives them one of its own. */

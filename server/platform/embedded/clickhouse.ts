@@ -36,7 +36,7 @@ export type EmbeddedClickHouseOptions = {
  * Its `url`, with user and password, serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that ends unasked is
  * started again on the same URL. Rejects with a sentence when another process holds the folder for longer than 10 s.
  */
-export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedStore> {
+export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const orders: Orders = {
@@ -66,6 +66,7 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
       return supervisor.pid;
     },
     stop: supervisor.stop,
+    memory_bytes_max: orders.memory_bytes_max,
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { streamInsert } from './clickhouse_insert.ts';
 import type { Pipes } from './clickhouse_pipes.ts';
-import { streamResult } from './clickhouse_read.ts';
+import { stopOperation, streamResult } from './clickhouse_read.ts';
 import type { Operation, Outcome } from './clickhouse_read.ts';
 import { preambleOf, readRequest } from './clickhouse_request.ts';
 import type { ClickHouseRequest } from './clickhouse_request.ts';
@@ -22,6 +22,8 @@ export type HttpOptions = {
 };
 
 const chunkBytes = 512 * 1024;
+// As much address as a ClickHouse server takes: parameters travel in it.
+const addressBytesMax = 1024 * 1024;
 
 /**
  * ClickHouse's HTTP interface, as far as `@clickhouse/client` uses it, in front of the engine. Every request needs the user `sluice` and the password.
@@ -29,13 +31,16 @@ const chunkBytes = 512 * 1024;
  */
 export function createClickHouseServer(options: HttpOptions): Server {
   const expected = digest(`Basic ${Buffer.from(`sluice:${options.password}`).toString('base64')}`);
-  const server = createServer({ highWaterMark: chunkBytes, keepAliveTimeout: 30_000, requestTimeout: 0 }, (request, response) => {
-    const known = timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
-    void (known ? answer(options, request, response) : refuse(request, response)).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
-      else sendFault(request, response, error instanceof RangeError ? fault(1000, 'UNKNOWN_EXCEPTION', error.message) : faultOf(error));
-    });
-  });
+  const server = createServer(
+    { highWaterMark: chunkBytes, maxHeaderSize: addressBytesMax, keepAliveTimeout: 30_000, requestTimeout: 0 },
+    (request, response) => {
+      const known = timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
+      void (known ? answer(options, request, response) : refuse(request, response)).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else sendFault(request, response, error instanceof RangeError ? fault(1000, 'UNKNOWN_EXCEPTION', error.message) : faultOf(error));
+      });
+    },
+  );
   return server;
 }
 
@@ -149,9 +154,10 @@ async function runCommand(operation: Operation, statement: Statement, read: Clic
   for await (const chunk of read.data ?? []) {
     if (chunk.length > 0) return { fault: fault(36, 'BAD_ARGUMENTS', 'A body is taken only by INSERT ... FORMAT and INSERT ... VALUES.') };
   }
-  const { engine, gone, label, preamble } = operation;
+  const { engine, gone, preamble } = operation;
+  let isOver = false;
   const leave = (): void => {
-    void engine.kill(label).catch(() => {});
+    void stopOperation(operation, () => isOver);
   };
   gone.addEventListener('abort', leave, { once: true });
   try {
@@ -163,6 +169,7 @@ async function runCommand(operation: Operation, statement: Statement, read: Clic
   } catch (error) {
     return { fault: faultOf(error) };
   } finally {
+    isOver = true;
     gone.removeEventListener('abort', leave);
   }
 }

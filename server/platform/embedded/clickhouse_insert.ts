@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { faultOf, quote } from './clickhouse_session.ts';
 import { openWriter } from './clickhouse_pipes.ts';
+import { stopOperation } from './clickhouse_read.ts';
 import type { Operation, Outcome } from './clickhouse_read.ts';
 
 /** An INSERT whose data arrive as a stream: the statement before and after its format, and the data. */
@@ -27,7 +28,7 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   })();
   // Once the data are complete, a client that leaves has stopped the insert as it would a query.
   const leave = (): void => {
-    void stop(operation, () => over).catch(() => {});
+    void stopOperation(operation, () => over);
   };
   operation.gone.addEventListener('abort', leave, { once: true });
   const writer = await openWriter(pipe, () => over);
@@ -35,7 +36,7 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
     writer.on('error', () => {});
     void settled.then(() => writer.destroy());
     if (await copy(insert.data, writer)) writer.end();
-    else if (!over) await stop(operation, () => over).finally(() => writer.destroy());
+    else if (!over) await stopOperation(operation, () => over).then(() => writer.destroy());
   }
   await settled;
   operation.gone.removeEventListener('abort', leave);
@@ -53,9 +54,4 @@ async function copy(data: AsyncIterable<Uint8Array>, writer: Socket): Promise<bo
   } catch {
     return writer.destroyed;
   }
-}
-
-/** Kills until the engine has noted it: a query that has just begun is not in its list yet. */
-async function stop({ engine, label }: Operation, over: () => boolean): Promise<void> {
-  while (!over() && !(await engine.kill(label))) await new Promise((done) => setTimeout(done, 10));
 }

@@ -26,6 +26,19 @@ const stuckKilledMs = 60_000;
 const easyFormats =
   /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
 
+const killPauseMs = { least: 10, most: 250 };
+
+/**
+ * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the operation is over by itself; asks again until then, because a query that has just begun is not in the engine's
+ * list yet, and an engine that is short of memory refuses this question too.
+ */
+export async function stopOperation({ engine, label }: Operation, isOver: () => boolean): Promise<void> {
+  for (let ms = killPauseMs.least; !isOver(); ms = Math.min(2 * ms, killPauseMs.most)) {
+    if (await engine.kill(label).catch(() => false)) return;
+    await new Promise((done) => setTimeout(done, ms));
+  }
+}
+
 /** A SELECT, parted at its FORMAT clause. */
 export type Read = { before: string; format: string; after: string };
 
@@ -40,7 +53,7 @@ async function tryFormat({ engine, preamble }: Operation, { before, format, afte
  * outcome, a later one breaks the connection; when the client leaves the query is stopped.
  */
 export async function streamResult(operation: Operation, read: Read, response: ServerResponse): Promise<Outcome> {
-  const { engine, pipe, gone, label } = operation;
+  const { engine, pipe, gone } = operation;
   try {
     await tryFormat(operation, read);
   } catch (error) {
@@ -53,19 +66,21 @@ export async function streamResult(operation: Operation, read: Read, response: S
   });
   reader.on('error', () => {});
   let failure: Fault | undefined;
+  let isOver = false;
   const settled = engine.run(`${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`).then(
-    () => touchReader(pipe),
+    () => {
+      isOver = true;
+      return touchReader(pipe);
+    },
     (error) => {
+      isOver = true;
       failure = faultOf(error);
       reader.destroy();
     },
   );
   // The query first: a reader that merely closes does not stop it, and while it waits for the reader it sees no kill.
   const leave = (): void => {
-    void engine
-      .kill(label)
-      .catch(() => {})
-      .then(() => reader.destroy());
+    void stopOperation(operation, () => isOver).then(() => reader.destroy());
   };
   gone.addEventListener('abort', leave, { once: true });
   const held = forward(reader, response);
