@@ -2,6 +2,7 @@ import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { openQueryBudget } from '../server/engine/query_budget.ts';
+import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
@@ -17,6 +18,7 @@ const nowhere = { database_url: 'postgresql://nobody@127.0.0.1:1/none', clickhou
 
 /** The OpenAPI document of the whole application, as the text of openapi.json. The same code gives the same text; no store is needed. */
 export async function openApiText(): Promise<string> {
+  const outbound = openOutbound({ allow: [] });
   const deps: Deps = {
     config: readConfig({}),
     clock: systemClock,
@@ -24,12 +26,12 @@ export async function openApiText(): Promise<string> {
     db: openDatabase(nowhere.database_url, { connections_max: 1, application_name: 'sluice-openapi' }),
     clickhouse: openClickHouse(nowhere.clickhouse_url, { application: 'sluice-openapi' }),
     secrets: openSecrets('the document holds no secret, so any will do'),
-    outbound: openOutbound({ allow: [] }),
+    outbound,
     dns: openDns({ servers: ['127.0.0.1:1'], log: silentLog() }),
     mail: openMail({ url: undefined, from: 'sluice@example.com', log: silentLog(), clock: systemClock }),
     query_budget: openQueryBudget(1),
+    sandbox: await openSandbox({ outbound, log: silentLog(), clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
-    jobs: { send: async () => {} },
   };
   const app = buildApp(deps);
   try {
@@ -37,6 +39,6 @@ export async function openApiText(): Promise<string> {
     return `${JSON.stringify(app.swagger(), null, 2)}\n`;
   } finally {
     await app.close();
-    await Promise.all([deps.db.close(), deps.clickhouse.close(), deps.outbound.close()]);
+    await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close(), deps.sandbox.close()]);
   }
 }

@@ -1,49 +1,75 @@
-import { WrongValue, addresses, apiKey, choice, email, folder, longEnough, mailbox, ranges, relay, setting, text, url, whole } from './config_values.ts';
+import { plugin_settings } from './config_plugins.ts';
+import type { PluginConfig } from './config_plugins.ts';
+import { secret_settings } from './config_secrets.ts';
+import type { SecretConfig } from './config_secrets.ts';
+import {
+  WrongValue,
+  addresses,
+  apiKey,
+  choice,
+  email,
+  flag,
+  folder,
+  longEnough,
+  mailbox,
+  ranges,
+  relay,
+  secrets,
+  setting,
+  text,
+  url,
+  whole,
+} from './config_values.ts';
 import type { Read, Setting } from './config_values.ts';
 
 /** Everything that an operator can set, checked. The only place that reads the environment. */
-export type Config = {
-  host: string;
-  port: number;
-  /** Address under which users reach the server; links and `next` URLs begin with it. No trailing slash. */
-  public_url: string;
-  data_dir: string;
-  /** undefined: the server starts its own PostgreSQL in the data folder */
-  database_url: string | undefined;
-  /** undefined: the server starts its own ClickHouse in the data folder */
-  clickhouse_url: string | undefined;
-  /** undefined: made at the first start and kept in the data folder */
-  secret_key: string | undefined;
-  owner_email: string;
-  owner_password: string | undefined;
-  owner_api_key: string | undefined;
-  export_dir: string;
-  /** Proxies in front of the server whose X-Forwarded-For is believed. */
-  trusted_proxies: string[];
-  outbound_allow: string[];
-  settle_seconds: number;
-  /** What one custom query may take of the analytics store. */
-  query_seconds_max: number;
-  query_memory_mb_max: number;
-  /** What all custom queries of one process may take together. */
-  query_memory_total_mb: number;
-  query_rows_max: number;
-  rate_limit_per_minute: number;
-  rate_limit_per_hour: number;
-  log_level: string;
-  smtp_url: string | undefined;
-  mail_from: string;
-  dns_servers: string[];
-  plugin_dir: string;
-  /** The OpenID providers that people may sign in with: each is offered when its id and secret are set, which go together. */
-  google_client_id: string | undefined;
-  google_client_secret: string | undefined;
-  github_client_id: string | undefined;
-  github_client_secret: string | undefined;
-  gitlab_client_id: string | undefined;
-  gitlab_client_secret: string | undefined;
-  gitlab_url: string;
-};
+export type Config = PluginConfig &
+  SecretConfig & {
+    host: string;
+    port: number;
+    /** Address under which users reach the server; links and `next` URLs begin with it. No trailing slash. */
+    public_url: string;
+    data_dir: string;
+    /** undefined: the server starts its own PostgreSQL in the data folder */
+    database_url: string | undefined;
+    /** undefined: the server starts its own ClickHouse in the data folder */
+    clickhouse_url: string | undefined;
+    owner_email: string;
+    owner_password: string | undefined;
+    owner_api_key: string | undefined;
+    export_dir: string;
+    /** Proxies in front of the server whose X-Forwarded-For is believed. */
+    trusted_proxies: string[];
+    outbound_allow: string[];
+    /** May S3 destinations without an access key use the credentials that this server has itself? */
+    s3_environment_credentials: boolean;
+    settle_seconds: number;
+    pause_after_failures: number;
+    /** How many export runs are worked on at a time: in one process; over all processes, of one project and against one host. */
+    worker_runs_max: number;
+    project_runs_max: number;
+    host_runs_max: number;
+    /** What one custom query may take of the analytics store. */
+    query_seconds_max: number;
+    query_memory_mb_max: number;
+    /** What all custom queries of one process may take together. */
+    query_memory_total_mb: number;
+    query_rows_max: number;
+    rate_limit_per_minute: number;
+    rate_limit_per_hour: number;
+    log_level: string;
+    smtp_url: string | undefined;
+    mail_from: string;
+    dns_servers: string[];
+    /** The OpenID providers that people may sign in with: each is offered when its id and secret are set, which go together. */
+    google_client_id: string | undefined;
+    google_client_secret: string | undefined;
+    github_client_id: string | undefined;
+    github_client_secret: string | undefined;
+    gitlab_client_id: string | undefined;
+    gitlab_client_secret: string | undefined;
+    gitlab_url: string;
+  };
 
 /** One wrong setting: the variable's name and a sentence that says what it must be. */
 export type ConfigProblem = { variable: string; detail: string };
@@ -81,12 +107,7 @@ export const settings = {
     url('http:', 'https:'),
     'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.',
   ),
-  secret_key: setting(
-    'SLUICE_SECRET_KEY',
-    '',
-    longEnough(32),
-    'Secret under which keys are hashed, credentials are encrypted and receipts are signed; at least 32 characters, the same on every process. Default: made at the first start and kept in the data folder.',
-  ),
+  ...secret_settings,
   owner_email: setting('SLUICE_OWNER_EMAIL', 'owner@example.com', email, 'E-mail address of the owner made at the first start.'),
   owner_password: setting(
     'SLUICE_OWNER_PASSWORD',
@@ -108,11 +129,36 @@ export const settings = {
     ranges,
     'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
   ),
+  s3_environment_credentials: setting(
+    'SLUICE_S3_ENVIRONMENT_CREDENTIALS',
+    'false',
+    flag,
+    'Whether S3 destinations without an access key may use the credentials of this server: its environment, files or role. Everybody who may make an export then writes wherever these may.',
+  ),
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',
     '15',
     whole(1, 86_400),
     'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.',
+  ),
+  pause_after_failures: setting(
+    'SLUICE_PAUSE_AFTER_FAILURES',
+    '10',
+    whole(0, 1_000),
+    'After how many failed runs in a row an export is paused, with the reason in `pause_reason`; 0 is never.',
+  ),
+  worker_runs_max: setting('SLUICE_WORKER_RUNS_MAX', '4', whole(1, 256), 'How many export runs one process with a worker works on at a time.'),
+  project_runs_max: setting(
+    'SLUICE_PROJECT_RUNS_MAX',
+    '4',
+    whole(1, 10_000),
+    'How many export runs of one project are worked on at a time, over all processes; the same on every process.',
+  ),
+  host_runs_max: setting(
+    'SLUICE_HOST_RUNS_MAX',
+    '8',
+    whole(1, 10_000),
+    'How many export runs are sent to one host at a time, over all processes and projects; the same on every process.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',
@@ -154,7 +200,7 @@ export const settings = {
     addresses,
     'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.',
   ),
-  plugin_dir: setting('SLUICE_PLUGIN_DIR', './plugins', folder, 'Folder whose subfolders are `local` plugins.'),
+  ...plugin_settings,
   google_client_id: setting(
     'SLUICE_GOOGLE_CLIENT_ID',
     '',
@@ -176,7 +222,12 @@ export const settings = {
     'Id of this server as an application of GitLab; with the secret, people can sign in with GitLab.',
   ),
   gitlab_client_secret: setting('SLUICE_GITLAB_CLIENT_SECRET', '', text, 'Secret of this server as an application of GitLab.'),
-  gitlab_url: setting('SLUICE_GITLAB_URL', 'https://gitlab.com', url('https:', 'http:'), 'Address of the GitLab that people sign in with.'),
+  gitlab_url: setting(
+    'SLUICE_GITLAB_URL',
+    'https://gitlab.com',
+    url('https:', 'http:'),
+    'Address of the GitLab that people sign in with and whose projects hold plugins; those of gitlab.com are found as well.',
+  ),
 } satisfies Record<keyof Config, Setting>;
 
 /** Settings that are set together or not at all. */
@@ -208,6 +259,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     }
   }
   problems.push(...pairs.flatMap((pair) => halfOf(pair, values)));
+  const { previous_secret_keys: previous, secret_key } = values as Partial<Config>;
+  if (previous !== undefined && previous.length > 0 && secret_key === undefined)
+    problems.push({ variable: settings.secret_key.variable, detail: `must be set when ${settings.previous_secret_keys.variable} is.` });
   if (problems.length > 0) throw new ConfigError(problems);
   values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
   return values as Config;
@@ -226,7 +280,7 @@ function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>
 }
 
 function isList(read: Read<unknown>): boolean {
-  return read === ranges || read === addresses;
+  return read === ranges || read === addresses || read === secrets;
 }
 
 function hostInUrl(host: string): string {

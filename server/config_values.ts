@@ -42,6 +42,11 @@ export const email: Read<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
   return value;
 };
+/** A switch. */
+export const flag: Read<boolean> = (value) => {
+  if (value !== 'true' && value !== 'false') wrong(`must be true or false, not "${value}".`);
+  return value === 'true';
+};
 /** One of the words. */
 export const choice =
   (...allowed: string[]): Read<string> =>
@@ -56,6 +61,12 @@ export const longEnough =
     if (value.length < minimum) wrong(`must have at least ${minimum} characters.`);
     return value;
   };
+/** Secrets of at least 32 characters, separated by commas; the refusal repeats none of them. */
+export const secrets: Read<string[]> = (value) => {
+  const items = listOf(value);
+  if (items.some((item) => item.length < 32)) wrong('must be secrets of at least 32 characters each, separated by commas.');
+  return items;
+};
 /** A personal API key by its form. */
 export const apiKey: Read<string> = (value) => {
   if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))

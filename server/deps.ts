@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
-import type { Jobs } from './engine/jobs.ts';
 import type { QueryBudget } from './engine/query_budget.ts';
+import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { Logger } from './platform/log.ts';
@@ -27,6 +27,6 @@ export type Deps = {
   metrics: Metrics;
   /** The memory of the analytics store that all custom queries of the process share. */
   query_budget: QueryBudget;
-  /** Sends export runs to the workers. */
-  jobs: Jobs;
+  /** Where the code of plugins runs. */
+  sandbox: Sandbox;
 };

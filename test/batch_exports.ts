@@ -31,8 +31,8 @@ export async function insertRunRow(house: Harness, exportId: string, wanted: Run
   const selection = wanted.selection ?? [{ event_from: null, event_to: null, inserted_from: from, inserted_to: to }];
   const isOver = wanted.status !== undefined && !['Starting', 'Running'].includes(wanted.status);
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at, finished_at, committing_at, records_total_count, records_completed)
-    SELECT id, ${exportId}, ${wanted.revision ?? 1}, coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()}, ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at, finished_at, committing_at, records_total_count, records_completed)
+    SELECT id, ${exportId}, (SELECT team_id FROM batch_exports WHERE id = ${exportId}), ${wanted.revision ?? 1}, coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()}, ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
       clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null}, ${wanted.total ?? null}
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;

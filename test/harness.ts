@@ -11,6 +11,7 @@ import type { UserRow } from '../server/api/users/store.ts';
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
+import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../server/platform/clock.ts';
 import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/session.ts';
@@ -62,7 +63,7 @@ export type Harness = {
 export type HarnessOptions = { clickhouse?: boolean | 'own'; config?: Partial<Deps['config']>; deps?: Partial<Deps>; build?: (deps: Deps) => FastifyInstance };
 
 /**
- * Opens a server on real stores for one test file. `deps` replaces parts (clock, jobs, config) before the app is built; with `clickhouse: false` the file does without the
+ * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the app is built; with `clickhouse: false` the file does without the
  * analytics store.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -82,7 +83,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: planted.log, clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
-    jobs: { send: async () => {} },
+    sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock }),
     ...options.deps,
   };
   const app = (options.build ?? buildApp)(deps);
@@ -108,7 +109,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
         if (options.build === undefined) await recorded.check(deps.db);
       } finally {
         // What stays open would keep the test file from ending.
-        await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close()]);
+        await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close(), deps.sandbox.close()]);
         await stores.close();
       }
     },

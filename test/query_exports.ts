@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { engineOf } from '../server/api/batch_exports/engine.ts';
 import { advanceBackfills } from '../server/engine/backfill.ts';
+import { claimRun } from '../server/engine/claims.ts';
 import { executeRun } from '../server/engine/execute.ts';
 import { planDueExports } from '../server/engine/plan.ts';
 import { newExport, projectBase } from './batch_exports.ts';
@@ -132,7 +134,10 @@ async function advance(house: Harness, id: string, backfillId: string): Promise<
 }
 
 async function runAll(house: Harness, id: string): Promise<TestRun[]> {
-  for (const run of await plan(house, id)) await executeRun(engineOf(house.deps), run.id, new AbortController().signal);
+  for (const { id: run_id } of await plan(house, id)) {
+    const run = await claimRun(house.deps.db, run_id, randomUUID());
+    if (run !== undefined) await executeRun(engineOf(house.deps), run, new AbortController().signal);
+  }
   const runs = await house.deps.db.rows<TestRun>(sql`
     SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query FROM batch_export_runs WHERE batch_export_id = ${id} ORDER BY data_interval_start, created_at`);
   assert.ok(runs.length > 0, 'nothing was planned');

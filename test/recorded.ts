@@ -12,6 +12,8 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/test/': tries,
   'POST /api/projects/:project_id/batch_exports/preview/': reads,
   'POST /api/projects/:project_id/batch_exports/:id/preview/': reads,
+  'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
+  'POST /api/organizations/:organization_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
@@ -24,6 +26,9 @@ const may_record_nothing: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': 'A test signs nobody in and changes nothing.',
+  'POST /api/organizations/:organization_id/pipeline_destinations/:id/upgrade/': 'The version is installed already.',
+  'POST /api/organizations/:organization_id/pipeline_frontend_apps/:id/upgrade/': 'The version is installed already.',
+  'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/': 'The version is installed already.',
   'POST /api/users/reset_password/': 'The link is made, and recorded, beside the answer, and only when there is such an account.',
 };
 

@@ -14,6 +14,8 @@ export type S3Server = {
   secret_key: string;
   /** Requests that the store has seen, as `PUT /bucket/key?query`. */
   requests: string[];
+  /** The encryption that each of these requests asked for, undefined for none. */
+  encryptions: (string | undefined)[];
   /** Answers the next request that matches with this status and S3 error code instead of passing it on. */
   failNext(pattern: RegExp, status: number, code: string): void;
   /** Never answers the next request that matches. */
@@ -22,6 +24,11 @@ export type S3Server = {
   openUploads(bucket: string): string[];
   close(): Promise<void>;
 };
+
+/** Gives this process the credentials of the store, as an operator gives them to a server: in variables that the AWS SDK knows. */
+export function setEnvironmentCredentials({ access_key, secret_key }: S3Server): void {
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: access_key, AWS_SECRET_ACCESS_KEY: secret_key });
+}
 
 type S3Rver = { run(): Promise<AddressInfo>; close(): Promise<void> };
 type Failure = { pattern: RegExp; status: number; code: string };
@@ -43,8 +50,10 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
   const { port } = await rver.run();
   const failures: Failure[] = [];
   const requests: string[] = [];
+  const encryptions: (string | undefined)[] = [];
   const front = http.createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
+    encryptions.push(request.headers['x-amz-server-side-encryption'] as string | undefined);
     const failure = failures.findIndex(({ pattern }) => pattern.test(`${request.method} ${request.url}`));
     const found = failures[failure];
     if (found !== undefined) {
@@ -65,6 +74,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     access_key,
     secret_key,
     requests,
+    encryptions,
     failNext: (pattern, status, code) => void failures.push({ pattern, status, code }),
     holdNext: (pattern) => void failures.push({ pattern, status: held, code: '' }),
     openUploads: (bucket) => uploadsOf(directory, bucket).map((upload) => upload.key),

@@ -7,8 +7,11 @@ import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { memberRoutes } from './members/routes.ts';
+import { noticeTargetRoutes } from './notice_targets/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pageRoutes } from './pages/routes.ts';
+import { pluginConfigRoutes } from './plugin_configs/routes.ts';
+import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
@@ -22,9 +25,12 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   inviteRoutes,
   projectRoutes,
   batchExportRoutes,
+  noticeTargetRoutes,
   queryRoutes,
   domainRoutes,
   eventRoutes,
+  pluginRoutes,
+  pluginConfigRoutes,
   apiKeyRoutes,
   activityRoutes,
   sessionRoutes,

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, environmentConfig } from '../config.ts';
 import type { Config } from '../config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { WrongSecretKeyError } from '../platform/server_keys.ts';
 import { openLog } from '../platform/log.ts';
 import type { Logger } from '../platform/log.ts';
 import type { ImportFlags } from './import_command.ts';
@@ -34,14 +35,17 @@ export async function run(argv: string[]): Promise<number> {
 
 type Wrap = <Args extends unknown[]>(action: (context: CommandContext, ...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
+/** Faults whose message is made for the person at the terminal. */
+const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, WrongSecretKeyError];
+
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
     process.stderr.write(`Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`);
     return 2;
   }
-  if (error instanceof FolderInUseError || error instanceof FolderUnusableError || error instanceof NoStoreError || error instanceof UserError) {
-    process.stderr.write(`${error.message}\n`);
+  if (told.some((kind) => error instanceof kind)) {
+    process.stderr.write(`${(error as Error).message}\n`);
     return 1;
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
@@ -84,6 +88,13 @@ function build(wrap: Wrap): Command {
     .option('--export <id>', 'one export only; default all that are not deleted')
     .option('--json', 'one JSON object instead of text')
     .action(wrap(async (context, options: { export?: string; json?: boolean }) => (await import('./verify.ts')).verify(context, options)));
+  program
+    .command('secrets')
+    .description('the secret key under which credentials are stored')
+    .exitOverride()
+    .command('rotate')
+    .description('put everything that is stored under former secret keys under the present one (see docs/operating.md)')
+    .action(wrap(async (context) => (await import('./secrets.ts')).rotateSecrets(context)));
   program
     .command('doctor')
     .description('say what is wrong with this machine, its settings or its stores')

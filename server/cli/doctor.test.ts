@@ -45,7 +45,7 @@ after(async () => {
 });
 
 /** Runs `sluice doctor` on the stores and gives its exit code and what it says of the activity log, with its last line. */
-async function looked(key = secret_key): Promise<{ code: number; activity: string[]; last: string | undefined }> {
+async function looked(key = secret_key): Promise<{ code: number; lines: string[]; activity: string[]; last: string | undefined }> {
   const config = readConfig({
     SLUICE_DATABASE_URL: stores.database_url,
     SLUICE_CLICKHOUSE_URL: stores.clickhouse_url,
@@ -57,6 +57,7 @@ async function looked(key = secret_key): Promise<{ code: number; activity: strin
   const code = await doctor({ config, log: silentLog(), say: (line) => lines.push(line) });
   return {
     code,
+    lines,
     activity: lines.filter((line) => line.includes('activity log:')).map((line) => line.replace(/^(\w+) +activity log: /, '$1 ')),
     last: lines.at(-1),
   };
@@ -65,7 +66,8 @@ async function looked(key = secret_key): Promise<{ code: number; activity: strin
 const tamper = (statement: string) => db.text(statement);
 
 test('a log that is whole is well, and the doctor finds no fault', async () => {
-  assert.deepEqual(await looked(), { code: 0, activity: ['ok 4 entries in 2 chains, as they were written'], last: 'Nothing is wrong.' });
+  const { code, activity, last } = await looked();
+  assert.deepEqual({ code, activity, last }, { code: 0, activity: ['ok 4 entries in 2 chains, as they were written'], last: 'Nothing is wrong.' });
 });
 
 test('a fault is told in a sentence with the name of the organization or person, and the exit code is 1', async () => {
@@ -91,10 +93,20 @@ test('a fault is told in a sentence with the name of the organization or person,
   await tamper('INSERT INTO activity SELECT * FROM kept');
 });
 
-test('another secret key makes every entry wrong, and the doctor says what to look for', async () => {
+test('another secret key opens nothing, and the doctor says which one to start with', async () => {
+  const { code, lines } = await looked('the secret of another server, 32 or more');
+  assert.equal(code, 1);
+  assert.match(lines.join('\n'), /^fault +stores: This database was set up under another secret key\. Start with that one/m);
+});
+
+test('where the own keys of the server were lost every entry is wrong, and the doctor says what to look for', async () => {
+  await tamper('CREATE TABLE kept_keys AS TABLE server_keys');
+  await tamper('DELETE FROM server_keys');
   const { code, activity } = await looked('the secret of another server, 32 or more');
   assert.equal(code, 1);
   assert.match(activity.at(-1)!, /secret key/);
+  await tamper('DELETE FROM server_keys');
+  await tamper('INSERT INTO server_keys SELECT * FROM kept_keys');
 });
 
 test('of very many faults the first are told and the others counted', async () => {

@@ -12,9 +12,6 @@ import type { OpenProcess } from './process.ts';
 import { joinStores, openStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
-/** How many runs one process executes at a time, and how many of them may be of one project over all processes. */
-const worker_limits = { concurrency: 4, project_runs_max: 3 };
-
 const close_ms_max = 10_000;
 
 /** A server that is up. */
@@ -38,7 +35,8 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
     stops.push(() => opened.close());
     let worker: Worker | undefined;
     if (parts.worker) {
-      worker = await startWorker(opened.engine, opened.queue, worker_limits);
+      const { worker_runs_max: runs_max, project_runs_max, host_runs_max } = config;
+      worker = await startWorker(opened.engine, { runs_max, project_runs_max, host_runs_max });
       const running = worker;
       stops.push(() => running.stop());
     }

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Delivery, DeliveredSlices, Difference, SourceKeys } from '../engine/destination.ts';
 import { loadConfig } from '../engine/destination_config.ts';
 import { findDestination } from '../engine/destinations/index.ts';
+import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readReceipt } from '../engine/receipt.ts';
 import type { Receipt } from '../engine/receipt.ts';
@@ -101,15 +102,7 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
   const config = loadConfig(engine.secrets, row.id, row);
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   const isReadable = definition.shows_as_written !== true;
-  if (isReadable)
-    differences.push(
-      ...(await definition.verify(config, delivered, source, {
-        log: engine.log,
-        outbound: engine.outbound,
-        export_dir: engine.export_dir,
-        signal: AbortSignal.timeout(3_600_000),
-      })),
-    );
+  if (isReadable) differences.push(...(await definition.verify(config, delivered, source, destinationDeps(engine, AbortSignal.timeout(3_600_000)))));
   const records = [...receipts.values()].reduce((sum, receipt) => sum + receipt.records, 0);
   return {
     batch_export_id: row.id,

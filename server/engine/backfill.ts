@@ -2,18 +2,21 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { databaseInstant } from '../platform/postgres/instant.ts';
-import { undelivered } from './deliveries.ts';
+import { takenOf } from './deliveries.ts';
 import type { Engine } from './engine.ts';
 import { settled } from './ingest/lock.ts';
 import { boundaryAfter, intervalCount } from './interval.ts';
 import type { Interval } from './interval.ts';
+import { subtract } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 import { models } from './models/index.ts';
-import { insertRun } from './plan.ts';
+import { insertRuns } from './plan.ts';
 import { writeRunLog } from './run_log.ts';
 
-/** How many runs of one backfill are under way at a time: enough to keep two workers busy, few enough that it never crowds out scheduled runs. */
-const open_runs_max = 4;
+/** How many runs of one backfill are open at a time: enough that the next ones wait while the first are under way, few enough that scheduled runs of the project do not wait for long behind them. */
+const open_runs_max = 8;
+/** With so many open or fewer, further ones are planned, several at once. */
+const refill_runs_max = 4;
 /** After this many runs that failed for good, the rest would most likely fail alike: the backfill stops. */
 const failed_runs_max = 3;
 
@@ -81,36 +84,49 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
   }
   const counts = (await tx.row<RunCounts>(sql`
     SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed' AND NOT is_retried)::int AS failed,
-      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running', 'Completed') AND NOT is_retried)::int AS not_completed
+      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running') AND NOT is_retried)::int AS not_completed
     FROM (
-      -- A run whose delivery another run has taken up again does not count against the backfill.
+      -- The index batch_export_runs_not_completed has these few rows, however many were completed. A run whose delivery another run has taken up again does not count against the backfill.
       SELECT run.status, EXISTS (SELECT 1 FROM batch_export_runs retry WHERE retry.backfill_id = run.backfill_id AND retry.delivery_id = run.delivery_id AND retry.id <> run.id
         AND retry.status IN ('Starting', 'Running', 'Completed')) AS is_retried
-      FROM batch_export_runs run WHERE run.backfill_id = ${backfill.id}) counted`))!;
-  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return 0;
-  if (Date.parse(await settled(tx, row.team_id)) < Date.parse(backfill.watermark)) return 0;
+      FROM batch_export_runs run WHERE run.backfill_id = ${backfill.id} AND run.status <> 'Completed') counted`))!;
+  if (counts.open > refill_runs_max || !(await isSettled(engine, tx, row, backfill))) return 0;
   let next = Date.parse(backfill.next_start_at);
   const end = counts.failed >= failed_runs_max ? next : Date.parse(backfill.end_at);
-  let planned = 0;
-  for (; next < end && counts.open + planned < open_runs_max; planned += 1) next = await planRun(engine, tx, row, backfill, next);
-  if (planned > 0)
+  const spans: { from: number; to: number }[] = [];
+  while (next < end && counts.open + spans.length < open_runs_max) {
+    const to = Math.min(boundaryAfter(row.interval, row.timezone, next), end);
+    spans.push({ from: next, to });
+    next = to;
+  }
+  if (spans.length > 0) {
+    await planRuns(tx, row, backfill, spans);
     await tx.run(sql`
-    UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
-  if (planned === 0 && counts.open === 0)
+      UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
+  } else if (counts.open === 0) {
     await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
-  return planned;
+  }
+  return spans.length;
 }
 
-async function planRun(engine: Engine, tx: Transaction, row: ExportRow, backfill: BackfillRow, from: number): Promise<number> {
-  const to = Math.min(boundaryAfter(row.interval, row.timezone, from), Date.parse(backfill.end_at));
+/** What a backfill covers is final once nothing can be inserted below its watermark any more, and stays so: with its first runs planned nobody needs to ask again. */
+async function isSettled(engine: Engine, tx: Transaction, row: ExportRow, backfill: BackfillRow): Promise<boolean> {
+  if (backfill.status === 'Running') return true;
+  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return false;
+  return Date.parse(await settled(tx, row.team_id)) >= Date.parse(backfill.watermark);
+}
+
+/** The spans do not overlap, so what one of these runs takes is nothing to the others. */
+async function planRuns(tx: Transaction, row: ExportRow, backfill: BackfillRow, spans: { from: number; to: number }[]): Promise<void> {
   const watermark = Date.parse(backfill.watermark);
-  const base: Rectangle = models[row.model].has_event_time
-    ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
-    : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
-  const selection =
-    backfill.mode === 'all' ? [base].filter((side) => side.inserted_from < side.inserted_to) : await undelivered(tx, row.id, row.revision, [base]);
-  await insertRun(engine, tx, { export: row, backfill_id: backfill.id, from, to, selection });
-  return to;
+  const taken = backfill.mode === 'all' ? [] : ((await takenOf(tx, [row])).get(row.id) ?? []);
+  const planned = spans.map(({ from, to }) => {
+    const base: Rectangle = models[row.model].has_event_time
+      ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
+      : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
+    return { export: row, backfill_id: backfill.id, from, to, selection: subtract([base], taken) };
+  });
+  await insertRuns(tx, planned);
 }
 
 async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'Completed' | 'Failed' | 'Cancelled'): Promise<void> {

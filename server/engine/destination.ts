@@ -24,8 +24,8 @@ export type Delivery = {
   columns: Column[];
 };
 
-/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source. */
-export type Slice = { number: number; records: number };
+/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_only` says that the delivery has no other one. */
+export type Slice = { number: number; records: number; is_only?: true };
 
 /** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
 export type SliceOutcome = { number: number; name: string; records: number; bytes: number; sha256: string; state: Json };
@@ -67,6 +67,11 @@ export function countDifference(name: string, expected: number, found: number): 
   ];
 }
 
+/** The host of an address as it is written in a config, for `host`; undefined where there is none. */
+export function urlHost(address: unknown): string | undefined {
+  return typeof address === 'string' ? URL.parse(address)?.hostname : undefined;
+}
+
 /** What `verify` is told about a committed delivery: the manifest's text and the slices with rows, bytes and SHA-256. */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
@@ -85,9 +90,14 @@ export type DestinationDeps = {
   outbound: Outbound;
   /** Absolute folder that the File destination may write under. */
   export_dir: string;
+  /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
+  has_environment_credentials?: boolean;
   /** Aborted when the work is to stop: every call that waits for the other side rejects then, and `open` at once. */
   signal: AbortSignal;
 };
+
+/** What the operator allows, as far as it decides whether a config is right. */
+export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials'>;
 
 /** A violation of a destination's own rules; `attr` is the config key. */
 export type ConfigViolation = { attr: string; code: 'invalid_input' | 'invalid_choice' | 'required'; detail: string };
@@ -108,14 +118,16 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   secrets: readonly (keyof Static<Schema> & string)[];
   /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
   place?(config: Static<Schema>): string;
+  /** The host that runs of this config are sent to, by which their number is bounded (`SLUICE_HOST_RUNS_MAX`); it is found in keys that are not secret. Undefined, or left out: no bound. */
+  host?(config: Static<Schema>): string | undefined;
   column_set: ColumnSet;
   /**
    * True where the other side sees each slice as it is written: nothing is hidden before `commit`, `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing
    * to read. Left out, the guarantees of `Sink` hold.
    */
   shows_as_written?: true;
-  /** Rules between keys that the schema cannot say; an empty list means the config is right. */
-  validate(config: Static<Schema>): ConfigViolation[];
+  /** Rules between keys that the schema cannot say; an empty list means the config is right. Without `rules` the operator allows nothing. */
+  validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
   /** What it cannot take of the columns of a query, in sentences; left out, it takes all that a query can have. */
   columnFaults?(columns: Column[]): string[];
   /** How the bytes of a slice are encoded for this config. */

@@ -5,8 +5,8 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import type { Jobs } from './jobs.ts';
 import type { QueryBudget } from './query_budget.ts';
+import type { DestinationDeps } from './destination.ts';
 import type { QueryLimits } from './query/settings.ts';
 
 /** What planning and executing exports need from outside. */
@@ -18,11 +18,20 @@ export type Engine = {
   secrets: Secrets;
   outbound: Outbound;
   metrics: Metrics;
-  jobs: Jobs;
   export_dir: string;
+  /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
+  has_environment_credentials: boolean;
   settle_seconds: number;
+  /** After this many runs in a row that failed an export is paused; 0: never. */
+  pause_after_failures: number;
   /** What one custom query may take of the analytics store. */
   query_limits: QueryLimits;
   /** The memory that all custom queries of the process share. */
   query_budget: QueryBudget;
 };
+
+/** What a destination may use for one piece of work, which ends with the signal. */
+export function destinationDeps(engine: Engine, signal: AbortSignal): DestinationDeps {
+  const { log, outbound, export_dir, has_environment_credentials } = engine;
+  return { log, outbound, export_dir, has_environment_credentials, signal };
+}

@@ -4,12 +4,14 @@ import { NonRetryableError, RetryableError } from './destination.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { loadConfig } from './destination_config.ts';
 import { findDestination } from './destinations/index.ts';
+import { destinationDeps } from './engine.ts';
+import { eventFilterOf } from './event_filter.ts';
 import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
 import { makeReceipt, signReceipt } from './receipt.ts';
 import { writeRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
-import { LostRunError, attempts_max, beginCommit, claimRun, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
+import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { columnsOf, openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
@@ -31,13 +33,11 @@ type Attempt = {
 };
 
 /**
- * Works on a run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
+ * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
  * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
  * where it was, at the first slice that is not safe.
  */
-export async function executeRun(engine: Engine, runId: string, signal: AbortSignal): Promise<void> {
-  const run = await claimRun(engine, runId);
-  if (run === undefined) return;
+export async function executeRun(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
   try {
     const attempt = openAttempt(engine, run, signal);
     await (isUnwanted(run) ? cancel(attempt) : deliver(attempt));
@@ -89,12 +89,7 @@ async function deliver(attempt: Attempt): Promise<void> {
     if (!(await beginCommit(engine, run, receiptText(attempt, slices, [])))) return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
-  const sink = await definition.open(config, attempt.delivery, {
-    log: engine.log,
-    outbound: engine.outbound,
-    export_dir: engine.export_dir,
-    signal: attempt.signal,
-  });
+  const sink = await definition.open(config, attempt.delivery, destinationDeps(engine, attempt.signal));
   try {
     await deliverTo(attempt, sink, slices);
   } finally {
@@ -138,7 +133,7 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const outcome = await writeSlice(attempt, sink, slice);
+    const outcome = await writeSlice(attempt, sink, slice, slices.length === 1);
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -149,7 +144,7 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
   return slices.map((slice) => outcomes.get(slice.number)!);
 }
 
-async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice): Promise<SliceOutcome> {
+async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isOnly: boolean): Promise<SliceOutcome> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
@@ -160,7 +155,7 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice): Pro
   const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const written = await sink.write({ number: slice.number, records: slice.records }, bytes);
+    const written = await sink.write({ number: slice.number, records: slice.records, ...(isOnly ? { is_only: true } : {}) }, bytes);
     const counted = stage.finish();
     if (counted.records !== slice.records) {
       throw new RetryableError(
@@ -183,6 +178,7 @@ function receiptText(attempt: Attempt, slices: StoredSlice[], outcomes: SliceOut
   const { engine, run, definition, config, delivery } = attempt;
   const receipt = makeReceipt(delivery, {
     selection: run.selection,
+    event_filter: eventFilterOf(run.destination_config),
     source_records: slices.reduce((sum, slice) => sum + slice.records, 0),
     encoding: definition.encoding(config),
     outcomes,
@@ -215,12 +211,7 @@ async function abandon(attempt: Attempt): Promise<void> {
   const { engine, run, definition, config, delivery } = attempt;
   const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
   try {
-    const sink = await definition.open(config, delivery, {
-      log: engine.log,
-      outbound: engine.outbound,
-      export_dir: engine.export_dir,
-      signal: AbortSignal.timeout(60_000),
-    });
+    const sink = await definition.open(config, delivery, destinationDeps(engine, AbortSignal.timeout(60_000)));
     try {
       // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
       if (await isOurs(engine, run)) await sink.abort(outcomes);

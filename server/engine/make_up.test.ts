@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../test/batch_exports.ts';
@@ -6,10 +7,11 @@ import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
 import { engineOf } from '../api/batch_exports/engine.ts';
 import { advanceBackfills, startBackfill } from './backfill.ts';
+import { claimRun } from './claims.ts';
 import type { Engine } from './engine.ts';
 import type { StoredRectangle } from './ledger.ts';
 import { planDueExports } from './plan.ts';
-import { claimRun, endRun } from './runs.ts';
+import { endRun } from './runs.ts';
 
 const hour = 3_600_000;
 let house: Harness;
@@ -64,7 +66,7 @@ test('what a scheduled run left to a backfill is delivered also when the backfil
     { event_from: from + hour, event_to: null, inserted_from: from, inserted_to: from + hour },
   ]);
 
-  const claimed = await claimRun(engine, ofBackfill!.id);
+  const claimed = await claimRun(engine.db, ofBackfill!.id, randomUUID());
   await endRun(engine, claimed!, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
   const madeUp = (await runsOf(id))[2];
   assert.equal(madeUp?.backfill_id, null);

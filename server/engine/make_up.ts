@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { undelivered } from './deliveries.ts';
-import type { Engine } from './engine.ts';
 import { fromStored, intersect } from './ledger.ts';
 import type { Rectangle, StoredRectangle } from './ledger.ts';
 import { models } from './models/index.ts';
@@ -12,7 +11,6 @@ import { writeRunLog } from './run_log.ts';
 type EndedRun = {
   id: string;
   batch_export_id: string;
-  team_id: number;
   revision: number;
   selection: StoredRectangle[];
   data_interval_start: string;
@@ -24,7 +22,7 @@ type LaterRun = { is_scheduled: boolean; data_interval_start: string; data_inter
  * Plans what other runs left to a backfill's run that has now ended without delivering it. Guarantee: whoever was planned after that run and did without its selection does not end with a hole; what nobody
  * else would have delivered is left to a retry. The caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as failed, and a retry delivers it.
  */
-export async function makeUp(engine: Engine, tx: Transaction, run: EndedRun): Promise<void> {
+export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row<{ model: 'events' | 'persons' }>(sql`
     SELECT export.model FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL AND run.committing_at IS NULL AND export.deleted_at IS NULL AND export.revision = run.revision`);
@@ -42,8 +40,8 @@ export async function makeUp(engine: Engine, tx: Transaction, run: EndedRun): Pr
   if (rest.length === 0) return;
   // A delivery of its own: the selection is another one, and it is not the schedule's run of the interval.
   const span = { from: Date.parse(run.data_interval_start), to: Date.parse(run.data_interval_end) };
-  const id = await insertRun(engine, tx, {
-    export: { id: run.batch_export_id, team_id: run.team_id, revision: run.revision },
+  const id = await insertRun(tx, {
+    export: { id: run.batch_export_id, revision: run.revision },
     backfill_id: null,
     ...span,
     selection: rest,

@@ -2,17 +2,20 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { databaseInstant } from '../platform/postgres/instant.ts';
-import { undelivered } from './deliveries.ts';
+import { takenOf } from './deliveries.ts';
+import { findDestination } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { settled } from './ingest/lock.ts';
 import { boundaryAfter, boundaryAtOrBefore } from './interval.ts';
 import type { Interval } from './interval.ts';
-import { toStored } from './ledger.ts';
+import { subtract, toStored } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 
-/** How many due exports one transaction plans: few enough that its locks are short, many enough that thousands are planned in seconds. */
-const exports_per_tick_max = 50;
-const teams_per_tick_max = 500;
+/** How many due exports of one project one transaction plans: few enough that its locks are short, many enough that thousands are planned in seconds. */
+const exports_per_turn_max = 500;
+const teams_per_turn_max = 500;
+/** How many projects are planned at a time: the waiting for one goes on beside the work for the others. */
+const teams_at_once_max = 4;
 /** How long planning waits for the ingestion of a project before it turns to the next one. */
 const lock_seconds_max = 5;
 
@@ -48,18 +51,25 @@ function notAfter(boundary: number, end: number | null): number | null {
 
 /**
  * Plans the next run of every export whose interval has settled, project by project, those that wait longest first; gives how many were planned. Guarantees: a run is planned once however
- * many processes call this; run, ledger and job stand or fall together; an export that is several intervals behind gets one run for each, in order, over the following calls; an export
+ * many processes call this; an export that is several intervals behind gets one run for each, in order, over the following calls; an export
  * or a project that cannot be planned does not keep the others from it.
  */
 export async function planDueExports(engine: Engine): Promise<number> {
   const settledBefore = iso((await databaseInstant(engine.db)) - engine.settle_seconds * 1000);
   const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
     SELECT team_id, min(next_run_at) AS oldest FROM batch_exports WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
-    GROUP BY team_id ORDER BY oldest LIMIT ${teams_per_tick_max}`);
+    GROUP BY team_id ORDER BY oldest LIMIT ${teams_per_turn_max}`);
   const oldest = teams[0]?.oldest;
   engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000);
   let planned = 0;
-  for (const { team_id } of teams) planned += await planTeam(engine, team_id, settledBefore);
+  const waiting = teams.values();
+  const planSome = async () => {
+    for (const { team_id } of waiting) {
+      const count = await planTeam(engine, team_id, settledBefore);
+      planned += count;
+    }
+  };
+  await Promise.all(Array.from({ length: teams_at_once_max }, planSome));
   return planned;
 }
 
@@ -70,7 +80,7 @@ async function planTeam(engine: Engine, teamId: number, settledBefore: string): 
     engine.log.warn({ err: error, team_id: teamId }, 'the exports of a project could not be planned together; they are planned one by one');
   }
   const ids = await engine.db.rows<{ id: string }>(sql`
-    SELECT id FROM batch_exports WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT ${exports_per_tick_max}`);
+    SELECT id FROM batch_exports WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT ${exports_per_turn_max}`);
   let planned = 0;
   for (const { id } of ids) {
     try {
@@ -91,45 +101,84 @@ async function planExports(engine: Engine, teamId: number, settledBefore: string
     const due = await tx.rows<DueExport>(sql`
       SELECT id, team_id, revision, "interval", timezone, planned_until, next_run_at, end_at FROM batch_exports
       WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= least(${settledBefore}::timestamptz, ${final}::timestamptz) AND (${only}::uuid IS NULL OR id = ${only})
-      ORDER BY next_run_at LIMIT ${exports_per_tick_max} FOR UPDATE SKIP LOCKED`);
-    for (const item of due) await planScheduledRun(engine, tx, item);
+      ORDER BY next_run_at LIMIT ${exports_per_turn_max} FOR UPDATE SKIP LOCKED`);
+    if (due.length > 0) await planScheduledRuns(tx, due);
     return due.length;
   });
 }
 
-async function planScheduledRun(engine: Engine, tx: Transaction, item: DueExport): Promise<void> {
-  const from = Date.parse(item.planned_until);
-  const to = Date.parse(item.next_run_at);
-  const base: Rectangle = { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
-  await insertRun(engine, tx, { export: item, backfill_id: null, from, to, selection: await undelivered(tx, item.id, item.revision, [base]) });
-  const next = nextSchedule({ interval: item.interval, timezone: item.timezone, end_at: item.end_at === null ? null : Date.parse(item.end_at) }, to);
+async function planScheduledRuns(tx: Transaction, due: DueExport[]): Promise<void> {
+  const taken = await takenOf(tx, due);
+  const planned = due.map((item) => {
+    const [from, to] = [Date.parse(item.planned_until), Date.parse(item.next_run_at)];
+    const base: Rectangle = { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
+    return { export: item, backfill_id: null, from, to, selection: subtract([base], taken.get(item.id) ?? []) };
+  });
+  await insertRuns(tx, planned);
+  const next = due.map(({ interval, timezone, end_at, next_run_at }) =>
+    nextSchedule({ interval, timezone, end_at: end_at === null ? null : Date.parse(end_at) }, Date.parse(next_run_at)),
+  );
   await tx.run(sql`
-    UPDATE batch_exports SET planned_until = ${item.next_run_at}, next_run_at = ${next === null ? null : iso(next)} WHERE id = ${item.id}`);
+    UPDATE batch_exports SET planned_until = batch_exports.next_run_at, next_run_at = planned.next_run_at
+    FROM unnest(${due.map(({ id }) => id)}::uuid[], ${next.map((at) => (at === null ? null : iso(at)))}::timestamptz[]) AS planned (id, next_run_at)
+    WHERE batch_exports.id = planned.id`);
 }
 
-/** Writes a planned run and its job in the caller's transaction. A scheduled run that exists already for the interval is left alone. */
-export async function insertRun(
-  engine: Engine,
-  tx: Transaction,
-  run: {
-    export: { id: string; team_id: number; revision: number };
-    backfill_id: string | null;
-    from: number;
-    to: number;
-    selection: Rectangle[];
-    delivery_id?: string;
-    is_own_delivery?: boolean;
-  },
-): Promise<string | undefined> {
-  const id = uuidv7();
-  const inserted = await tx.run(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, revision, backfill_id, delivery_id, data_interval_start, data_interval_end, selection)
-    VALUES (${id}, ${run.export.id}, ${run.export.revision}, ${run.backfill_id}, ${run.delivery_id ?? (run.is_own_delivery === false ? uuidv7() : id)}, ${iso(run.from)}, ${iso(run.to)},
-      ${JSON.stringify(toStored(run.selection))})
-    ON CONFLICT DO NOTHING`);
-  if (inserted === 0) return undefined;
-  await engine.jobs.send(tx, { id, team_id: run.export.team_id });
-  return id;
+/** A run as it is planned. Without a `delivery_id` its delivery bears its own id, by which a schedule knows its run of an interval; with `is_own_delivery: false` it bears a fresh one. */
+export type PlannedRun = {
+  export: { id: string; revision: number };
+  backfill_id: string | null;
+  /** The data interval, milliseconds. */
+  from: number;
+  to: number;
+  selection: Rectangle[];
+  delivery_id?: string;
+  is_own_delivery?: boolean;
+};
+
+/** Writes one run as `insertRuns` does; undefined when it was there already. */
+export async function insertRun(tx: Transaction, run: PlannedRun): Promise<string | undefined> {
+  return (await insertRuns(tx, [run]))[0];
+}
+
+/** Writes planned runs, which then wait for a worker, in the caller's transaction, and gives the ids of those that are new, in order. A scheduled run that exists already for its interval is left alone. */
+export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<string[]> {
+  const hosts = await hostsOf(tx, [...new Set(runs.map((run) => run.export.id))]);
+  const rows = runs.map((run) => {
+    const id = uuidv7();
+    return {
+      id,
+      batch_export_id: run.export.id,
+      revision: run.export.revision,
+      host: hosts.get(run.export.id) ?? null,
+      backfill_id: run.backfill_id,
+      delivery_id: run.delivery_id ?? (run.is_own_delivery === false ? uuidv7() : id),
+      data_interval_start: iso(run.from),
+      data_interval_end: iso(run.to),
+      selection: toStored(run.selection),
+    };
+  });
+  const inserted = await tx.rows<{ id: string }>(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, data_interval_start, data_interval_end, selection)
+    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.data_interval_start, planned.data_interval_end, planned.selection
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid,
+      data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb)
+    JOIN batch_exports export ON export.id = planned.batch_export_id
+    ON CONFLICT DO NOTHING RETURNING id`);
+  const isNew = new Set(inserted.map(({ id }) => id));
+  return rows.map(({ id }) => id).filter((id) => isNew.has(id));
+}
+
+/** Where runs of the exports are going, as far as their number is bounded there. It is a part of the revision, so it holds for the whole life of a run. */
+async function hostsOf(tx: Transaction, exportIds: string[]): Promise<Map<string, string>> {
+  const rows = await tx.rows<{ id: string; destination_type: string; destination_config: Record<string, unknown> | null }>(sql`
+    SELECT id, destination_type, destination_config FROM batch_exports WHERE id = ANY (${exportIds}::uuid[])`);
+  const hosts = new Map<string, string>();
+  for (const { id, destination_type, destination_config } of rows) {
+    const host = findDestination(destination_type)?.host?.(destination_config ?? {});
+    if (host !== undefined) hosts.set(id, host.toLowerCase());
+  }
+  return hosts;
 }
 
 function iso(instant: number): string {

@@ -2,11 +2,12 @@ import type { ColumnSet } from './destination.ts';
 import { NonRetryableError } from './destination.ts';
 import { columnsOfQuery } from './custom_query.ts';
 import type { QueryStore } from './custom_query.ts';
+import { eventFilterOf } from './event_filter.ts';
 import { fromStored } from './ledger.ts';
 import type { StoredRectangle } from './ledger.ts';
 import type { Column } from './models/column.ts';
 import { models } from './models/index.ts';
-import { gateRelation } from './query/check_by_engine.ts';
+import { ForeignNodeError, gateRelation } from './query/check_by_engine.ts';
 import { queryRelation, resolveQuery } from './query/query.ts';
 import type { ResolvedQuery } from './query/query.ts';
 import { QueryError } from './query/query_error.ts';
@@ -19,6 +20,8 @@ export type Source = {
   model: 'events' | 'persons';
   selection: StoredRectangle[];
   custom_query: string | null;
+  /** Says in `include_events` and `exclude_events` which events are read. */
+  destination_config: Record<string, unknown> | null;
   /** ISO 8601; what `now()` is in a query. */
   data_interval_end: string;
 };
@@ -48,11 +51,15 @@ export function columnsOf(source: Pick<Source, 'model' | 'custom_query'>, column
 export async function openReading(store: QueryStore, source: Source): Promise<Reading> {
   const { relation, order, key } = models[source.model];
   const selection = fromStored(source.selection);
-  if (source.custom_query === null) return { team_id: source.team_id, ...relation(source.team_id, selection), order, key, settings: {}, query: undefined };
+  const event_filter = eventFilterOf(source.destination_config);
+  if (source.custom_query === null)
+    return { team_id: source.team_id, ...relation(source.team_id, selection, event_filter), order, key, settings: {}, query: undefined };
   const query = understood(source.custom_query, source.model);
-  const printed = queryRelation(query, { team_id: source.team_id, selection, data_interval_end: Date.parse(source.data_interval_end) });
+  const printed = queryRelation(query, { team_id: source.team_id, selection, event_filter, data_interval_end: Date.parse(source.data_interval_end) });
   const settings = querySettings(store.query_limits);
-  await gateRelation({ clickhouse: store.clickhouse, settings }, printed);
+  await gateRelation({ clickhouse: store.clickhouse, settings }, printed).catch((error: unknown) => {
+    throw error instanceof ForeignNodeError ? new NonRetryableError('query_failed', error.message, { cause: error }) : error;
+  });
   const { text, parameters } = printed;
   return { team_id: source.team_id, text, parameters, order: printed.order, key: query.is_row_wise ? key : undefined, settings, query };
 }

@@ -1,6 +1,7 @@
 import { isSigned } from '../platform/secrets.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Delivery, SliceOutcome } from './destination.ts';
+import type { EventFilter } from './event_filter.ts';
 import type { Encoding } from './formats/encoding.ts';
 import type { StoredRectangle } from './ledger.ts';
 
@@ -15,6 +16,9 @@ export type Receipt = {
   data_interval_start: string;
   data_interval_end: string;
   selection: StoredRectangle[];
+  /** Only events with these names were read, and none with those; empty: no such restriction. */
+  include_events: string[];
+  exclude_events: string[];
   /** Rows counted at the source before anything was written. */
   source_records: number;
   records: number;
@@ -30,13 +34,14 @@ type SignedReceipt = Receipt & { signature: { algorithm: 'Ed25519'; public_key: 
 /** The receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
 export function makeReceipt(
   delivery: Delivery,
-  facts: { selection: StoredRectangle[]; source_records: number; encoding: Encoding; outcomes: SliceOutcome[]; created_at: string },
+  facts: { selection: StoredRectangle[]; event_filter: EventFilter; source_records: number; encoding: Encoding; outcomes: SliceOutcome[]; created_at: string },
 ): Receipt {
   const { columns, attempt: _attempt, ...names } = delivery;
   return {
     version: 1,
     ...names,
     selection: facts.selection,
+    ...facts.event_filter,
     source_records: facts.source_records,
     records: facts.outcomes.reduce((sum, outcome) => sum + outcome.records, 0),
     bytes: facts.outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0),

@@ -3,6 +3,7 @@ import type { Transaction } from '../platform/postgres/database.ts';
 import { addDelivered } from './deliveries.ts';
 import type { SliceOutcome } from './destination.ts';
 import type { Engine } from './engine.ts';
+import { followRun } from './health/follow_run.ts';
 import { fromStored } from './ledger.ts';
 import { makeUp } from './make_up.ts';
 import type { StoredRectangle } from './ledger.ts';
@@ -26,6 +27,7 @@ export type ClaimedRun = {
   cancel_requested_at: string | null;
   committing_at: string | null;
   receipt: string | null;
+  backfill_id: string | null;
   team_id: number;
   model: 'events' | 'persons';
   custom_query: string | null;
@@ -46,28 +48,6 @@ export class LostRunError extends Error {
 
 /** How a run may end. */
 export type RunEnd = { status: 'Completed' } | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
-
-/** Takes an open run and fences every earlier worker off; undefined when the run is over or gone. */
-export async function claimRun(engine: Engine, runId: string): Promise<ClaimedRun | undefined> {
-  return engine.db.row<ClaimedRun>(sql`
-    UPDATE batch_export_runs run SET attempt = attempt + 1, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
-      model = now.model, custom_query = now.custom_query, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
-    FROM batch_exports export, LATERAL (
-      -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
-      -- Once the slices are cut the compression stays, so that all of them have the same.
-      SELECT export.model, export.custom_query, export.destination_type, CASE WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
-          THEN export.destination_config || jsonb_build_object('compression', own.destination_config -> 'compression') ELSE export.destination_config END AS destination_config,
-        export.destination_secrets FROM batch_export_runs own
-      WHERE own.id = ${runId} AND (own.revision = export.revision OR own.destination_type IS NULL)
-      UNION ALL
-      SELECT own.model, own.custom_query, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
-      WHERE own.id = ${runId} AND own.revision <> export.revision AND own.destination_type IS NOT NULL) now
-    WHERE run.id = ${runId} AND export.id = run.batch_export_id AND run.status IN ('Starting', 'Running')
-    RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
-      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt,
-      export.team_id, run.model, run.custom_query, run.destination_type, run.destination_config, run.destination_secrets,
-      export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
-}
 
 /** A slice as it is stored: its bounds by insertion time (null: all rows of the run), its count at the source, and what was written once it is safe. */
 export type StoredSlice = { number: number; inserted_from: string | null; inserted_to: string | null; records: number; outcome: SliceOutcome | null };
@@ -139,7 +119,7 @@ async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<ty
 
 /**
  * The one place where a run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
- * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it.
+ * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it. The health of the export follows in the same transaction.
  */
 export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
   const error = end.status === 'Completed' ? null : end;
@@ -153,31 +133,35 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
     if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
-    else await makeUp(engine, tx, run);
+    else await makeUp(tx, run);
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,
       run_id: run.id,
       level: end.status === 'Completed' ? 'INFO' : end.status === 'Cancelled' ? 'WARNING' : 'ERROR',
       message: error === null ? 'Run completed.' : `Run ended as ${end.status}: ${error.message}`,
     });
+    await followRun(engine, tx, run, end);
   });
   engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
 }
 
-/** Notes a failed attempt and sends the run to the workers again after a growing pause (2 s doubling to 2 min). */
+/** Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is over (2 s doubling to 2 min). */
 export async function retryLater(engine: Engine, run: ClaimedRun, error: { code: string; message: string }): Promise<void> {
   const failures = run.failures + 1;
   const delay_seconds = Math.min(2 ** failures, 120);
   await engine.db.transaction(async (tx) => {
     // The export's row before the run's, as everywhere: the log line's foreign key would ask for it afterwards.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
-    await hold(tx, run, sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code}`);
+    await hold(
+      tx,
+      run,
+      sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code}, worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds})`,
+    );
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,
       run_id: run.id,
       level: 'WARNING',
       message: `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ${error.message}`,
     });
-    await engine.jobs.send(tx, { id: run.id, team_id: run.team_id, delay_seconds });
   });
 }

@@ -1,20 +1,24 @@
 import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from './backfill.ts';
+import { claimRuns } from './claims.ts';
+import type { RunBounds } from './claims.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
 import type { StopReason } from './execute.ts';
 import { resolveBatches } from './ingest/resolve.ts';
+import { startLoop } from './loop.ts';
 import { planDueExports } from './plan.ts';
-import { run_queue } from './queue.ts';
-import type { Queue, RunJob } from './queue.ts';
+import type { ClaimedRun } from './runs.ts';
+import { beat, hurryCancelled, leave, releaseDead, silence_seconds_max } from './workers.ts';
 
 /** How often plans are made and active runs are looked after. */
 const tick_ms = 1_000;
-/** A run that no job carries for this long is sent again. */
-const orphan_seconds = 30;
+/** How often a worker with nothing to do asks for runs that others have planned. */
+const claim_pause_ms = 500;
 
-/** One job in this process. A run can have two for a moment: one that was believed dead, and the one that took over. */
-type ActiveRun = { run_id: string; controller: AbortController };
+/** What a worker may take on: how many runs of its own at a time, within the bounds over all workers. */
+export type WorkerLimits = RunBounds & { runs_max: number };
 
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
@@ -24,134 +28,111 @@ export type Worker = {
   stop(): Promise<void>;
 };
 
+/** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
+type Active = Map<ClaimedRun, { controller: AbortController; ended: Promise<void> }>;
+
 /**
- * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; at most `project_runs_max` runs of one project are
- * executed at a time over all workers, so that one project cannot keep the others waiting; a run whose job was lost is found and sent again.
+ * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; the runs of a worker that dies are taken over after at most
+ * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served in turn.
  */
-export async function startWorker(engine: Engine, queue: Queue, options: { concurrency: number; project_runs_max: number }): Promise<Worker> {
-  const active = new Set<ActiveRun>();
-  const loop = startLoop(engine, () => tick(engine, active));
-  await queue.boss.work<RunJob>(
-    run_queue,
-    {
-      localConcurrency: options.concurrency,
-      batchSize: 1,
-      groupConcurrency: options.project_runs_max,
-      heartbeatRefreshSeconds: 2,
-      pollingIntervalSeconds: 0.5,
-      notifyPollingIntervalSeconds: 0.5,
-    },
-    async ([job]) => {
-      if (job !== undefined) await work(engine, job, active);
-      loop.wake();
-    },
-  );
+export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
+  const worker_id = uuidv7();
+  const active: Active = new Map();
+  let last_team_id = 0;
+  await beat(engine.db, worker_id);
+  const watch = startLoop('looking after runs', tick_ms, engine.log, watching(engine, worker_id, active));
+  const plan = startLoop('planning', tick_ms, engine.log, async () => {
+    if (await planning(engine)) claim.wake();
+  });
+  const take = (run: ClaimedRun): void => {
+    last_team_id = run.team_id;
+    const controller = new AbortController();
+    const ended = work(engine, run, controller.signal).finally(() => {
+      active.delete(run);
+      engine.metrics.runs_active.set(active.size);
+      claim.wake();
+      if (run.backfill_id !== null) plan.wake();
+    });
+    active.set(run, { controller, ended });
+    engine.metrics.runs_active.set(active.size);
+  };
+  const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
+    const free = limits.runs_max - active.size;
+    if (free <= 0) return;
+    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), last_team_id };
+    for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
+  });
   return {
-    wake: loop.wake,
+    wake: plan.wake,
     stop: async () => {
-      const off = queue.boss.offWork(run_queue, { wait: true });
-      for (const { controller } of active) controller.abort('shutdown' satisfies StopReason);
-      await Promise.all([off, loop.stop()]);
+      await Promise.all([claim.stop(), plan.stop()]);
+      for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
+      await Promise.all([...active.values()].map(({ ended }) => ended));
+      await watch.stop();
+      await leave(engine.db, worker_id);
     },
   };
 }
 
-async function work(engine: Engine, job: { data: RunJob; signal: AbortSignal }, active: Set<ActiveRun>): Promise<void> {
-  const controller = new AbortController();
-  // pg-boss aborts the job's signal when the job was taken from this worker, and also after it has ended, when nobody listens any more.
-  const onLost = () => controller.abort('lost' satisfies StopReason);
-  job.signal.addEventListener('abort', onLost, { once: true });
-  const entry: ActiveRun = { run_id: job.data.run_id, controller };
-  active.add(entry);
-  engine.metrics.runs_active.set(active.size);
+/** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
+async function work(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
   try {
-    await executeRun(engine, job.data.run_id, controller.signal);
-  } finally {
-    job.signal.removeEventListener('abort', onLost);
-    active.delete(entry);
-    engine.metrics.runs_active.set(active.size);
+    await executeRun(engine, run, signal);
+  } catch (error) {
+    if (signal.reason !== 'shutdown') engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
   }
 }
 
-async function tick(engine: Engine, active: Set<ActiveRun>): Promise<void> {
-  const steps: [string, () => Promise<unknown>][] = [
-    ['stopping unwanted runs', () => stopUnwanted(engine, active)],
-    ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log)],
+/** One turn of what must not wait for planning. */
+function watching(engine: Engine, workerId: string, active: Active): () => Promise<void> {
+  let beaten_at = -Infinity;
+  return async () => {
+    const before = beaten_at;
+    await beat(engine.db, workerId);
+    beaten_at = performance.now();
+    await stopUnwanted(engine, active);
+    await hurryCancelled(engine.db);
+    // After a break of its own, such as a restart of the control store, it does not judge others before they could say that they live.
+    if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
+    for (const run_id of await releaseDead(engine.db)) engine.log.info({ run_id }, 'a run of a worker that is not heard of any more waits for another one');
+  };
+}
+
+/** Gives whether there is anything new to be taken. Each step on its own: what keeps one from its work must not keep the others. */
+async function planning(engine: Engine): Promise<boolean> {
+  const steps: [string, () => Promise<number>][] = [
+    ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0)],
     ['planning', () => planAll(engine)],
     ['advancing backfills', () => advanceBackfills(engine)],
-    ['sending runs without a job', () => sendOrphans(engine)],
   ];
-  // Each step on its own: what keeps one from its work must not keep the others.
-  for (const [name, step] of steps) await step().catch((error: unknown) => engine.log.warn({ err: error }, `${name} failed and is tried again`));
-}
-
-async function planAll(engine: Engine): Promise<void> {
-  while ((await planDueExports(engine)) > 0);
-}
-
-async function stopUnwanted(engine: Engine, active: Set<ActiveRun>): Promise<void> {
-  if (active.size === 0) return;
-  const ids = [...new Set([...active].map((entry) => entry.run_id))];
-  const wanted = await engine.db.rows<{ id: string; is_cancelled: boolean }>(sql`
-    SELECT run.id, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
-    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id WHERE run.id = ANY (${ids}::uuid[])`);
-  const states = new Map(wanted.map((row) => [row.id, row.is_cancelled]));
-  for (const { run_id, controller } of active) {
-    const isCancelled = states.get(run_id);
-    if (ids.includes(run_id) && isCancelled !== false) controller.abort((isCancelled === undefined ? 'gone' : 'cancelled') satisfies StopReason);
+  let planned = 0;
+  for (const [name, step] of steps) {
+    try {
+      planned += await step();
+    } catch (error) {
+      engine.log.warn({ err: error }, `${name} failed and is tried again`);
+    }
   }
+  return planned > 0;
 }
 
-async function sendOrphans(engine: Engine): Promise<void> {
-  await engine.db.transaction(async (tx) => {
-    // SKIP LOCKED: two workers that look at once do not send a run twice; twice would be harmless, since a claim fences the other off.
-    const orphans = await tx.rows<{ id: string; team_id: number }>(sql`
-      SELECT run.id, export.team_id FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
-      WHERE run.status IN ('Starting', 'Running') AND (
-        (run.last_updated_at < now() - make_interval(secs => ${orphan_seconds})
-          AND NOT EXISTS (SELECT 1 FROM pgboss.job WHERE name = ${run_queue} AND state < 'completed' AND data ->> 'run_id' = run.id::text))
-        -- a cancelled run that waits for its next attempt is not kept waiting
-        OR (run.cancel_requested_at IS NOT NULL
-          AND NOT EXISTS (SELECT 1 FROM pgboss.job WHERE name = ${run_queue} AND (state = 'active' OR (state < 'active' AND start_after <= now())) AND data ->> 'run_id' = run.id::text)))
-      LIMIT 100 FOR UPDATE OF run SKIP LOCKED`);
-    for (const orphan of orphans) {
-      engine.log.info({ run_id: orphan.id }, 'a run without a job is sent to the workers');
-      await tx.run(sql`UPDATE batch_export_runs SET last_updated_at = now() WHERE id = ${orphan.id}`);
-      await engine.jobs.send(tx, orphan);
-    }
-  });
+async function planAll(engine: Engine): Promise<number> {
+  let planned = 0;
+  for (let more = await planDueExports(engine); more > 0; more = await planDueExports(engine)) planned += more;
+  return planned;
 }
 
-function startLoop(engine: Engine, work: () => Promise<void>): { wake(): void; stop(): Promise<void> } {
-  let stopping = false;
-  let wakeUp = () => {};
-  let isWoken = false;
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, isWoken ? 0 : tick_ms);
-      isWoken = false;
-      wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  const run = async () => {
-    while (!stopping) {
-      await work().catch((error: unknown) => engine.log.warn({ err: error }, 'planning failed and is tried again'));
-      if (!stopping) await pause();
-    }
-  };
-  const done = run();
-  const wake = () => {
-    isWoken = true;
-    wakeUp();
-  };
-  return {
-    wake,
-    stop: async () => {
-      stopping = true;
-      wake();
-      await done;
-    },
-  };
+async function stopUnwanted(engine: Engine, active: Active): Promise<void> {
+  if (active.size === 0) return;
+  const looked_at = [...active];
+  const ids = [...new Set(looked_at.map(([run]) => run.id))];
+  const rows = await engine.db.rows<{ id: string; attempt: number; is_cancelled: boolean }>(sql`
+    SELECT run.id, run.attempt, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id WHERE run.id = ANY (${ids}::uuid[])`);
+  const states = new Map(rows.map((row) => [row.id, row]));
+  for (const [run, { controller }] of looked_at) {
+    const state = states.get(run.id);
+    const reason: StopReason | undefined = state === undefined ? 'gone' : state.attempt !== run.attempt ? 'lost' : state.is_cancelled ? 'cancelled' : undefined;
+    if (reason !== undefined) controller.abort(reason);
+  }
 }

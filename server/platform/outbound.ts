@@ -21,7 +21,7 @@ export type Outbound = {
   lookup: LookupFunction;
   /** Agents for libraries built on `node:http`; literal addresses are checked too. */
   agents: { http: http.Agent; https: https.Agent };
-  /** As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one checked; credentials do not cross to another origin. */
+  /** As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one checked, none from https to http; credentials do not cross to another origin. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes idle connections. */
   close(): Promise<void>;
@@ -159,6 +159,8 @@ async function fetchGuarded(start: URL, init: RequestInit, dispatcher: Agent): P
     if (init.redirect === 'error') throw new OutboundRefused(`${url.host} answered with a redirect.`);
     if (!URL.canParse(location, url.href)) throw new OutboundRefused(`${url.host} redirects to an address that cannot be read.`);
     const next = new URL(location, url.href);
+    if (url.protocol === 'https:' && next.protocol === 'http:')
+      throw new OutboundRefused(`${url.host} redirects from https to http, where anybody could change the answer.`);
     request = redirected(request, response.status, url.origin === next.origin);
     url = next;
   }

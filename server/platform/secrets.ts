@@ -12,7 +12,7 @@ import {
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** What the server's secret key is used for. Every use has a key of its own, derived by HKDF-SHA-256. */
+/** What the server's secret key and its own keys are used for. Every use has a key of its own. */
 export type Secrets = {
   /** HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server. */
   hash(text: string): Buffer;
@@ -20,8 +20,10 @@ export type Secrets = {
   chain(text: string): Buffer;
   /** AES-256-GCM under a fresh data key that is itself wrapped under the server's key. `context` (table:row:field) is authenticated: the envelope opens nowhere else. */
   seal(plain: string, context: string): Buffer;
-  /** Opens what `seal` made; throws when the envelope was changed, moved to another row or sealed under another server key. */
+  /** Opens what `seal` made under any of the secret keys; throws when the envelope was changed, moved to another row or sealed under another one. */
   open(envelope: Buffer, context: string): string;
+  /** The envelope with its data key wrapped under the present secret key, its content untouched; undefined when it is so already. Throws where `open` does for want of the key. */
+  rewrap(envelope: Buffer, context: string): Buffer | undefined;
   /** Ed25519 signature in base64. */
   sign(text: string): string;
   /** The Ed25519 public key, SPKI in base64, that checks signatures of `sign`. */
@@ -32,22 +34,37 @@ const envelope_version = 1;
 const iv_bytes = 12;
 const tag_bytes = 16;
 const key_bytes = 32;
+// Version, and the wrapped data key; the content follows.
+const header_bytes = 1 + iv_bytes + tag_bytes + key_bytes;
 // PKCS #8 header of an Ed25519 private key; the 32 seed bytes follow (RFC 8410).
 const ed25519_header = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Derives all keys from the server's secret. The same secret always gives the same keys. */
-export function openSecrets(secretKey: string): Secrets {
-  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey, 'sluice', purpose, key_bytes));
+/** The secret keys that are accepted, the present one first: what is sealed is sealed under that one. */
+export type SecretKeys = readonly [string, ...string[]];
+
+/** The keys by which hashes, the activity log and receipts are made: 32 bytes each. They outlive a change of the secret key. */
+export type OwnKeys = { hash: Buffer; chain: Buffer; signature: Buffer };
+
+/** The own keys of a server that has had this secret key from its beginning. The same secret always gives the same keys. */
+export function ownKeysOf(secretKey: string): OwnKeys {
+  return { hash: derive(secretKey, 'api key hash'), chain: derive(secretKey, 'activity chain'), signature: derive(secretKey, 'receipt signature') };
+}
+
+/**
+ * Opens the uses of the keys. `secretKeys` is asked again before anything is sealed and when something cannot be opened, so that a key that is exchanged where it is kept is taken up without a restart.
+ */
+export function openSecrets(secretKeys: string | (() => SecretKeys), given?: OwnKeys): Secrets {
+  const keysNow = typeof secretKeys === 'string' ? (): SecretKeys => [secretKeys] : secretKeys;
+  const own = given ?? ownKeysOf(keysNow()[0]);
   // A key object once: making one for every HMAC costs more than the HMAC.
-  const hashKey = createSecretKey(derive('api key hash'));
-  const chainKey = createSecretKey(derive('activity chain'));
-  const wrapKey = derive('envelope');
-  const signingKey = createPrivateKey({ key: Buffer.concat([ed25519_header, derive('receipt signature')]), format: 'der', type: 'pkcs8' });
+  const hashKey = createSecretKey(own.hash);
+  const chainKey = createSecretKey(own.chain);
+  const signingKey = createPrivateKey({ key: Buffer.concat([ed25519_header, own.signature]), format: 'der', type: 'pkcs8' });
+  const wrapping = openWrapping(keysNow);
   return {
     hash: (text) => createHmac('sha256', hashKey).update(text).digest(),
     chain: (text) => createHmac('sha256', chainKey).update(text).digest(),
-    seal: (plain, context) => seal(wrapKey, plain, context),
-    open: (envelope, context) => open(wrapKey, envelope, context),
+    ...wrapping,
     sign: (text) => sign(null, Buffer.from(text), signingKey).toString('base64'),
     public_key: createPublicKey(signingKey).export({ format: 'der', type: 'spki' }).toString('base64'),
   };
@@ -64,16 +81,53 @@ export function isSigned(text: string, signature: string, publicKey: string): bo
   return key.asymmetricKeyType === 'ed25519' && verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));
 }
 
-function seal(wrapKey: Buffer, plain: string, context: string): Buffer {
-  const dataKey = randomBytes(key_bytes);
-  return Buffer.concat([Buffer.from([envelope_version]), encrypt(wrapKey, dataKey, `key:${context}`), encrypt(dataKey, Buffer.from(plain, 'utf8'), context)]);
+function derive(secretKey: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, 'sluice', purpose, key_bytes));
 }
 
-function open(wrapKey: Buffer, envelope: Buffer, context: string): string {
+function openWrapping(keysNow: () => SecretKeys): Pick<Secrets, 'seal' | 'open' | 'rewrap'> {
+  const derived = new Map<string, Buffer>();
+  const wrapKeyOf = (secretKey: string): Buffer => {
+    const key = derived.get(secretKey) ?? derive(secretKey, 'envelope');
+    derived.set(secretKey, key);
+    return key;
+  };
+  let known = keysNow();
+  const present = () => {
+    known = keysNow();
+    return wrapKeyOf(known[0]);
+  };
+  const unwrap = (envelope: Buffer, context: string): Buffer => {
+    const attempt = () => known.map((key) => unwrapped(wrapKeyOf(key), envelope, context)).find((dataKey) => dataKey !== undefined);
+    const found = attempt();
+    if (found !== undefined) return found;
+    known = keysNow();
+    const dataKey = attempt();
+    if (dataKey === undefined) throw new Error('The envelope was changed or sealed under another secret key.');
+    return dataKey;
+  };
+  const wrapped = (dataKey: Buffer, context: string) => Buffer.concat([Buffer.from([envelope_version]), encrypt(present(), dataKey, `key:${context}`)]);
+  return {
+    seal: (plain, context) => {
+      const dataKey = randomBytes(key_bytes);
+      return Buffer.concat([wrapped(dataKey, context), encrypt(dataKey, Buffer.from(plain, 'utf8'), context)]);
+    },
+    open: (envelope, context) => decrypt(unwrap(envelope, context), envelope.subarray(header_bytes), context).toString('utf8'),
+    rewrap: (envelope, context) => {
+      if (unwrapped(present(), envelope, context) !== undefined) return undefined;
+      return Buffer.concat([wrapped(unwrap(envelope, context), context), envelope.subarray(header_bytes)]);
+    },
+  };
+}
+
+/** The data key of an envelope, or undefined when it is wrapped under another key. */
+function unwrapped(wrapKey: Buffer, envelope: Buffer, context: string): Buffer | undefined {
   if (envelope[0] !== envelope_version) throw new Error('The envelope has an unknown version.');
-  const keyEnd = 1 + iv_bytes + tag_bytes + key_bytes;
-  const dataKey = decrypt(wrapKey, envelope.subarray(1, keyEnd), `key:${context}`);
-  return decrypt(dataKey, envelope.subarray(keyEnd), context).toString('utf8');
+  try {
+    return decrypt(wrapKey, envelope.subarray(1, header_bytes), `key:${context}`);
+  } catch {
+    return undefined;
+  }
 }
 
 function encrypt(key: Buffer, plain: Buffer, context: string): Buffer {

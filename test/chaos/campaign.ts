@@ -45,7 +45,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     processes.server = await startServer(['api'], environment);
     const port = new URL(processes.server.address).port;
     environment['SLUICE_PORT'] = port;
-    const exportPath = await prepare(campaign, processes.server.address, key);
+    const exportPath = await startExport(campaign, processes.server.address, key);
     processes.worker = await startServer(['worker'], environment);
     const kills = await killAtRandom(campaign, environment, processes, () => newestRun(processes.server!.address, key, exportPath));
     const run = await until('the run to complete', 300_000, 100, async () => {
@@ -54,14 +54,15 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
       return newest?.status === 'Completed' ? newest : undefined;
     });
     say(`completed with ${run.records_completed} rows after ${kills.length} kills`);
-    return { ...(await compare(folder)), kills, attempts: await attemptsOf(processes.server.address, key, exportPath) };
+    return { ...(await compareFiles(folder)), kills, attempts: await attemptsOf(processes.server.address, key, exportPath) };
   } finally {
     await processes.worker?.stop();
     await processes.server?.stop();
   }
 }
 
-async function prepare(campaign: Campaign, address: string, key: string): Promise<string> {
+/** Fills the store of the server and starts a backfill of a day of it into files, in many slices; gives the path of the export. */
+export async function startExport(campaign: Pick<Campaign, 'folder' | 'events'>, address: string, key: string): Promise<string> {
   const now = Date.now();
   const clickhouse = openClickHouse(clickhouseUrl(campaign.folder), { application: 'chaos' });
   await fillEvents(clickhouse, { team_id: 1, events: campaign.events, ...range, inserted_from: now - 86_400_000, inserted_to: now - 60_000 });
@@ -139,7 +140,8 @@ function clickhouseUrl(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string }).clickhouse_url;
 }
 
-async function compare(folder: string): Promise<Omit<Outcome, 'kills' | 'attempts'>> {
+/** Counts what of the source is in the files, by uuid. Throws when anything was left behind beside them. */
+export async function compareFiles(folder: string): Promise<Omit<Outcome, 'kills' | 'attempts'>> {
   const clickhouse = openClickHouse(clickhouseUrl(folder), { application: 'chaos' });
   const wanted = new Set<string>();
   const answer = await clickhouse.query({ query: 'SELECT toString(uuid) AS uuid FROM events', format: 'JSONEachRow' });

@@ -22,10 +22,18 @@ const layers: Layer[] = [
       /^server\/engine\/destination\.ts$/,
       /^server\/engine\/formats\//,
       /^server\/engine\/object_store\//,
+      /^server\/engine\/sql_tables\//,
       /^server\/platform\//,
     ],
     may_take_types_of: [/^server\/engine\/models\/column\.ts$/],
-    advice: 'A destination knows only engine/destination.ts, engine/formats, engine/object_store and platform: what it needs of a run is in `Delivery`.',
+    advice:
+      'A destination knows only engine/destination.ts, engine/formats, engine/object_store, engine/sql_tables and platform: what it needs of a run is in `Delivery`.',
+  },
+  {
+    files: /^server\/engine\/sql_tables\//,
+    may_import: [/^server\/engine\/sql_tables\//, /^server\/engine\/destination\.ts$/, /^server\/platform\//],
+    may_take_types_of: [],
+    advice: 'What destinations of tables share is a part of destinations: it knows what they know and none of them.',
   },
   {
     files: /^server\/engine\/object_store\//,

@@ -9,7 +9,8 @@ import type { ActivityRow, ActivityWanted } from './schema.ts';
 /** Whose log is read, and who reads it: the addresses of others are for administrators. */
 export type ActivityView = { chain_id: string; caller: Caller; sees_addresses: boolean };
 
-const columns = ({ caller, sees_addresses }: ActivityView) => sql`
+/** The wire fields of entry `a` of the log, for this reader. */
+export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, 'chain_id'>) => sql`
   a.id, a.number, a.activity, a.scope, a.item_id, a.item_name, a.changes,
   CASE WHEN a.user_uuid IS NOT NULL THEN json_build_object('uuid', a.user_uuid, 'email', a.user_email) END AS "user",
   CASE WHEN a.key_id IS NOT NULL THEN json_build_object('id', a.key_id, 'mask_value', a.key_mask) END AS key,
@@ -22,7 +23,7 @@ const columns = ({ caller, sees_addresses }: ActivityView) => sql`
  */
 export function listActivity(db: Queryable, view: ActivityView, keyset: Keyset, wanted: ActivityWanted): Promise<ActivityRow[]> {
   return db.rows<ActivityRow>(sql`
-    SELECT ${columns(view)} FROM activity a
+    SELECT ${activityColumns(view)} FROM activity a
     WHERE ${join([sql`a.chain_id = ${view.chain_id}::uuid`, keysetCondition(keyset), ...conditions(wanted)], ' AND ')}
     ${keysetOrder(keyset)}`);
 }

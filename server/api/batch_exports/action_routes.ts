@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { writeRunLog } from '../../engine/run_log.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { body } from '../../platform/http/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -9,7 +8,7 @@ import { exportEntry } from './activity.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './log_schema.ts';
 import { answerLogs } from './logs.ts';
-import { paused, unpaused } from './pause.ts';
+import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
 import type { Mount } from './routes.ts';
 import { BatchExport, NoFields, Unpause } from './schema.ts';
@@ -61,8 +60,8 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
   });
 }
 
-async function apply(tx: Transaction, row: LockedExport, change: PauseChange): Promise<void> {
+async function apply(tx: Transaction, row: LockedExport, change: PauseChange | undefined): Promise<void> {
   if (change === undefined) return;
   await updateBatchExport(tx, row.id, { ...row, ...change.fields });
-  await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message: change.message });
+  await recordPause(tx, row.id, change);
 }

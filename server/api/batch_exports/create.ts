@@ -24,9 +24,9 @@ export async function createBatchExport(engine: Engine, tx: Transaction, { place
   const missing = project === undefined ? noProject(place, wanted) : undefined;
   if (missing?.status === 404) throw missing;
   const query = await checkContent(raw, undefined);
-  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', query, missing?.violations);
+  const { fields, sink } = checkedInput(engine, NewBatchExport, raw, undefined, 'replace', query, missing?.violations);
   if (project === undefined) throw noProject(place, wanted);
-  const { name, interval, paused = false, last_paused_at = null, start_at = null, end_at = null } = fields;
+  const { name, interval, paused = false, last_paused_at = null, start_at = null, end_at = null, freshness_seconds = null } = fields;
   const { definition, destination } = sink!;
   const id = uuidv7();
   const rhythm = { interval, timezone: project.timezone, start_at: milliseconds(start_at), end_at: milliseconds(end_at) };
@@ -42,8 +42,10 @@ export async function createBatchExport(engine: Engine, tx: Transaction, { place
     timezone: project.timezone,
     paused,
     last_paused_at,
+    pause_reason: null,
     start_at,
     end_at,
+    freshness_seconds,
     revision: 1,
     planned_until: isoInstant(planned_until),
     next_run_at: next_run_at === null ? null : isoInstant(next_run_at),

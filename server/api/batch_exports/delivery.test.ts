@@ -11,18 +11,14 @@ import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { planDueExports } from '../../engine/plan.ts';
-import { openQueue } from '../../engine/queue.ts';
-import type { Queue } from '../../engine/queue.ts';
 import { readReceipt } from '../../engine/receipt.ts';
 import { startWorker } from '../../engine/worker.ts';
 import type { Worker } from '../../engine/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { engineOf } from './engine.ts';
 
 let stores: TestStores;
-let queue: Queue;
 let house: Harness;
 let worker: Worker | undefined;
 let folder: string;
@@ -30,20 +26,17 @@ let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
   stores = await openTestStores({ clickhouse: true });
-  queue = await openQueue(stores.database_url, { supervise: true, log: silentLog() });
   house = await openHarness({
     clickhouse: false,
     config: { export_dir: folder, settle_seconds: 1 },
     deps: {
       db: openDatabase(stores.database_url, { connections_max: 8, application_name: 'sluice-test' }),
       clickhouse: openClickHouse(stores.clickhouse_url, { application: 'sluice-test' }),
-      jobs: queue.jobs,
     },
   });
 });
 after(async () => {
   await worker?.stop();
-  await queue.close(5_000);
   await house.close();
   await stores.close();
   await rm(folder, { recursive: true, force: true });
@@ -116,7 +109,7 @@ async function eventsIn(prefix: string): Promise<string[]> {
 
 const all_events = Array.from({ length: 30 }, (_, number) => `event ${number}`).toSorted();
 const startOnce = async () => {
-  worker ??= await startWorker(engine(), queue, { concurrency: 2, project_runs_max: 2 });
+  worker ??= await startWorker(engine(), { runs_max: 2, project_runs_max: 2, host_runs_max: 2 });
 };
 
 test('a run that is cancelled before a worker takes it ends as Cancelled, and a retry delivers it', async () => {

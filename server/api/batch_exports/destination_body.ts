@@ -1,5 +1,6 @@
-import type { DestinationDefinition } from '../../engine/destination.ts';
+import type { DestinationDefinition, OperatorRules } from '../../engine/destination.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
+import { configSchemaOf } from '../../engine/event_filter.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';
@@ -34,14 +35,20 @@ export function changedDestination(current: Destination, sent: DestinationSent, 
 }
 
 /** The config with the defaults of absent keys, checked against the destination's schema and its own rules: every violation, named `destination__config__<key>`. */
-export function completedConfig(definition: DestinationDefinition, given: FullConfig): { config: FullConfig; violations: Violation[] } {
+export function completedConfig(definition: DestinationDefinition, given: FullConfig, rules: OperatorRules): { config: FullConfig; violations: Violation[] } {
   const config = { ...structuredClone(given) };
   for (const [key, schema] of Object.entries(definition.config.properties as Record<string, { default?: unknown }>)) {
     if (!Object.hasOwn(config, key) && schema.default !== undefined) config[key] = structuredClone(schema.default);
   }
   const collected = collectViolations();
-  collected.from(() => checked(definition.config, config, '/destination/config'));
-  collected.add(ruleViolations(definition, config, new Set(collected.violations().map((one) => one.attr))));
+  collected.from(() => checked(configSchemaOf(definition), config, '/destination/config'));
+  collected.add(
+    ruleViolations(
+      { validate: (whole) => definition.validate(whole, rules), config: definition.config },
+      config,
+      new Set(collected.violations().map((one) => one.attr)),
+    ),
+  );
   return { config, violations: collected.violations() };
 }
 
@@ -51,7 +58,7 @@ type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown }
  * What the destination's own rules say, named like the schema's violations. The rules are written for a config that the schema takes, so keys that are at fault already are given a value that it takes, and
  * what the rules say of those is left out. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked.
  */
-function ruleViolations(definition: DestinationDefinition, config: FullConfig, faulty: ReadonlySet<string | null>): Violation[] {
+function ruleViolations(definition: Pick<DestinationDefinition, 'config' | 'validate'>, config: FullConfig, faulty: ReadonlySet<string | null>): Violation[] {
   const attrOf = (key: string) => `destination__config__${key}`;
   const schemas = definition.config.properties as Record<string, KeySchema>;
   const whole: FullConfig = {};

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
 import type { DestinationDefinition } from '../../engine/destination.ts';
 import { destinations } from '../../engine/destinations/index.ts';
+import { configSchemaOf } from '../../engine/event_filter.ts';
 
 /** The schema of a body with every type of destination and its keys written out, for the documentation; the checks of a destination are its own. */
 export function withDestinations(body: TObject): TObject {
@@ -10,11 +11,12 @@ export function withDestinations(body: TObject): TObject {
 }
 
 function documentedDestination(definition: DestinationDefinition): TSchema {
+  const config = configSchemaOf(definition);
   const properties = Object.fromEntries(
-    Object.entries(definition.config.properties).map(([key, schema]) => [key, definition.secrets.includes(key) ? { ...schema, writeOnly: true } : schema]),
+    Object.entries(config.properties).map(([key, schema]) => [key, definition.secrets.includes(key) ? { ...schema, writeOnly: true } : schema]),
   );
   return Type.Object(
-    { type: Type.Literal(definition.type), config: { ...definition.config, properties } },
+    { type: Type.Literal(definition.type), config: { ...config, properties } },
     { title: `${definition.type}Destination`, description: definition.label },
   );
 }

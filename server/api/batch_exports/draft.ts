@@ -30,7 +30,7 @@ export type Draft = {
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const raw = jsonBody(request);
   const query = await openQueryCheck(engine)(raw, undefined);
-  const { fields, sink } = checkedInput(NewBatchExport, raw, undefined, 'replace', query);
+  const { fields, sink } = checkedInput(engine, NewBatchExport, raw, undefined, 'replace', query);
   const project = await engine.db.transaction((tx) => findTargetProject(tx, request.access, fields.team_id));
   if (project === undefined) throw noProject(request.access, fields.team_id);
   const { definition, destination } = sink!;
@@ -43,7 +43,7 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const raw = jsonBody(request);
   const query = await openQueryCheck(engine)(raw, row);
-  const { sink } = checkedInput(BatchExportPatch, raw, { destination: before, start_at: row.start_at, end_at: row.end_at }, 'merge', query);
+  const { sink } = checkedInput(engine, BatchExportPatch, raw, { ...row, destination: before }, 'merge', query);
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined) throw conflict(`This server has no destination of type ${before.type}.`);
   return { definition, config: sink?.destination.config ?? before.config, team_id: row.team_id, ...contentOf(definition, query) };

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { TObject } from 'typebox';
+import { destinationDeps } from '../../engine/engine.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isValidateOnly } from '../../platform/http/query.ts';
 import { DestinationTest, ExportPreview } from './check_schema.ts';
@@ -33,6 +34,5 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
 async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
   if (isOnlyChecked) return { steps: [] };
   const { definition, config, columns } = draft;
-  const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir, signal: AbortSignal.timeout(60_000) };
-  return { steps: await definition.check(config, columns, deps) };
+  return { steps: await definition.check(config, columns, destinationDeps(engine, AbortSignal.timeout(60_000))) };
 }

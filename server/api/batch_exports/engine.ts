@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 
 /** The export engine on what the process has. */
 export function engineOf(deps: Deps): Engine {
-  const { db, clickhouse, clock, log, secrets, outbound, metrics, jobs, config, query_budget } = deps;
+  const { db, clickhouse, clock, log, secrets, outbound, metrics, config, query_budget } = deps;
   return {
     db,
     clickhouse,
@@ -13,9 +13,10 @@ export function engineOf(deps: Deps): Engine {
     secrets,
     outbound,
     metrics,
-    jobs,
     export_dir: config.export_dir,
+    has_environment_credentials: config.s3_environment_credentials,
     settle_seconds: config.settle_seconds,
+    pause_after_failures: config.pause_after_failures,
     query_limits: queryLimits(config, query_budget),
     query_budget,
   };

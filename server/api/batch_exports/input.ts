@@ -1,6 +1,9 @@
 import type { Static, TObject } from 'typebox';
-import type { DestinationDefinition } from '../../engine/destination.ts';
+import type { DestinationDefinition, OperatorRules } from '../../engine/destination.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
+import { event_filter_keys } from '../../engine/event_filter.ts';
+import { intervals, nominalLength } from '../../engine/interval.ts';
+import type { Interval } from '../../engine/interval.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked, isInstant } from '../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';
@@ -11,16 +14,17 @@ import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';
 
 /** What the rules look at beside the body: the export as it is, undefined for a new one. */
-export type Current = { destination: Destination; start_at: string | null; end_at: string | null };
+export type Current = { destination: Destination; start_at: string | null; end_at: string | null; interval: Interval; freshness_seconds: number | null };
 
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
 export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: { definition: DestinationDefinition; destination: Destination } | undefined };
 
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
- * violation, those of the query and those that the caller found (`known`) included. `how` says what happens to config keys that are not sent.
+ * violation, those of the query and those that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to config keys that are not sent.
  */
 export function checkedInput<Schema extends TObject>(
+  rules: OperatorRules,
   schema: Schema,
   raw: unknown,
   current: Current | undefined,
@@ -33,7 +37,9 @@ export function checkedInput<Schema extends TObject>(
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isRecord(raw) ? raw : {};
   checkInstants(collected, body, current);
-  const sink = checkDestination(collected, body['destination'], current?.destination, how);
+  collected.add(freshnessViolations(body, current));
+  const sink = checkDestination(collected, body['destination'], current?.destination, { how, rules });
+  collected.add(filterViolations(query.content.model, sink?.destination ?? current?.destination));
   const definition = sink?.definition ?? (current === undefined ? undefined : findDestination(current.destination.type));
   collected.add(query.violations);
   if (definition !== undefined && (query.is_changed || sink !== undefined)) collected.add(columnViolations(definition, query));
@@ -43,6 +49,17 @@ export function checkedInput<Schema extends TObject>(
 
 function columnViolations(definition: DestinationDefinition, { columns = [] }: QueryCheck): Violation[] {
   return (definition.columnFaults?.(columns) ?? []).map((detail) => ({ attr: 'custom_query', code: 'invalid_input', detail }));
+}
+
+/** A list that restricts nothing may stand beside any model, so that a client can send back what it read. */
+function filterViolations(model: 'events' | 'persons', destination: Destination | undefined): Violation[] {
+  if (model === 'events' || destination === undefined) return [];
+  const isRestricting = (key: string) => Array.isArray(destination.config[key]) && destination.config[key].length > 0;
+  return event_filter_keys.filter(isRestricting).map((key) => ({
+    attr: `destination__config__${key}`,
+    code: 'invalid_input',
+    detail: 'Only the model "events" can be restricted by the names of events: send null here, or the model "events".',
+  }));
 }
 
 function checkInstants(collected: Collected, body: Record<string, unknown>, current: Current | undefined): void {
@@ -57,7 +74,21 @@ function checkInstants(collected: Collected, body: Record<string, unknown>, curr
   }
 }
 
-function checkDestination(collected: Collected, sent: unknown, current: Destination | undefined, how: 'merge' | 'replace'): Input<TObject>['sink'] {
+/** Between two runs the newest delivered interval grows as old as an interval is long: a shorter limit would call every export late all the time. */
+function freshnessViolations(body: Record<string, unknown>, current: Current | undefined): Violation[] {
+  if (!('interval' in body) && !('freshness_seconds' in body)) return [];
+  const { interval = current?.interval, freshness_seconds = current?.freshness_seconds } = body;
+  const known = intervals.find((one) => one === interval);
+  if (known === undefined || !Number.isInteger(freshness_seconds) || Number(freshness_seconds) > nominalLength(known) / 1000) return [];
+  return [{ attr: 'freshness_seconds', code: 'min_value', detail: `Must be more than the ${nominalLength(known) / 1000} seconds of one interval.` }];
+}
+
+function checkDestination(
+  collected: Collected,
+  sent: unknown,
+  current: Destination | undefined,
+  { how, rules }: { how: 'merge' | 'replace'; rules: OperatorRules },
+): Input<TObject>['sink'] {
   if (!isDestinationSent(sent)) return undefined;
   const type = sent.type ?? current?.type;
   if (type === undefined) return undefined;
@@ -69,7 +100,7 @@ function checkDestination(collected: Collected, sent: unknown, current: Destinat
   // The schema of the body has said that the config is missing; its keys need not be named too.
   if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
   const destination = changedDestination(current ?? { type, config: {} }, sent, how);
-  const { config, violations } = completedConfig(definition, destination.config);
+  const { config, violations } = completedConfig(definition, destination.config, rules);
   collected.add(violations);
   return { definition, destination: { type, config } };
 }

@@ -7,7 +7,7 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { Destination } from './destination_body.ts';
 import { checkedInput } from './input.ts';
 import type { Input } from './input.ts';
-import { paused, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
+import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
 import type { CheckContent, QueryCheck } from './query_check.ts';
 import { startsRevision } from './revision.ts';
 import { requestCancels } from './runs_store.ts';
@@ -28,10 +28,12 @@ type Change = { how: HowToChange; checkContent: CheckContent };
  */
 export async function changeBatchExport(engine: Engine, tx: Transaction, row: LockedExport, raw: unknown, { how, checkContent }: Change): Promise<void> {
   const before: Destination = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
-  const current = { destination: before, start_at: row.start_at, end_at: row.end_at };
+  const current = { ...row, destination: before };
   const query = await checkContent(raw, row);
   const input =
-    how === 'put' ? checkedInput(BatchExportReplacement, raw, current, 'replace', query) : checkedInput(BatchExportPatch, raw, current, 'merge', query);
+    how === 'put'
+      ? checkedInput(engine, BatchExportReplacement, raw, current, 'replace', query)
+      : checkedInput(engine, BatchExportPatch, raw, current, 'merge', query);
   const now = await databaseInstant(tx);
   const next = await withPause(tx, row, input.fields, now);
   applyFields(next, row, input.fields, query);
@@ -43,14 +45,14 @@ export async function changeBatchExport(engine: Engine, tx: Transaction, row: Lo
 
 async function withPause(tx: Transaction, row: LockedExport, fields: BatchExportPatch, now: number): Promise<ExportFields> {
   const change = fields.paused === undefined ? undefined : fields.paused ? paused(row, now) : unpaused(row, now, false);
-  if (change !== undefined) await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message: change.message });
+  if (change !== undefined) await recordPause(tx, row.id, change);
   return { ...row, ...change?.fields };
 }
 
 /** Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present time zone. */
 function applyFields(next: ExportFields, row: LockedExport, fields: BatchExportPatch, query: QueryCheck): void {
-  const { name, interval, last_paused_at, start_at, end_at } = fields;
-  const sent = Object.entries({ name, interval, last_paused_at, start_at, end_at }).filter(([, value]) => value !== undefined);
+  const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
+  const sent = Object.entries({ name, interval, last_paused_at, start_at, end_at, freshness_seconds }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
   Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
   if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;

@@ -16,7 +16,7 @@ const everything = toStored([{ event_from: -Infinity, event_to: Infinity, insert
 /** The draft's oldest rows, or the first that its query makes of everything, in the bytes that its destination would get, written the same way as a run writes them. */
 export async function preview(engine: Engine, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
-  const source = { ...draft, selection: everything, data_interval_end: isoInstant(engine.clock.now()) };
+  const source = { ...draft, destination_config: draft.config, selection: everything, data_interval_end: isoInstant(engine.clock.now()) };
   const written = await readingNow(engine, 'custom_query', async (store, signal) =>
     readFirst(store, await openReading(store, source), records_max, draft.columns, encoding, signal),
   );

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
+import { claimRun } from '../../engine/claims.ts';
 import { executeRun } from '../../engine/execute.ts';
 import { engineOf } from './engine.ts';
 
@@ -48,9 +50,10 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless))
   test(`a cancel ends a run and its query ${name}`, async () => {
     const prefix = name.replaceAll(' ', '_');
     const made = await exporting.scheduled(home, { destination: { type: 'File', config: { prefix } }, custom_query });
-    const [run] = await exporting.plan(made.id);
+    const [planned] = await exporting.plan(made.id);
+    const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
     const stop = new AbortController();
-    const executing = executeRun(engineOf(exporting.house.deps), run!.id, stop.signal);
+    const executing = executeRun(engineOf(exporting.house.deps), run!, stop.signal);
     await until(async () => (await countRunning('CROSS JOIN')) === 1);
     await pause(wait_ms);
     assert.equal((await made.send('POST', `runs/${run!.id}/cancel/`)).status, 200);

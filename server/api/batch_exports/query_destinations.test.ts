@@ -12,7 +12,8 @@ import { openS3Server } from '../../../test/s3_server.ts';
 import type { S3Server } from '../../../test/s3_server.ts';
 import { postgres } from '../../engine/destinations/postgres/postgres.ts';
 import type { PostgresConfig } from '../../engine/destinations/postgres/config.ts';
-import { openBucket } from '../../engine/destinations/s3/bucket.ts';
+import { destinationDeps } from '../../engine/engine.ts';
+import { openBucket } from '../../engine/object_store/s3_bucket.ts';
 import { columnsOf } from '../../engine/reading.ts';
 import { listSlices } from '../../engine/runs.ts';
 import { engineOf } from './engine.ts';
@@ -151,7 +152,7 @@ test('Postgres: the table has the columns of the query; what has no key is verif
   };
   const outcomes = (await listSlices(engine, run!.id)).map((slice) => slice.outcome!);
   const none = async function* (): AsyncIterable<string> {};
-  const deps = { log: engine.log, outbound: engine.outbound, export_dir: engine.export_dir, signal: new AbortController().signal };
+  const deps = destinationDeps(engine, new AbortController().signal);
   const verify = () => postgres.verify(config, [{ delivery, outcomes, manifest: run!.receipt }], none, deps);
   assert.deepEqual(await verify(), []);
   await pool.query("DELETE FROM own WHERE uuid = 'e1'");

@@ -76,6 +76,7 @@ test('the time that a destination takes is not the time of the query, and a faul
       model: 'events',
       selection: all,
       custom_query,
+      destination_config: null,
       data_interval_end: '2026-01-01T01:00:00Z',
     });
     const stream = await streamSlice(store, reading, slice, reading.query!.columns, { format: 'JSONLines', compression: null }, new AbortController().signal);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DestinationDefinition } from '../../engine/destination.ts';
+import { event_filter_keys, eventFilterOf } from '../../engine/event_filter.ts';
 import type { Destination } from './destination_body.ts';
 
 /** Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a file, who writes, and over what kind of connection. */
@@ -31,6 +32,8 @@ type Delivered = { model: string; custom_query: string | null; destination: Dest
 export function startsRevision(definition: Pick<DestinationDefinition, 'secrets' | 'place'>, before: Delivered, after: Delivered): boolean {
   if (before.model !== after.model || before.custom_query !== after.custom_query || before.destination.type !== after.destination.type) return true;
   if (definition.place?.(before.destination.config) !== definition.place?.(after.destination.config)) return true;
-  const keys = new Set([...Object.keys(before.destination.config), ...Object.keys(after.destination.config)]);
+  // Compared by what they mean: the same names in another order are the same rows.
+  if (!isDeepStrictEqual(eventFilterOf(before.destination.config), eventFilterOf(after.destination.config))) return true;
+  const keys = new Set([...Object.keys(before.destination.config), ...Object.keys(after.destination.config)]).difference(new Set(event_filter_keys));
   return [...keys].some((key) => placesData(definition, key) && !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]));
 }

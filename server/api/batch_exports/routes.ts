@@ -5,6 +5,7 @@ import { backfillRoutes } from './backfill_routes.ts';
 import { draftRoutes } from './draft_routes.ts';
 import { engineOf } from './engine.ts';
 import { exportRoutes } from './export_routes.ts';
+import { metricsRoutes } from './metrics_routes.ts';
 import { runActionRoutes } from './run_action_routes.ts';
 import { runRoutes } from './run_routes.ts';
 
@@ -24,8 +25,9 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     exportRoutes(app, engine, mount);
     draftRoutes(app, engine, mount);
     actionRoutes(app, engine, mount);
+    metricsRoutes(app, engine, mount);
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);
-    runActionRoutes(app, engine, mount);
+    runActionRoutes(app, mount);
   }
 }

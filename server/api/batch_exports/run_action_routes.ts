@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/body.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -14,7 +13,7 @@ import type { LockedRun } from './runs_store.ts';
 import type { LockedExport } from './store.ts';
 
 /** `cancel/` and `retry/` of a run under one mount. */
-export function runActionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
   const action = (activity: string, summary: string, work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>) =>
     [
       { config: { scope: 'batch_export:write', within }, schema: { summary, response: { 200: BatchExportRun } } },
@@ -36,6 +35,6 @@ export function runActionRoutes(app: FastifyInstance, engine: Engine, { base, wi
   );
   app.post(
     `${base}:batch_export_id/runs/:id/retry/`,
-    ...action('run_retried', 'Deliver what a failed or cancelled run did not; answers the new run', (tx, row, run) => retryRun(engine, tx, row, run)),
+    ...action('run_retried', 'Deliver what a failed or cancelled run did not; answers the new run', retryRun),
   );
 }

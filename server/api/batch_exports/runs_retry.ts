@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { undelivered } from '../../engine/deliveries.ts';
-import type { Engine } from '../../engine/engine.ts';
 import { fromStored, subtract, toStored } from '../../engine/ledger.ts';
 import type { Rectangle } from '../../engine/ledger.ts';
 import { insertRun } from '../../engine/plan.ts';
@@ -22,13 +21,13 @@ type DeliveryState = { open: boolean; completed: boolean; committing_run_id: str
  * delivery and goes on where the old one stopped, so the destination replaces or finds what is there; else it takes what is still missing of the selection, under the same
  * name as long as that is all of it. Throws 409 when there is nothing to retry.
  */
-export async function retryRun(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
+export async function retryRun(tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
   if (!retried_statuses.includes(run.status))
     throw conflict(run.status === 'Completed' ? `The run has completed. ${once_more}` : `The run is not over: its status is ${run.status}.`);
   const state = await deliveryState(tx, row.id, run.delivery_id);
   if (state.open) throw conflict('A retry of this run is under way.');
   if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
-  const id = state.committing_run_id === null ? await insertMissing(engine, tx, row, run) : await insertContinuation(engine, tx, row, run, state);
+  const id = state.committing_run_id === null ? await insertMissing(tx, row, run) : await insertContinuation(tx, row, run, state);
   await writeRunLog(tx, { batch_export_id: row.id, run_id: id, level: 'INFO', message: `Retry of run ${run.id}.` });
   return id;
 }
@@ -41,19 +40,19 @@ function deliveryState(tx: Transaction, exportId: string, deliveryId: string): P
     FROM batch_export_runs WHERE batch_export_id = ${exportId} AND delivery_id = ${deliveryId}`) as Promise<DeliveryState>;
 }
 
-async function insertMissing(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
+async function insertMissing(tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
   const wanted = subtract(fromStored(run.selection), []);
   // A backfill with mode all does not ask what was delivered; neither does its retry.
   const rest = run.backfill_mode === 'all' ? wanted : await undelivered(tx, row.id, row.revision, wanted);
   if (rest.length === 0) throw conflict(`Nothing of this run is missing: its rows were delivered by other runs, or are about to be. ${once_more}`);
   // A part of the selection is another delivery: files of the same name would hold other rows.
-  return insert(engine, tx, row, run, rest, isSame(rest, wanted) ? run.delivery_id : uuidv7());
+  return insert(tx, row, run, rest, isSame(rest, wanted) ? run.delivery_id : uuidv7());
 }
 
-async function insertContinuation(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun, state: DeliveryState): Promise<string> {
+async function insertContinuation(tx: Transaction, row: LockedExport, run: LockedRun, state: DeliveryState): Promise<string> {
   if (state.committing_revision !== row.revision)
     throw conflict(`The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`);
-  const id = await insert(engine, tx, row, run, fromStored(run.selection), run.delivery_id);
+  const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
   // The slices, the receipt and the place go along: the destination may show exactly these, and a change of the export must not move them.
   await tx.run(sql`
     UPDATE batch_export_runs n SET records_total_count = o.records_total_count, records_completed = o.records_completed, bytes_completed = o.bytes_completed,
@@ -66,9 +65,9 @@ async function insertContinuation(engine: Engine, tx: Transaction, row: LockedEx
   return id;
 }
 
-async function insert(engine: Engine, tx: Transaction, row: LockedExport, run: LockedRun, selection: Rectangle[], delivery_id: string): Promise<string> {
+async function insert(tx: Transaction, row: LockedExport, run: LockedRun, selection: Rectangle[], delivery_id: string): Promise<string> {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
-  const id = await insertRun(engine, tx, { export: row, backfill_id: run.backfill_id, from, to, selection, delivery_id });
+  const id = await insertRun(tx, { export: row, backfill_id: run.backfill_id, from, to, selection, delivery_id });
   if (id === undefined) throw new Error('A retry was taken for a scheduled run.');
   return id;
 }

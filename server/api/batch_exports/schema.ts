@@ -25,6 +25,14 @@ const fields = {
   last_paused_at: nullable(instant('When it was paused last.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
+  freshness_seconds: nullable(
+    Type.Integer({
+      minimum: 60,
+      maximum: 7_776_000,
+      description:
+        'How old the newest delivered interval may be before the export counts as late; longer than one interval. Null: two intervals, the time that the store settles, and ten minutes.',
+    }),
+  ),
   custom_query: nullable(
     Type.String({
       maxLength: query_characters_max,
@@ -50,8 +58,19 @@ export const BatchExport = Type.Object(
     created_at: instant('When it was made.'),
     last_updated_at: instant('When it was changed last.'),
     last_paused_at: fields.last_paused_at,
+    pause_reason: nullable(
+      Type.Object(
+        {
+          code: Type.Enum(['repeated_failures']),
+          detail: Type.String({ description: 'What happened and what to do, for people.' }),
+          at: instant('When the server paused it.'),
+        },
+        { description: 'Why the server paused the export by itself; null while it is active and when a person paused it.' },
+      ),
+    ),
     start_at: fields.start_at,
     end_at: fields.end_at,
+    freshness_seconds: fields.freshness_seconds,
     latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
     custom_query: fields.custom_query,
     schema: nullable(
@@ -80,6 +99,7 @@ const optional = {
   last_paused_at: Type.Optional(fields.last_paused_at),
   start_at: Type.Optional(fields.start_at),
   end_at: Type.Optional(fields.end_at),
+  freshness_seconds: Type.Optional(fields.freshness_seconds),
   custom_query: Type.Optional(fields.custom_query),
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });

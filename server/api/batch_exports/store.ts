@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/custom_query.ts';
 import type { StoredConfig } from '../../engine/destination_config.ts';
+import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/interval.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -16,7 +17,7 @@ const latest_runs_max = 10;
 // The lateral join reads the newest runs of every export of a page in the one statement, from batch_export_runs_by_export. Columns are named: nothing secret can slip in.
 const selectExports = sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config', e.destination_config) AS destination, e."interval", e.paused,
-    e.created_at, e.last_updated_at, e.last_paused_at, e.start_at, e.end_at, latest.runs AS latest_runs, e.custom_query, e.schema
+    e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at, e.freshness_seconds, latest.runs AS latest_runs, e.custom_query, e.schema
   FROM batch_exports e CROSS JOIN LATERAL (
     SELECT coalesce(json_agg(run), '[]') AS runs FROM (
       SELECT ${runColumns((column) => sql`wire_instant(${column})`)} FROM batch_export_runs r
@@ -48,8 +49,10 @@ export type ExportFields = StoredConfig & {
   timezone: string;
   paused: boolean;
   last_paused_at: string | null;
+  pause_reason: PauseReason | null;
   start_at: string | null;
   end_at: string | null;
+  freshness_seconds: number | null;
   revision: number;
   planned_until: string;
   next_run_at: string | null;
@@ -62,7 +65,7 @@ export type LockedExport = ExportFields & { id: string; team_id: number; project
 export function lockBatchExport(tx: Transaction, place: Place, id: string): Promise<LockedExport | undefined> {
   return tx.row<LockedExport>(sql`
     SELECT e.id, e.team_id, e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at,
-      e.start_at, e.end_at, e.revision, e.planned_until, e.next_run_at, (SELECT p.timezone FROM projects p WHERE p.id = e.team_id) AS project_timezone
+      e.pause_reason, e.start_at, e.end_at, e.freshness_seconds, e.revision, e.planned_until, e.next_run_at, (SELECT p.timezone FROM projects p WHERE p.id = e.team_id) AS project_timezone
     FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF e`);
 }
 
@@ -70,9 +73,9 @@ export function lockBatchExport(tx: Transaction, place: Place, id: string): Prom
 export async function insertBatchExport(tx: Transaction, row: ExportFields & { id: string; team_id: number; created_by: number }): Promise<void> {
   await tx.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, custom_query, schema, destination_type, destination_config, destination_secrets, "interval", timezone, paused, last_paused_at,
-      start_at, end_at, revision, planned_until, next_run_at, created_by)
+      pause_reason, start_at, end_at, freshness_seconds, revision, planned_until, next_run_at, created_by)
     VALUES (${row.id}, ${row.team_id}, ${row.name}, ${row.model}, ${row.custom_query}, ${jsonText(row.schema)}::jsonb, ${row.destination_type}, ${JSON.stringify(row.destination_config)}::jsonb, ${row.destination_secrets},
-      ${row.interval}, ${row.timezone}, ${row.paused}, ${row.last_paused_at}, ${row.start_at}, ${row.end_at}, ${row.revision}, ${row.planned_until}, ${row.next_run_at}, ${row.created_by})`);
+      ${row.interval}, ${row.timezone}, ${row.paused}, ${row.last_paused_at}, ${jsonText(row.pause_reason)}::jsonb, ${row.start_at}, ${row.end_at}, ${row.freshness_seconds}, ${row.revision}, ${row.planned_until}, ${row.next_run_at}, ${row.created_by})`);
 }
 
 /** Stores changed fields under the caller's lock. When nothing differs the row stays as it is, `last_updated_at` too. */
@@ -80,16 +83,20 @@ export async function updateBatchExport(tx: Transaction, id: string, next: Expor
   await tx.run(sql`
     UPDATE batch_exports e SET name = n.name, model = n.model, custom_query = n.custom_query, schema = n.schema, destination_type = n.destination_type, destination_config = n.destination_config,
       destination_secrets = n.destination_secrets, "interval" = n."interval", timezone = n.timezone, paused = n.paused, last_paused_at = n.last_paused_at,
-      start_at = n.start_at, end_at = n.end_at, revision = n.revision, planned_until = n.planned_until, next_run_at = n.next_run_at, last_updated_at = now()
+      pause_reason = n.pause_reason, start_at = n.start_at, end_at = n.end_at, freshness_seconds = n.freshness_seconds, revision = n.revision, planned_until = n.planned_until,
+      next_run_at = n.next_run_at, last_updated_at = now(),
+      schedule_changed_at = CASE WHEN (e."interval", e.paused, e.start_at, e.end_at, e.revision) IS DISTINCT FROM (n."interval", n.paused, n.start_at, n.end_at, n.revision)
+        THEN now() ELSE e.schedule_changed_at END
     FROM (SELECT ${next.name}::text AS name, ${next.model}::text AS model, ${next.custom_query}::text AS custom_query, ${jsonText(next.schema)}::jsonb AS schema,
         ${next.destination_type}::text AS destination_type,
         ${JSON.stringify(next.destination_config)}::jsonb AS destination_config, ${next.destination_secrets}::bytea AS destination_secrets, ${next.interval}::text AS "interval",
-        ${next.timezone}::text AS timezone, ${next.paused}::boolean AS paused, ${next.last_paused_at}::timestamptz AS last_paused_at, ${next.start_at}::timestamptz AS start_at,
+        ${next.timezone}::text AS timezone, ${next.paused}::boolean AS paused, ${next.last_paused_at}::timestamptz AS last_paused_at, ${jsonText(next.pause_reason)}::jsonb AS pause_reason,
+        ${next.start_at}::timestamptz AS start_at, ${next.freshness_seconds}::integer AS freshness_seconds,
         ${next.end_at}::timestamptz AS end_at, ${next.revision}::integer AS revision, ${next.planned_until}::timestamptz AS planned_until, ${next.next_run_at}::timestamptz AS next_run_at) n
-    WHERE e.id = ${id} AND (e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at, e.start_at,
-        e.end_at, e.revision, e.planned_until, e.next_run_at)
-      IS DISTINCT FROM (n.name, n.model, n.custom_query, n.schema, n.destination_type, n.destination_config, n.destination_secrets, n."interval", n.timezone, n.paused, n.last_paused_at, n.start_at,
-        n.end_at, n.revision, n.planned_until, n.next_run_at)`);
+    WHERE e.id = ${id} AND (e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at, e.pause_reason,
+        e.start_at, e.end_at, e.freshness_seconds, e.revision, e.planned_until, e.next_run_at)
+      IS DISTINCT FROM (n.name, n.model, n.custom_query, n.schema, n.destination_type, n.destination_config, n.destination_secrets, n."interval", n.timezone, n.paused, n.last_paused_at, n.pause_reason,
+        n.start_at, n.end_at, n.freshness_seconds, n.revision, n.planned_until, n.next_run_at)`);
 }
 
 function jsonText(value: object | null): string | null {

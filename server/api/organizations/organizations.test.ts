@@ -173,8 +173,8 @@ test('DELETE takes everything with it in one transaction, and a second one is 40
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
     VALUES (gen_random_uuid(), ${project.id}, 'x', 'events', 'NoOp', 'hour', 'UTC', now()) RETURNING id`);
   const [run] = await db.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
-    VALUES (gen_random_uuid(), ${exported!.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
+    VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
   const path = `${list}${organization.id}/`;
   const only = await harness.request('DELETE', `${path}?validate_only=true`, { key });
   assert.equal(only.status, 204);

@@ -125,8 +125,8 @@ test('the last project may be deleted too: its exports go with it, the organizat
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
     VALUES (gen_random_uuid(), ${project.id}, 'x', 'events', 'NoOp', 'hour', 'UTC', now()) RETURNING id`);
   const [run] = await harness.deps.db.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
-    VALUES (gen_random_uuid(), ${exported!.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
+    VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
   assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 204);
   assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`), undefined);
   assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 404);

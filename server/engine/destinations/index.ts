@@ -1,5 +1,6 @@
 import type { DestinationDefinition } from '../destination.ts';
 import { azureblob } from './azureblob/azureblob.ts';
+import { bigquery } from './bigquery/bigquery.ts';
 import { clickhouse } from './clickhouse/clickhouse.ts';
 import { file } from './file/file.ts';
 import { gcs } from './gcs/gcs.ts';
@@ -7,10 +8,12 @@ import { http } from './http/http.ts';
 import { mysql } from './mysql/mysql.ts';
 import { noop } from './noop/noop.ts';
 import { postgres } from './postgres/postgres.ts';
+import { redshift } from './redshift/redshift.ts';
 import { s3 } from './s3/s3.ts';
+import { snowflake } from './snowflake/snowflake.ts';
 
 /** Every destination that an export can have, one line each. */
-export const destinations: readonly DestinationDefinition[] = [s3, azureblob, gcs, postgres, clickhouse, mysql, http, file, noop];
+export const destinations: readonly DestinationDefinition[] = [s3, azureblob, gcs, postgres, redshift, snowflake, bigquery, clickhouse, mysql, http, file, noop];
 
 /** The destination of a type's name as it is written in `destination.type`, or undefined when there is none. */
 export function findDestination(type: string): DestinationDefinition | undefined {

@@ -1,3 +1,4 @@
+import { filterCondition } from '../event_filter.ts';
 import type { Column } from './column.ts';
 import type { Model } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
@@ -22,10 +23,15 @@ export const events: Model = {
   has_event_time: true,
   key: 'uuid',
   order: 'inserted_at, uuid',
-  relation: (teamId, selection) => ({
-    text: `(SELECT * FROM events WHERE team_id = {team_id:Int64} AND ${selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' })})`,
-    parameters: teamParameter(teamId),
-  }),
+  relation: (teamId, selection, filter) => {
+    const named = filterCondition(filter);
+    const conditions = [
+      'team_id = {team_id:Int64}',
+      selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' }),
+      ...(named.text === '' ? [] : [named.text]),
+    ];
+    return { text: `(SELECT * FROM events WHERE ${conditions.join(' AND ')})`, parameters: { ...teamParameter(teamId), ...named.parameters } };
+  },
   columns: {
     files: [
       uuid,

@@ -1,15 +1,16 @@
 import type { ColumnSet } from '../destination.ts';
+import type { EventFilter } from '../event_filter.ts';
 import type { Rectangle } from '../ledger.ts';
 import type { Column } from './column.ts';
 
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */
-export type QueryText = { text: string; parameters: Record<string, string | number> };
+export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
 /** What can be exported: its rows for a selection, and the columns that destinations get unless a query says otherwise. */
 export type Model = {
   name: 'events' | 'persons';
-  /** A subquery that gives exactly the selected rows of one project. The same selection gives the same rows whenever it is asked, once its insertions have settled. */
-  relation(teamId: number, selection: Rectangle[]): QueryText;
+  /** A subquery that gives exactly the selected rows of one project that pass the filter, which is about events alone. The same selection gives the same rows whenever it is asked, once its insertions have settled. */
+  relation(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText;
   /** ORDER BY list that puts rows in the one order in which they are delivered. */
   order: string;
   /** The column that names a row for good. */

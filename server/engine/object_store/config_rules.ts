@@ -23,3 +23,18 @@ export function endpointViolations(endpoint: string | undefined): ConfigViolatio
 export function textOf(value: string | null | undefined): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : value;
 }
+
+/** Violations of the name of a bucket and of its region, which both become parts of a host name. */
+export function bucketViolations(place: { bucket_name: string; region: string }): ConfigViolation[] {
+  const found: ConfigViolation[] = [];
+  if (!/^[A-Za-z0-9-]+$/.test(place.region))
+    found.push({ attr: 'region', code: 'invalid_input', detail: 'The region must be letters, digits and hyphens, as eu-central-1.' });
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(place.bucket_name)) {
+    found.push({
+      attr: 'bucket_name',
+      code: 'invalid_input',
+      detail: 'A bucket name is at least three letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
+    });
+  }
+  return found;
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError, throwIfStopped } from '../destination.ts';
+import { NonRetryableError, RetryableError, throwIfStopped, urlHost } from '../destination.ts';
 import type { CheckStep, DestinationDefinition, DestinationDeps } from '../destination.ts';
 import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
@@ -23,6 +23,8 @@ type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema
 export function defineObjectStore<Schema extends TObject>({ openStore, ...definition }: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
   return {
     ...definition,
+    // The stores of the great providers need no such bound; one at an endpoint of its own may.
+    host: (config) => urlHost((config as { endpoint_url?: unknown }).endpoint_url),
     column_set: 'files',
     encoding: (config) => fileEncoding(filesOf(config)),
     sliceBytes: (config) => fileSliceBytes(filesOf(config)),

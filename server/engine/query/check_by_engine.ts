@@ -10,8 +10,8 @@ import { explainEngineError, isEngineError } from './engine_error.ts';
 /** How the store is asked: `settings` are those of `querySettings`, which the run uses too. */
 export type EngineCheck = { clickhouse: ClickHouse; settings: Record<string, string | number>; signal?: AbortSignal };
 
-/** Thrown when a printed query has something that no printed query may have: a fault of this program, never run. */
-class ForeignNodeError extends Error {
+/** Thrown when a printed query has something that no printed query may have: a fault of this program, never run, and the same at each attempt. */
+export class ForeignNodeError extends Error {
   constructor(node: string) {
     super(`A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`);
     this.name = 'ForeignNodeError';

@@ -1,3 +1,5 @@
+import { every_event, filterCondition } from '../event_filter.ts';
+import type { EventFilter } from '../event_filter.ts';
 import type { Rectangle } from '../ledger.ts';
 import type { Column } from '../models/column.ts';
 import type { Model } from '../models/model.ts';
@@ -29,8 +31,8 @@ export type ResolvedQuery = {
   is_row_wise: boolean;
 };
 
-/** The rows of one run: its project, its selection and the end of its data interval (milliseconds), which is what `now()` gives. */
-export type QueryRun = { team_id: number; selection: Rectangle[]; data_interval_end: number };
+/** The rows of one run: its project, its selection, the names of its events (left out: every event) and the end of its data interval (milliseconds), which is what `now()` gives. */
+export type QueryRun = { team_id: number; selection: Rectangle[]; event_filter?: EventFilter; data_interval_end: number };
 
 /**
  * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s, and what orders its rows: `ORDER BY <order>` puts them in one order that is the same
@@ -65,7 +67,7 @@ export function resolveQuery(text: string, options: { model: Model['name'] }): R
 
 /**
  * The query over the rows of one run. Guarantee: every table in it is `Model.relation` of the run's project: within the selection where the table is the export's model or stands first in FROM,
- * else (joined, or in a subquery of an expression) everything that was inserted before the selection ends.
+ * else (joined, or in a subquery of an expression) everything that was inserted before the selection ends. No table gives an event that the filter leaves out.
  */
 export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
   const { select, writer } = compile(query.tree, query.model, run);
@@ -76,7 +78,8 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
   const keys = select.order.map(({ direction }, index) => `order_${index + 1}${direction}`);
   const order = select.is_row_wise ? models[query.model].order : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
   const typed = `(SELECT ${select.columns.map(({ sql }) => sql).join(', ')} FROM ${select.text})`;
-  const parameters = { ...writer.parametersOf(text), team_id: run.team_id, data_interval_end: instant(run.data_interval_end) };
+  const filtered = filterCondition(run.event_filter ?? every_event).parameters;
+  const parameters = { ...writer.parametersOf(text), ...filtered, team_id: run.team_id, data_interval_end: instant(run.data_interval_end) };
   return { text, parameters, order, typed: { text: typed, types: select.columns.map(({ type }) => type) }, patterns: writer.patterns };
 }
 
@@ -88,7 +91,7 @@ function compile(tree: Select, model: Model['name'], run: QueryRun): { select: R
   const context: Context = {
     writer: new QueryWriter(),
     model,
-    rows: { team_id: run.team_id, selection: run.selection, lookup },
+    rows: { team_id: run.team_id, selection: run.selection, lookup, event_filter: run.event_filter ?? every_event },
     faults: [],
     tables: new Set(),
     searches: new Set(),

@@ -1,3 +1,4 @@
+import type { EventFilter } from '../event_filter.ts';
 import type { Rectangle } from '../ledger.ts';
 import { models } from '../models/index.ts';
 import type { Model } from '../models/model.ts';
@@ -29,8 +30,8 @@ export type Source = {
   text(): string;
 };
 
-/** The rows that the tables of a query give: the run's own for its model, and those of a look-up. */
-export type Rows = { team_id: number; selection: Rectangle[]; lookup: Rectangle[] };
+/** The rows that the tables of a query give: the run's own for its model, and those of a look-up; of events, in both, only those that pass the filter. */
+export type Rows = { team_id: number; selection: Rectangle[]; lookup: Rectangle[]; event_filter: EventFilter };
 
 /** Every column of a model by the name that queries use. */
 function modelColumns(model: Model['name']): string[] {
@@ -75,7 +76,7 @@ export function openTable(writer: QueryWriter, name: string, span: Span, model: 
       const { relation } = models[model];
       if (used.size === 0) column(models[model].key);
       const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(', ');
-      return `(SELECT ${list} FROM ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection).text}) AS ${id}`;
+      return `(SELECT ${list} FROM ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection, rows.event_filter).text}) AS ${id}`;
     },
   };
 }

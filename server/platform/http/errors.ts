@@ -49,8 +49,11 @@ export const error_types = ['validation_error', 'invalid_request', 'authenticati
 /** One family of errors. */
 export type ErrorType = (typeof error_types)[number];
 
-/** One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. */
-export type Violation = { attr: string | null; code: ErrorCode; detail: string };
+/**
+ * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. `file`, `line` and `column` (from 1) say where in a
+ * text it is, when what was sent or fetched is code.
+ */
+export type Violation = { attr: string | null; code: ErrorCode; detail: string; file?: string; line?: number; column?: number };
 
 /** The answer to a request that was not served. Guarantee: `violations` has at least one entry and everything in it may be shown to the caller. */
 export class ApiError extends Error {

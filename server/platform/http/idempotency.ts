@@ -43,7 +43,7 @@ export async function claimIdempotencyKey(context: HttpContext, request: Fastify
   return reply
     .code(earlier.status)
     .headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' })
-    .send(earlier.response_sealed === null ? undefined : context.secrets.open(earlier.response_sealed, sealContext(earlier.claim_id)));
+    .send(earlier.response_sealed === null ? undefined : context.secrets.open(earlier.response_sealed, responseContext(earlier.claim_id)));
 }
 
 /**
@@ -58,7 +58,7 @@ export async function storeAnswer(
   headers: Record<string, string>,
   text: string | null,
 ): Promise<void> {
-  const sealed = text === null ? null : secrets.seal(text, sealContext(claim.id));
+  const sealed = text === null ? null : secrets.seal(text, responseContext(claim.id));
   const stored = await db.run(sql`
     UPDATE idempotency_keys SET status = ${status}, response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
     WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method} AND path = ${claim.path} AND claim_id = ${claim.id}`);
@@ -102,7 +102,8 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
 }
 
 /** The answer may hold what is shown only once, so it opens for this claim's row alone. */
-function sealContext(claim_id: string): string {
+/** What the kept answer of a request is sealed for. */
+export function responseContext(claim_id: string): string {
   return `idempotency_keys:${claim_id}:response`;
 }
 

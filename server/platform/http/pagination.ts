@@ -34,7 +34,7 @@ export function pageOf<Schema extends TSchema>(item: Schema) {
 }
 
 /** The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in range. */
-function pageAsked(request: FastifyRequest): Page {
+export function pageAsked(request: FastifyRequest): Page {
   const { limit = default_limit, offset = 0 } = query(request, PageQuery);
   return { limit: Math.min(limit, limit_max), offset };
 }

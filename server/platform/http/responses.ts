@@ -10,6 +10,13 @@ const violation_fields = {
   detail: Type.String({ description: 'A sentence for people.' }),
 };
 
+/** Where in a text it is, when what was sent or fetched is code. */
+const place_fields = {
+  file: Type.Optional(Type.String({ description: 'Name of the file that is wrong.' })),
+  line: Type.Optional(Type.Integer({ description: 'Its line, counted from 1.' })),
+  column: Type.Optional(Type.Integer({ description: 'Its column, counted from 1.' })),
+};
+
 /** The schema of every error body. */
 export const Problem = Type.Object(
   {
@@ -18,7 +25,7 @@ export const Problem = Type.Object(
     status: Type.Integer(),
     title: Type.String(),
     request_id: Type.String(),
-    errors: Type.Array(Type.Object(violation_fields), { minItems: 1, description: 'Every violation; the first is repeated above.' }),
+    errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), { minItems: 1, description: 'Every violation; the first is repeated above.' }),
   },
   { title: 'Problem' },
 );

@@ -10,7 +10,7 @@ export type Queryable = {
   row<Row>(statement: Sql): Promise<Row | undefined>;
   /** Runs the statement and gives how many rows it touched. */
   run(statement: Sql): Promise<number>;
-  /** Unprepared text with positional values, for the libraries that bring their own SQL (pg-boss, migrations). */
+  /** Unprepared text with positional values, for what cannot be prepared: settings of a transaction, migrations. */
   text(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
 };
 

@@ -1,3 +1,4 @@
+import { urlHost } from '../../destination.ts';
 import type { DestinationDefinition } from '../../destination.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
@@ -11,6 +12,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   label: 'ClickHouse',
   config: clickhouse_config,
   secrets: ['password'],
+  host: ({ url }) => urlHost(url),
   column_set: 'tables',
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,

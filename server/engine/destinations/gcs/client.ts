@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { StorageOptions } from '@google-cloud/storage';
 import type { Outbound } from '../../../platform/outbound.ts';
-import { request_attempts_max, request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import { googleBody, googleRetries, guardedFetch } from '../../object_store/google_request.ts';
+import { request_timeout_milliseconds } from '../../object_store/object_store.ts';
 import type { ServiceAccount } from './config.ts';
 
 /** One request to Google; `path` holds the query. `bytes` is sent as it is. */
@@ -23,46 +24,27 @@ export type GoogleClient = {
   stream(request: GoogleRequest): Promise<Readable>;
 };
 
-/** The options of the guard's `fetch`. */
-type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
-
 /**
  * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls are not used, because they open connections past
  * any guard and cannot be stopped. The token is asked for when the first request needs it, and kept while it is valid; `signal` ends that too.
  */
 export async function openGoogleClient(endpoint: string, account: ServiceAccount, outbound: Outbound, signal: AbortSignal): Promise<GoogleClient> {
   const { Storage } = await import('@google-cloud/storage');
-  const guardedFetch = (url: string | URL, init?: { method?: string; headers?: Headers; body?: unknown; signal?: AbortSignal }) =>
-    outbound.fetch(url, {
-      method: init?.method ?? 'GET',
-      headers: [...(init?.headers ?? [])] as FetchOptions['headers'],
-      body: (init?.body ?? null) as FetchOptions['body'],
-      signal: init?.signal ?? AbortSignal.any([signal, AbortSignal.timeout(request_timeout_milliseconds)]),
-    });
   const { authClient } = new Storage({
     credentials: account,
     // The types ask for the global fetch, of which the library uses no more than this.
-    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch } } as unknown as StorageOptions['clientOptions'],
+    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch(outbound, signal) } } as unknown as StorageOptions['clientOptions'],
   });
   const send = <Data>(request: GoogleRequest, responseType: 'text' | 'stream') =>
     authClient.request<Data>({
       url: `${endpoint}${request.path}`,
       method: request.method,
       headers: request.headers ?? {},
-      data: request.bytes,
+      data: googleBody(request.bytes),
       signal: request.signal,
       responseType,
       ...(responseType === 'stream' ? {} : { timeout: request.timeout_milliseconds ?? request_timeout_milliseconds }),
-      retryConfig: {
-        retry: request_attempts_max - 1,
-        noResponseRetries: request_attempts_max - 1,
-        httpMethodsToRetry: [request.method],
-        statusCodesToRetry: [
-          [408, 408],
-          [429, 429],
-          [500, 599],
-        ],
-      },
+      retryConfig: googleRetries(request.method),
     });
   return {
     text: async (request) => {

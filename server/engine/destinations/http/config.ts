@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/nullable.ts';
+import { isPlainAddress } from '../../../platform/plain_address.ts';
+import { readWebhookSecret } from '../../../platform/standard_webhooks.ts';
 import type { ConfigViolation } from '../../destination.ts';
 
 /** The shapes of a request's body, the default first. `Batch` is `{"api_key", "historical_migration": true, "batch": [...]}`. */
@@ -8,8 +10,6 @@ export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;
 
 /** How bodies can be compressed. */
 export const body_compressions = ['gzip', 'brotli', 'zstd'] as const;
-
-const signing_prefix = 'whsec_';
 
 /** The keys of an HTTP destination. */
 export const http_config = Type.Object(
@@ -73,7 +73,7 @@ export type HttpConfig = Static<typeof http_config>;
 /** The signing key's bytes, or undefined when requests are not signed. */
 export function signingKey(config: HttpConfig): Buffer | undefined {
   const secret = config.signing_secret ?? '';
-  return secret === '' ? undefined : Buffer.from(secret.slice(signing_prefix.length), 'base64');
+  return secret === '' ? undefined : readWebhookSecret(secret);
 }
 
 /** Headers that the request itself decides; lower case. */
@@ -112,14 +112,7 @@ export function httpViolations(config: HttpConfig): ConfigViolation[] {
       found.push({ attr: 'headers', code: 'invalid_input', detail });
     }
   }
-  const key = signingKey(config);
-  const isKey = key === undefined || (/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(config.signing_secret ?? '') && key.length >= 24 && key.length <= 64);
-  if (!isKey) found.push({ attr: 'signing_secret', code: 'invalid_input', detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.' });
+  if ((config.signing_secret ?? '') !== '' && signingKey(config) === undefined)
+    found.push({ attr: 'signing_secret', code: 'invalid_input', detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.' });
   return found;
-}
-
-function isPlainAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === '' && url.hash === '';
 }

@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { Response } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
+import { webhookHeaders } from '../../../platform/standard_webhooks.ts';
 import type { DestinationDeps } from '../../destination.ts';
 import { RetryableError, stopError, throwIfStopped } from '../../destination.ts';
 import { envelopeOf } from './bodies.ts';
@@ -92,20 +92,13 @@ async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body:
 function headersOf(config: HttpConfig, clock: Clock, id: string, body: Body): Record<string, string> {
   const token = config.token ?? '';
   const key = signingKey(config);
-  const timestamp = String(Math.floor(clock.now() / 1000));
   return {
     ...config.headers,
     'User-Agent': 'sluice',
     'Content-Type': envelopeOf(config).content_type,
     'Idempotency-Key': id,
     ...(token === '' || config.body_format === 'Batch' ? {} : { Authorization: `Bearer ${token}` }),
-    ...(key === undefined
-      ? {}
-      : {
-          'webhook-id': id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body.bytes).digest('base64')}`,
-        }),
+    ...(key === undefined ? {} : webhookHeaders(key, id, clock.now(), body.bytes)),
   };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { throwIfStopped } from '../../destination.ts';
+import { throwIfStopped, urlHost } from '../../destination.ts';
 import type { CheckStep, DeliveredSlices, DestinationDefinition, DestinationDeps, Difference } from '../../destination.ts';
 import { bodyOf } from './bodies.ts';
 import { http_config, httpViolations } from './config.ts';
@@ -21,6 +21,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   label: 'HTTP endpoint',
   config: http_config,
   secrets: ['token', 'headers', 'signing_secret'],
+  host: ({ url }) => urlHost(url),
   column_set: 'files',
   shows_as_written: true,
   validate: httpViolations,

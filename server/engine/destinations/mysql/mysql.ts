@@ -11,6 +11,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   label: 'MySQL',
   config: mysql_config,
   secrets: ['password'],
+  host: ({ host }) => host,
   column_set: 'tables',
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,

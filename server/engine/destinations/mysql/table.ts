@@ -1,6 +1,7 @@
 import { NonRetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
+import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -16,27 +17,11 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** What makes two rows of a model the same row; persons are merged by it. */
-const person_key = ['team_id', 'distinct_id'];
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
 const key_text_type = 'varchar(700)';
 
 /** Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of MariaDB; the last one is everywhere and does not see such blanks. */
 const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'];
-
-/** What of a delivery decides how its table looks. */
-export type Layout = Pick<Delivery, 'model' | 'columns'>;
-
-/** The column by which rows are compared with the source, where the export has it and no query has made it. */
-export function keyColumn({ model, columns }: Layout): string | undefined {
-  const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
-}
-
-/** Are rows of this delivery merged into those that are there? */
-export function isMerged({ model, columns }: Layout): boolean {
-  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name && column.is_calculated !== true));
-}
 
 const columns_max = 1_017;
 
@@ -137,8 +122,7 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const names = layout.columns.map((column) => column.name);
   const before = `INSERT INTO ${target} (${names.map(quoted).join(', ')}) VALUES `;
   if (!isMerged(layout)) return { before, after: '' };
-  const own = layout.columns.filter((column) => column.is_calculated !== true).map((column) => column.name);
-  const versions = own.filter((name) => ['person_version', 'person_distinct_id_version'].includes(name)).map(quoted);
+  const versions = versionColumns(layout).map(quoted);
   const changed = names.filter((name) => !person_key.includes(name)).map(quoted);
   const key = quoted('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };

@@ -1,17 +1,16 @@
 import { countDifference, recordsOf } from '../../destination.ts';
 import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
+import { receiptDifferences, rowDifferences } from '../../sql_tables/differences.ts';
+import type { ComparedKey } from '../../sql_tables/differences.ts';
+import { isMerged, keyColumn } from '../../sql_tables/layout.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { withMySqlErrors } from './faults.ts';
-import { isMerged, keyColumn, tableExists } from './table.ts';
+import { tableExists } from './table.ts';
 
-/** More differences of one kind than this are counted, not named. */
-const named_max = 1_000;
 const keys_per_statement = 1_000;
-
-type Found = { key_text: string; expected: number; found: number };
 
 /**
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the server, so neither side has to fit into our
@@ -34,14 +33,10 @@ async function compareReceipts(connection: Connection, config: MySqlConfig, deli
   const target = targetOf(config);
   if (!(await tableExists(connection, config, 'sluice_receipts')))
     return [{ kind: 'missing', name: target.receipts, detail: 'The table of receipts is gone.' }];
-  const differences: Difference[] = [];
-  for (const { delivery, manifest } of delivered) {
-    const name = `receipt ${delivery.delivery_id}`;
-    const [row] = await connection.rows<{ manifest: string }>(`SELECT manifest FROM ${target.receipts} WHERE delivery_id = ?`, [delivery.delivery_id]);
-    if (row === undefined) differences.push({ kind: 'missing', name, detail: 'The receipt of this delivery is gone.' });
-    else if (row.manifest !== manifest) differences.push({ kind: 'changed', name, detail: 'Its text is not that of the receipt kept here.' });
-  }
-  return differences;
+  return receiptDifferences(delivered, async (id) => {
+    const [row] = await connection.rows<{ manifest: string }>(`SELECT manifest FROM ${target.receipts} WHERE delivery_id = ?`, [id]);
+    return row?.manifest;
+  });
 }
 
 async function compareRows(connection: Connection, config: MySqlConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
@@ -54,18 +49,7 @@ async function compareRows(connection: Connection, config: MySqlConfig, delivere
   await loadKeys(connection, config, delivered, source);
   const isShared = await hasOtherDeliveries(connection, config, delivered);
   const mergedTeamId = isMerged(first.delivery) ? first.delivery.team_id : undefined;
-  const named: Difference[] = [];
-  const counts = new Map<Difference['kind'], number>();
-  for await (const row of connection.stream<Found>(comparison(config, key, mergedTeamId))) {
-    const difference = differenceOf(row, target.name, key);
-    // Rows of deliveries that are not ours cannot be told from added ones.
-    if (difference.kind === 'added' && isShared) continue;
-    const count = (counts.get(difference.kind) ?? 0) + 1;
-    counts.set(difference.kind, count);
-    if (count <= named_max) named.push(difference);
-  }
-  const unnamed = [...counts].filter(([, count]) => count > named_max);
-  return [...named, ...unnamed.map(([kind, count]) => ({ kind, name: target.name, detail: `${count - named_max} more rows like these.` }))];
+  return rowDifferences(connection.stream<ComparedKey>(comparison(config, key, mergedTeamId)), { name: target.name, key, is_shared: isShared });
 }
 
 /** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
@@ -81,19 +65,11 @@ function comparison(config: MySqlConfig, key: string, mergedTeamId: number | und
   const keys = `${quoted(config.database)}.sluice_keys`;
   const expected = mergedTeamId === undefined ? 'COUNT(*)' : '1';
   const ofTeam = mergedTeamId === undefined ? '' : ` WHERE team_id = ${mergedTeamId}`;
-  return `SELECT MIN(key_text) AS key_text, CAST(SUM(expected) AS SIGNED) AS expected, CAST(SUM(found) AS SIGNED) AS found FROM (
+  return `SELECT MIN(key_text) AS ${quoted('key')}, CAST(SUM(expected) AS SIGNED) AS expected, CAST(SUM(found) AS SIGNED) AS found FROM (
       SELECT key_hash, MIN(key_text) AS key_text, ${expected} AS expected, 0 AS found FROM ${keys} GROUP BY key_hash
       UNION ALL
       SELECT UNHEX(SHA2(CONVERT(${quoted(key)} USING utf8mb4), 256)), MIN(CONVERT(${quoted(key)} USING utf8mb4)), 0, COUNT(*) FROM ${targetOf(config).quoted}${ofTeam} GROUP BY 1
     ) AS compared GROUP BY key_hash HAVING SUM(expected) <> SUM(found)`;
-}
-
-function differenceOf(row: Found, table: string, key: string): Difference {
-  const name = `${table} ${key}=${row.key_text}`;
-  if (row.expected === 0) return { kind: 'added', name, detail: 'No delivery holds this row.' };
-  if (row.found === 0) return { kind: 'missing', name, detail: 'The row is gone.' };
-  const detail = `It was delivered ${row.expected} times and is there ${row.found} times.`;
-  return { kind: row.found < row.expected ? 'missing' : 'changed', name, detail };
 }
 
 async function loadKeys(connection: Connection, config: MySqlConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<void> {

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
-import { quoted, targetOf } from './config.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import { connect } from '../../sql_tables/postgres_connection.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
+import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { connect } from './connection.ts';
-import type { Connection } from './connection.ts';
-import { postgresError } from './faults.ts';
 import { prepareTables, tableStatement } from './table.ts';
 
 /** Tries everything that a delivery does, with a scratch table beside the real one, and rolls it all back. */
@@ -20,7 +21,7 @@ export async function checkPostgres(config: PostgresConfig, columns: Column[], d
     {
       name: 'Connect',
       run: async () => {
-        connection = await connect(config, deps);
+        connection = await connect(accessOf(config), deps);
         await sql("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
         return 'The server let the user in.';
       },

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { quoted } from '../../sql_tables/layout.ts';
+import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 
 /** The keys of a PostgreSQL destination. */
 export const postgres_config = Type.Object(
@@ -36,7 +38,7 @@ export function targetOf(config: PostgresConfig): { schema: string; table: strin
   return { schema, table, quoted: `${quoted(schema)}.${quoted(table)}`, receipts: `${quoted(schema)}.sluice_receipts`, name: `${schema}.${table}` };
 }
 
-/** A name as a quoted SQL identifier; letter case is kept. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+/** How the server is reached; its sessions speak UTC and UTF-8. */
+export function accessOf(config: PostgresConfig): ServerAccess {
+  return { ...config, port: config.port ?? 5432, session: "SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'" };
 }

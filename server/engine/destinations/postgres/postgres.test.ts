@@ -17,8 +17,8 @@ import type { Delivery, SliceOutcome } from '../../destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';
-import { postgresError } from './faults.ts';
 import { postgres } from './postgres.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
@@ -111,7 +111,7 @@ testDestination({
     added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
   has_nul: false,
-  recovers: false,
+  recovers: true,
 });
 
 function delivery(changes: Partial<Delivery> = {}): Delivery {
@@ -137,7 +137,7 @@ async function deliver(config: PostgresConfig, given: Delivery, text: string): P
   const records = text.split('\n').length - 1;
   const sink = await postgres.open(config, given, deps);
   try {
-    await sink.write({ number: 0, records }, Readable.from([Buffer.from(text)]));
+    await sink.write({ number: 0, records, is_only: true }, Readable.from([Buffer.from(text)]));
     await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
   } finally {
     await sink.close();
@@ -236,7 +236,10 @@ test('a connection that is cut in the middle ends the write at once, and the nex
       }
     })(),
   );
-  await assert.rejects(sink.write({ number: 0, records: 1 }, endless), (error) => error instanceof RetryableError && error.code === 'connection_lost');
+  await assert.rejects(
+    sink.write({ number: 0, records: 1, is_only: true }, endless),
+    (error) => error instanceof RetryableError && error.code === 'connection_lost',
+  );
   await sink.close();
   await deliver(config, { ...given, attempt: 2 }, 'abc\n');
   assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
@@ -246,7 +249,7 @@ test('a dead attempt that comes back late finds the delivery done, and two at on
   const config = await freshConfig();
   const given = delivery({ columns: uuidOnly });
   const first = await postgres.open(config, given, deps);
-  await first.write({ number: 0, records: 1 }, Readable.from([Buffer.from('abc\n')]));
+  await first.write({ number: 0, records: 1, is_only: true }, Readable.from([Buffer.from('abc\n')]));
   const second = postgres.open(config, { ...given, attempt: 2 }, deps);
   await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
   const late = await second;

@@ -6,12 +6,13 @@ import type { PostgresConfig } from './config.ts';
 import { openPostgresSink } from './sink.ts';
 import { verifyPostgres } from './verify.ts';
 
-/** A table in the user's PostgreSQL; rows and receipt in one transaction. */
+/** A table in the user's PostgreSQL; rows and receipt appear in one transaction. */
 export const postgres: DestinationDefinition<typeof postgres_config> = {
   type: 'Postgres',
   label: 'PostgreSQL',
   config: postgres_config,
   secrets: ['password'],
+  host: ({ host }) => host,
   column_set: 'tables',
   validate: violations,
   columnFaults,
@@ -23,7 +24,8 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
 };
 
 const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
-const columns_max = 1_600;
+/** One less than a table can have: the stage has one more, for the number of the slice. */
+const columns_max = 1_599;
 
 function columnFaults(columns: Column[]): string[] {
   const long = columns

@@ -1,9 +1,10 @@
 import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { quoted, targetOf } from './config.ts';
+import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import type { Connection } from './connection.ts';
 
 const types: Record<ColumnType, string> = {
   uuid: 'text',
@@ -15,22 +16,8 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** What makes two rows of a model the same row; persons are merged by it. */
-const person_key = ['team_id', 'distinct_id'];
-
-/** The column by which rows are compared with the source, where the export has it and no query has made it. */
-export function keyColumn(model: Delivery['model'], columns: Column[]): string | undefined {
-  const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
-}
-
-/** Are rows of this delivery merged into those that are there? */
-export function isMerged(delivery: Pick<Delivery, 'model' | 'columns'>): boolean {
-  return delivery.model === 'persons' && person_key.every((name) => delivery.columns.some((column) => column.name === name && column.is_calculated !== true));
-}
-
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
-export function tableStatement(target: string, delivery: Pick<Delivery, 'model' | 'columns'>): string {
+export function tableStatement(target: string, delivery: Layout): string {
   const columns = delivery.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
   if (isMerged(delivery)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
@@ -41,7 +28,7 @@ export function tableStatement(target: string, delivery: Pick<Delivery, 'model' 
  * anything is written: missing columns are all named, persons need a unique index on their key. The table stays locked as for writing, so that its columns
  * stay and a wait for another session's lock happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
  */
-export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Pick<Delivery, 'model' | 'columns'>): Promise<void> {
+export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Layout): Promise<void> {
   const target = targetOf(config);
   const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
   if (schema === undefined)
@@ -113,8 +100,7 @@ async function checkUniqueIndex(connection: Connection, target: string, name: st
  */
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {
   const names = columns.map((column) => column.name);
-  const own = columns.filter((column) => column.is_calculated !== true).map((column) => column.name);
-  const versions = ['person_version', 'person_distinct_id_version'].filter((version) => own.includes(version)).map(quoted);
+  const versions = versionColumns({ columns }).map(quoted);
   const changed = names.filter((column) => !person_key.includes(column)).map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
   const key = person_key.map(quoted).join(', ');
   const list = names.map(quoted).join(', ');

@@ -1,18 +1,17 @@
 import { Readable } from 'node:stream';
 import { countDifference, recordsOf } from '../../destination.ts';
 import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
-import { quoted, targetOf } from './config.ts';
+import { receiptDifferences, rowDifferences } from '../../sql_tables/differences.ts';
+import type { ComparedKey } from '../../sql_tables/differences.ts';
+import { isMerged, keyColumn, quoted } from '../../sql_tables/layout.ts';
+import { connect } from '../../sql_tables/postgres_connection.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { connect } from './connection.ts';
-import type { Connection } from './connection.ts';
-import { withPostgresErrors } from './faults.ts';
-import { isMerged, keyColumn, tableExists } from './table.ts';
+import { tableExists } from './table.ts';
 
 const batch_rows = 1_000;
-/** More differences of one kind than this are counted, not named. */
-const named_max = 1_000;
-
-type Found = { key: string; expected: number; found: number };
 
 /**
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the server, so neither side has to fit into
@@ -20,7 +19,7 @@ type Found = { key: string; expected: number; found: number };
  */
 export function verifyPostgres(config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
   return withPostgresErrors(async () => {
-    const connection = await connect(config, deps);
+    const connection = await connect(accessOf(config), deps);
     try {
       await connection.rows('BEGIN');
       const differences = await compareReceipts(connection, config, delivered);
@@ -36,19 +35,15 @@ export function verifyPostgres(config: PostgresConfig, delivered: DeliveredSlice
 async function compareReceipts(connection: Connection, config: PostgresConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
   const target = targetOf(config);
   if (!(await tableExists(connection, target.receipts))) return [{ kind: 'missing', name: target.receipts, detail: 'The table of receipts is gone.' }];
-  const differences: Difference[] = [];
-  for (const { delivery, manifest } of delivered) {
-    const name = `receipt ${delivery.delivery_id}`;
-    const [row] = await connection.rows<{ manifest: string }>(`SELECT manifest FROM ${target.receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
-    if (row === undefined) differences.push({ kind: 'missing', name, detail: 'The receipt of this delivery is gone.' });
-    else if (row.manifest !== manifest) differences.push({ kind: 'changed', name, detail: 'Its text is not that of the receipt kept here.' });
-  }
-  return differences;
+  return receiptDifferences(delivered, async (id) => {
+    const [row] = await connection.rows<{ manifest: string }>(`SELECT manifest FROM ${target.receipts} WHERE delivery_id = $1`, [id]);
+    return row?.manifest;
+  });
 }
 
 async function compareRows(connection: Connection, config: PostgresConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
   const [first] = delivered;
-  const key = first === undefined ? undefined : keyColumn(first.delivery.model, first.delivery.columns);
+  const key = first === undefined ? undefined : keyColumn(first.delivery);
   if (first === undefined) return [];
   const target = targetOf(config);
   if (!(await tableExists(connection, target.quoted))) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
@@ -62,23 +57,11 @@ async function compareRows(connection: Connection, config: PostgresConfig, deliv
     FROM (SELECT key, ${expected} AS rows FROM pg_temp.sluice_keys GROUP BY key) AS e
     FULL JOIN (SELECT ${quoted(key)}::text AS key, count(*) AS rows FROM ${target.quoted}${ofTeam} GROUP BY 1) AS f USING (key)
     WHERE coalesce(e.rows, 0) <> coalesce(f.rows, 0)`;
-  const differences = new Map<Difference['kind'], Difference[]>();
-  const counts = new Map<Difference['kind'], number>();
-  for await (const batch of connection.batches<Found>(comparison, batch_rows)) {
-    for (const row of batch) {
-      const difference = differenceOf(row, target.name, key);
-      // Rows of deliveries that are not ours cannot be told from added ones.
-      if (difference.kind === 'added' && isShared) continue;
-      counts.set(difference.kind, (counts.get(difference.kind) ?? 0) + 1);
-      const named = differences.get(difference.kind) ?? [];
-      if (named.length < named_max) named.push(difference);
-      differences.set(difference.kind, named);
-    }
-  }
-  return [...differences].flatMap(([kind, named]) => {
-    const others = (counts.get(kind) ?? 0) - named.length;
-    return others === 0 ? named : [...named, { kind, name: target.name, detail: `${others} more rows like these.` }];
-  });
+  return rowDifferences(flat(connection.batches<ComparedKey>(comparison, batch_rows)), { name: target.name, key, is_shared: isShared });
+}
+
+async function* flat<Row>(batches: AsyncIterable<Row[]>): AsyncIterable<Row> {
+  for await (const batch of batches) yield* batch;
 }
 
 /** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
@@ -87,14 +70,6 @@ async function compareCounts(connection: Connection, config: PostgresConfig, del
   if (await hasOtherDeliveries(connection, config, delivered)) return [];
   const [row] = await connection.rows<{ records: string }>(`SELECT count(*)::text AS records FROM ${target.quoted}`);
   return countDifference(target.name, recordsOf(delivered), Number(row?.records ?? 0));
-}
-
-function differenceOf(row: Found, table: string, key: string): Difference {
-  const name = `${table} ${key}=${row.key}`;
-  if (row.expected === 0) return { kind: 'added', name, detail: 'No delivery holds this row.' };
-  if (row.found < row.expected)
-    return { kind: 'missing', name, detail: row.found === 0 ? 'The row is gone.' : `It was delivered ${row.expected} times and is there ${row.found} times.` };
-  return { kind: 'changed', name, detail: `It was delivered ${row.expected} times and is there ${row.found} times.` };
 }
 
 async function loadKeys(connection: Connection, delivered: DeliveredSlices[], source: SourceKeys): Promise<void> {

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/nullable.ts';
-import type { ConfigViolation } from '../../destination.ts';
+import type { ConfigViolation, OperatorRules } from '../../destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
-import { endpointViolations, textOf } from '../../object_store/config_rules.ts';
+import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
 
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
@@ -11,8 +11,10 @@ export const s3_config = Type.Object(
     bucket_name: Type.String({ minLength: 1, maxLength: 255, description: 'Bucket to write to; it must exist.' }),
     region: Type.String({ minLength: 1, maxLength: 64, description: 'Region of the bucket, as eu-central-1.' }),
     prefix: prefixKey('Beginning of the keys.'),
-    aws_access_key_id: Type.String({ minLength: 1, maxLength: 200, description: "Access key. The server's own surroundings are never used instead." }),
-    aws_secret_access_key: Type.String({ minLength: 1, maxLength: 1000, description: 'Secret of the access key.' }),
+    aws_access_key_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: "Access key. Left out: the server's own credentials, where its operator allows that." }),
+    ),
+    aws_secret_access_key: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Secret of the access key; goes with it.' })),
     ...file_keys,
     encryption: Type.Optional(
       nullable(
@@ -41,26 +43,28 @@ export const s3_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type S3Config = Static<typeof s3_config>;
 
-/** The endpoint, or undefined for AWS; the empty text is none. */
-export function endpointOf(config: S3Config): string | undefined {
-  return textOf(config.endpoint_url);
-}
-
 /** Violations of rules that the schema cannot say. */
-export function s3Violations(config: S3Config): ConfigViolation[] {
-  const found = fileViolations(config);
-  // The region becomes a part of the host name, the bucket too.
-  if (!/^[A-Za-z0-9-]+$/.test(config.region))
-    found.push({ attr: 'region', code: 'invalid_input', detail: 'The region must be letters, digits and hyphens, as eu-central-1.' });
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(config.bucket_name)) {
-    found.push({
-      attr: 'bucket_name',
-      code: 'invalid_input',
-      detail: 'A bucket name is at least three letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
-    });
-  }
+export function s3Violations(config: S3Config, rules: OperatorRules = {}): ConfigViolation[] {
+  const found = [...fileViolations(config), ...credentialViolations(config, rules)];
   if (textOf(config.kms_key_id) !== undefined && config.encryption !== 'aws:kms') {
     found.push({ attr: 'kms_key_id', code: 'invalid_input', detail: 'A kms_key_id needs the encryption aws:kms.' });
   }
-  return [...found, ...endpointViolations(endpointOf(config))];
+  return [...found, ...bucketViolations(config), ...endpointViolations(textOf(config.endpoint_url))];
+}
+
+/** Are the credentials those of the server's own surroundings? */
+export function isWithoutKey(config: S3Config): boolean {
+  return textOf(config.aws_access_key_id) === undefined && textOf(config.aws_secret_access_key) === undefined;
+}
+
+/** What is said of a config without an access key where the operator does not allow that. */
+export const no_environment_credentials =
+  "Give an access key: the operator does not let exports use this server's own credentials (SLUICE_S3_ENVIRONMENT_CREDENTIALS).";
+
+function credentialViolations(config: S3Config, { has_environment_credentials = false }: OperatorRules): ConfigViolation[] {
+  const isKeyless = isWithoutKey(config);
+  if (isKeyless && has_environment_credentials) return [];
+  return (['aws_access_key_id', 'aws_secret_access_key'] as const)
+    .filter((attr) => textOf(config[attr]) === undefined)
+    .map((attr) => ({ attr, code: 'required', detail: isKeyless ? no_environment_credentials : 'An access key and its secret go together.' }));
 }

@@ -8,16 +8,16 @@ import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { contractColumns } from '../../../../test/contract_rows.ts';
 import { parseParquet } from '../../../../test/read_formats.ts';
-import { openS3Server } from '../../../../test/s3_server.ts';
+import { openS3Server, setEnvironmentCredentials } from '../../../../test/s3_server.ts';
 import type { S3Server } from '../../../../test/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Delivery } from '../../destination.ts';
 import { uploadParts } from '../../object_store/upload.ts';
-import { openBucket } from './bucket.ts';
+import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
-import { s3_faults } from './faults.ts';
+import { s3_faults } from '../../object_store/s3_faults.ts';
 import { s3 } from './s3.ts';
 
 const bucket_name = 'test-bucket';
@@ -220,6 +220,47 @@ test('encryption and addressing are passed on', async () => {
   assert.match(String(seen[1]?.headers['host']), new RegExp(`${bucket_name}.store.localhost`));
   store.closeAllConnections();
   store.close();
+});
+
+test("the server's own credentials are used only where the operator allows it and the config has no key", async () => {
+  const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
+  const attrs = (config: S3Config, has_environment_credentials: boolean) => s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
+  const cases: [S3Config, boolean, string[]][] = [
+    [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
+    [keyless, true, []],
+    [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
+    [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
+    [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
+    [base, false, []],
+  ];
+  for (const [config, isAllowed, expected] of cases) assert.deepEqual(attrs(config, isAllowed), expected);
+  const allowed = { ...deps, has_environment_credentials: true };
+  setEnvironmentCredentials(server);
+  await assert.rejects(
+    s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
+    (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+  );
+  const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
+  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
+  assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
+  // The config's own key counts where there is one, right or wrong.
+  const wrong = await s3.open({ ...base, aws_secret_access_key: 'wrong', prefix: 'own' }, delivery, allowed);
+  await assert.rejects(
+    wrong.write({ number: 1, records: 1 }, text('{}\n')),
+    (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+  );
+});
+
+test('encryption AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
+  const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;
+  const before = server.requests.length;
+  const sink = await s3.open(config, delivery, deps);
+  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
+  const asking = server.requests.slice(before).filter((_, index) => server.encryptions[before + index] === 'AES256');
+  assert.equal(asking.length, 2, asking.join());
+  assert.ok(asking.some((request) => request.startsWith('POST')) && asking.some((request) => request.startsWith('PUT') && request.includes('manifest')));
 });
 
 test('faults are told apart by name and status', () => {

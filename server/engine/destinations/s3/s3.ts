@@ -1,7 +1,8 @@
+import { NonRetryableError } from '../../destination.ts';
 import type { DestinationDefinition } from '../../destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
-import { openBucket } from './bucket.ts';
-import { s3_config, s3Violations } from './config.ts';
+import { openBucket } from '../../object_store/s3_bucket.ts';
+import { isWithoutKey, no_environment_credentials, s3_config, s3Violations } from './config.ts';
 
 /** Objects in a bucket of AWS S3 or of another store that speaks S3. */
 export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
@@ -10,5 +11,9 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   config: s3_config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
   validate: s3Violations,
-  openStore: async (config, deps) => openBucket(config, deps.outbound, deps.signal),
+  openStore: async (config, deps) => {
+    // The operator may have changed the setting since the export was made.
+    if (isWithoutKey(config) && deps.has_environment_credentials !== true) throw new NonRetryableError('authentication_failed', no_environment_credentials);
+    return openBucket(config, deps.outbound, deps.signal);
+  },
 });

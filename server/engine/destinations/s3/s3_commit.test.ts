@@ -10,7 +10,7 @@ import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openObjectSink } from '../../object_store/sink.ts';
-import { openBucket } from './bucket.ts';
+import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
 import { s3 } from './s3.ts';
 

@@ -1,0 +1,57 @@
+// How long exports that are all due at the same moment wait for a worker: 10,000 of 100 projects, nearly empty, with one worker and with two. Prints the time from due to planned and from due to
+// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100]
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sql from 'sql-template-tag';
+import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
+import type { ServerProcess } from '../test/server_process.ts';
+
+const [exports = 10_000, projects = 100] = process.argv.slice(2).map(Number);
+type Lag = { completed: number; planned_p50: number; planned_p99: number; claimed_p50: number; claimed_p99: number; completed_last: number };
+
+async function measure(workerCount: number): Promise<Lag> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  const key = makeApiKey();
+  const environment = serverEnvironment(folder, key);
+  const workers: ServerProcess[] = [];
+  const server = await startServer(['api'], environment);
+  const { database_url } = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string };
+  const db = openDatabase(database_url, { connections_max: 2, application_name: 'bench' });
+  try {
+    for (let count = 1; count < projects; count += 1) await call(server.address, key, 'POST', '/api/projects/', { name: `Project ${count}` });
+    await db.run(sql`
+      INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config, "interval", timezone, planned_until, next_run_at)
+      SELECT gen_random_uuid(), (SELECT min(id) FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour', 'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
+    for (let count = 0; count < workerCount; count += 1) workers.push(await startServer(['worker'], environment));
+    const due = (await db.row<{ at: string }>(sql`
+      WITH due AS (
+        UPDATE batch_exports SET planned_until = date_trunc('hour', now()) - interval '1 hour', next_run_at = date_trunc('hour', now()), end_at = date_trunc('hour', now()) RETURNING 1)
+      SELECT clock_timestamp() AS at FROM due LIMIT 1`))!.at;
+    return await until(`${exports} runs`, 1_800_000, 500, async () => {
+      const lag = (await db.row<Lag>(sql`
+        SELECT count(completed)::int AS completed, percentile_cont(0.5) WITHIN GROUP (ORDER BY planned) AS planned_p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY planned) AS planned_p99,
+          percentile_cont(0.5) WITHIN GROUP (ORDER BY claimed) AS claimed_p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY claimed) AS claimed_p99, max(completed) AS completed_last
+        FROM (
+          SELECT extract(epoch FROM created_at - ${due}::timestamptz)::float AS planned, extract(epoch FROM started_at - ${due}::timestamptz)::float AS claimed,
+            CASE WHEN status = 'Completed' THEN extract(epoch FROM finished_at - ${due}::timestamptz)::float END AS completed
+          FROM batch_export_runs) run`))!;
+      return lag.completed === exports ? lag : undefined;
+    });
+  } finally {
+    for (const worker of workers) await worker.stop();
+    await db.close();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+for (const workers of (process.argv[4] ?? '1,2').split(',').map(Number)) {
+  const lag = await measure(workers);
+  const seconds = (value: number) => `${value.toFixed(1)} s`;
+  console.log(
+    `${exports} exports of ${projects} projects, ${workers} worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} (${Math.round(exports / lag.completed_last)} runs/s)`,
+  );
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { attrsOf, newExport, noop_export, projectBase } from '../../../test/batch_exports.ts';
+import { completed, endedRun, failed, toldOf } from '../../../test/ended_runs.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { judgeFreshness } from '../../engine/health/freshness.ts';
+
+const hour_ms = 3_600_000;
+let now = Date.parse('2026-01-01T00:00:00Z');
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false, config: { pause_after_failures: 3 }, deps: { clock: { now: () => now } } });
+});
+after(() => house.close());
+
+async function withExport(body: Record<string, unknown> = {}) {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, body);
+  const url = `${projectBase(home)}${made.id}/`;
+  return {
+    home,
+    id: made.id as string,
+    get: async (path = '') => (await house.request('GET', `${url}${path}`, { key: home.key })).body,
+    send: (method: string, path: string, sent: unknown = {}) => house.request(method, `${url}${path}`, { key: home.key, body: sent }),
+  };
+}
+
+test('failures in a row pause an export, with the reason visible everywhere; a good run or an unpause counts anew', async () => {
+  const { home, id, get, send } = await withExport();
+  for (const end of [failed, failed, completed, failed, failed]) await endedRun(house, id, end);
+  assert.equal((await get()).paused, false);
+  await endedRun(house, id, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  await endedRun(house, id, { ...failed, status: 'FailedRetryable' });
+  const paused = await get();
+  assert.deepEqual([paused.paused, paused.pause_reason.code], [true, 'repeated_failures']);
+  assert.equal(Date.parse(paused.pause_reason.at), Date.parse(paused.last_paused_at));
+  assert.match(paused.pause_reason.detail, /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/);
+  assert.deepEqual(await toldOf(house, id), ['failing', 'recovered from failing', 'failing', 'paused_automatically']);
+  const [line] = (await get('logs/?search=paused')).results;
+  assert.deepEqual([line.level, line.message], ['WARNING', `The export was paused. ${paused.pause_reason.detail}`]);
+  const activity = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${id}`, { key: home.key });
+  const [entry] = activity.body.results;
+  assert.deepEqual([entry.activity, entry.user, entry.item_name], ['paused', null, 'Nightly']);
+  assert.deepEqual(
+    entry.changes
+      .map((change: { field: string; after: unknown }) => [change.field, change.after])
+      .filter(([field]: [string]) => ['paused', 'pause_reason.code'].includes(field)),
+    [
+      ['paused', true],
+      ['pause_reason.code', 'repeated_failures'],
+    ],
+  );
+  // Paused already: a further failure, and a person's pause, change nothing.
+  await endedRun(house, id, failed);
+  assert.deepEqual((await send('POST', 'pause/')).body.pause_reason, paused.pause_reason);
+  const active = (await send('POST', 'unpause/', { backfill: true })).body;
+  assert.deepEqual([active.paused, active.pause_reason], [false, null]);
+  for (const end of [failed, failed]) await endedRun(house, id, end);
+  assert.equal((await get()).paused, false);
+  await endedRun(house, id, failed);
+  assert.equal((await get()).paused, true);
+  assert.deepEqual((await toldOf(house, id)).slice(4), ['paused_automatically']);
+  assert.equal((await send('PATCH', '', { paused: false })).body.pause_reason, null);
+  assert.equal((await send('POST', 'pause/')).body.pause_reason, null);
+});
+
+test('backfills, earlier revisions and deleted exports neither count nor tell', async () => {
+  const { id, get, send } = await withExport();
+  const { backfill } = (await send('POST', 'backfill/', { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' })).body;
+  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed, { backfill_id: backfill.id });
+  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed, { revision: 0, delivery_id: crypto.randomUUID() });
+  assert.equal((await get()).paused, false);
+  assert.deepEqual(await toldOf(house, id), []);
+  assert.equal((await send('DELETE', '')).status, 204);
+  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed);
+  assert.deepEqual(await toldOf(house, id), []);
+});
+
+test('two workers that end failed runs at once tell once, and pause once', async () => {
+  const { id, get } = await withExport();
+  await Promise.all(Array.from({ length: 6 }, () => endedRun(house, id, failed)));
+  assert.deepEqual(await toldOf(house, id), ['failing', 'paused_automatically']);
+  assert.equal((await get()).pause_reason.code, 'repeated_failures');
+});
+
+test('a volume far from that of like runs tells once, and once more when it is usual again', async () => {
+  const { id, get } = await withExport();
+  // 1 January 2026 is a Thursday: hour 12 of each of the first workdays, and of the weekends, which are others.
+  const workdays = [0, 1, 4, 5, 6, 7, 8, 11];
+  for (const day of workdays) await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 1000 + day });
+  for (const day of [2, 3, 9, 10]) await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 40 });
+  for (const day of workdays) await endedRun(house, id, completed, { hour: day * 24 + 3, rows: 7 });
+  assert.deepEqual(await toldOf(house, id), []);
+  const unusual = await endedRun(house, id, completed, { hour: 12 * 24 + 12, rows: 40 });
+  await endedRun(house, id, completed, { hour: 13 * 24 + 12, rows: 41 });
+  await endedRun(house, id, completed, { hour: 14 * 24 + 12, rows: 990, selection: [] });
+  assert.deepEqual(await toldOf(house, id), ['unusual_volume']);
+  await endedRun(house, id, completed, { hour: 15 * 24 + 12, rows: 990 });
+  assert.deepEqual(await toldOf(house, id), ['unusual_volume', 'recovered from unusual_volume']);
+  const row = await house.deps.db.row<{ body: string }>(sql`SELECT body FROM notices WHERE batch_export_id = ${id} ORDER BY id LIMIT 1`);
+  const { data } = JSON.parse(row!.body);
+  assert.deepEqual([data.run.id, data.run.records_completed, data.usual.runs, data.batch_export.id], [unusual, 40, 8, id]);
+  assert.ok(data.usual.low > 40 && data.usual.high < 2000);
+  assert.match((await get('logs/?search=rows, where')).results[0].message, /40 rows, where \d+ to \d+ are usual/);
+});
+
+const judge = () => judgeFreshness({ ...house.deps, settle_seconds: house.deps.config.settle_seconds });
+/** Puts the moment from which an export waits for its first delivery. */
+const waitsSince = (id: string, at: string) => house.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
+
+test('a late export is told once however many look, and once more when it is up to date', async () => {
+  const { id, send } = await withExport();
+  await waitsSince(id, '2026-01-01T00:00:00Z');
+  // Two hours, 15 seconds for the store and ten minutes for the run.
+  now = Date.parse('2026-01-01T02:10:15Z');
+  await judge();
+  assert.deepEqual(await toldOf(house, id), []);
+  now += 1;
+  await Promise.all([judge(), judge(), judge()]);
+  await judge();
+  assert.deepEqual(await toldOf(house, id), ['late']);
+  await endedRun(house, id, completed, { hour: 0 });
+  await judge();
+  assert.deepEqual(await toldOf(house, id), ['late', 'recovered from late']);
+  now += hour_ms;
+  await judge();
+  assert.deepEqual((await toldOf(house, id)).length, 3);
+  // A pause ends it without a word, and its end begins anew.
+  await send('POST', 'pause/');
+  await judge();
+  await send('POST', 'unpause/');
+  await waitsSince(id, new Date(now).toISOString());
+  await judge();
+  assert.equal((await toldOf(house, id)).length, 3);
+  now += 3 * hour_ms;
+  await judge();
+  assert.deepEqual((await toldOf(house, id)).slice(3), ['late']);
+});
+
+test('an export has a limit of its own, which is longer than its interval', async () => {
+  const { id, send, get } = await withExport({ freshness_seconds: 4000 });
+  assert.equal((await get()).freshness_seconds, 4000);
+  await waitsSince(id, new Date(now - 4_000_001).toISOString());
+  await judge();
+  assert.deepEqual(await toldOf(house, id), ['late']);
+  assert.equal((await send('PATCH', '', { freshness_seconds: null })).body.freshness_seconds, null);
+  await judge();
+  assert.deepEqual(await toldOf(house, id), ['late', 'recovered from late']);
+  for (const [sent, attrs] of [
+    [{ freshness_seconds: 3600 }, ['freshness_seconds min_value']],
+    [{ freshness_seconds: 59 }, ['freshness_seconds min_value']],
+    [{ freshness_seconds: 90.5 }, ['freshness_seconds invalid_input']],
+    [{ freshness_seconds: 3601, interval: 'day' }, ['freshness_seconds min_value']],
+  ] as const) {
+    assert.deepEqual(attrsOf(await send('PATCH', '', sent)), attrs, JSON.stringify(sent));
+  }
+  await send('PATCH', '', { freshness_seconds: 3601 });
+  assert.deepEqual(attrsOf(await send('PATCH', '', { interval: 'day' })), ['freshness_seconds min_value']);
+  const put = { ...noop_export, interval: 'every 5 minutes', freshness_seconds: 301 };
+  assert.equal((await send('PUT', '', put)).body.freshness_seconds, 301);
+});

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify';
+import { v7 as uuidv7 } from 'uuid';
+import type { Deps } from '../../deps.ts';
+import { notice_events } from '../../engine/notices/notice.ts';
+import { secretContext } from '../../engine/notices/outbox.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { newWebhookSecret } from '../../platform/standard_webhooks.ts';
+import { findTargetProject } from '../batch_exports/store.ts';
+import { refuseWrongFields } from './input.ts';
+import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';
+import type { NoticeTargetRow } from './schema.ts';
+import { countNoticeTargets, insertNoticeTarget, updateNoticeTarget } from './store.ts';
+
+const targets_max = 50;
+
+/** Makes the target that the request describes; gives its id, and the secret when the server made it. Throws 400 for a wrong body and 409 when the project has 50 targets. */
+export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRequest): Promise<{ id: string; secret: string | null }> {
+  const { team_id: wanted, type, secret: own_secret, ...fields } = body(request, NoticeTargetCreate);
+  const team_id = await projectOf(tx, request, wanted);
+  await refuseWrongFields(tx, { team_id, type, is_new: true }, { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) });
+  const counted = await tx.row<{ count: number }>(countNoticeTargets({ organization_id: request.access.organization_id, team_id }));
+  if (counted!.count >= targets_max) throw conflict(`The project has ${targets_max} notice targets, which is the most: delete one first.`);
+  const id = uuidv7();
+  const made_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
+  const secret = own_secret ?? made_secret;
+  await insertNoticeTarget(tx, {
+    id,
+    team_id,
+    type,
+    address: fields.address ?? null,
+    url: fields.url ?? null,
+    secret: secret === null ? null : deps.secrets.seal(secret, secretContext(id)),
+    events: [...new Set(fields.events ?? notice_events)],
+    batch_export_ids: fields.batch_export_ids ?? null,
+    enabled: fields.enabled ?? true,
+    created_by: request.caller.user_id,
+  });
+  return { id, secret: made_secret };
+}
+
+/** Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it has another secret now. Throws 400 for a wrong body. */
+export async function changeTarget(deps: Deps, tx: Transaction, before: NoticeTargetRow, request: FastifyRequest): Promise<{ has_new_secret: boolean }> {
+  const changes = body(request, NoticeTargetPatch);
+  await refuseWrongFields(tx, { ...before, is_new: false }, changes);
+  const { secret, events, ...fields } = changes;
+  await updateNoticeTarget(tx, before.id, {
+    ...fields,
+    ...(events === undefined ? {} : { events: [...new Set(events)] }),
+    ...(secret === undefined ? {} : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
+  });
+  return { has_new_secret: secret !== undefined };
+}
+
+async function projectOf(tx: Transaction, request: FastifyRequest, wanted: number | undefined): Promise<number> {
+  const project = await findTargetProject(tx, request.access, wanted);
+  if (project !== undefined) return project.id;
+  if (request.access.team_id !== undefined) throw notFound();
+  throw invalid('team_id', 'invalid_input', 'The organization has no such project: send the id of one of its projects.');
+}

@@ -1,0 +1,123 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import { isUuid } from '../../platform/http/access.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { changeTarget, makeTarget } from './change.ts';
+import { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from './schema.ts';
+import type { NoticeTargetRow } from './schema.ts';
+import { countNoticeTargets, deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store.ts';
+import { tryTarget } from './try_target.ts';
+
+type Mount = { base: string; within: 'organization' | 'project' };
+
+/** Both places: the organization's shows the targets of all its projects. */
+const mounts: readonly Mount[] = [
+  { base: '/api/organizations/:organization_id/notice_targets/', within: 'organization' },
+  { base: '/api/projects/:project_id/notice_targets/', within: 'project' },
+];
+
+/** Who is told of what happens to batch exports: list, create, retrieve, change, delete, test, under organizations and under projects. */
+export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
+  for (const mount of mounts) {
+    listRoutes(app, deps, mount);
+    recordRoutes(app, deps, mount);
+    testRoute(app, deps, mount);
+  }
+}
+
+function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
+  const where = within === 'organization' ? 'all projects of the organization' : 'the project';
+  app.get(
+    base,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: { summary: `List the notice targets of ${where}, newest first`, querystring: PageQuery, response: { 200: pageOf(NoticeTarget) } },
+    },
+    (request) =>
+      answerPage<NoticeTargetRow>(
+        request,
+        deps.db,
+        (page) => listNoticeTargets(request.access, page),
+        () => countNoticeTargets(request.access),
+      ),
+  );
+
+  const description =
+    'Notices tell once of each change: an export fails, recovers, is late, has delivered an unusual number of rows, or was paused by the server. While a project has no target, the administrators of the organization get mails.';
+  const schema = { summary: 'Make a notice target', description, body: NoticeTargetCreate, response: { 201: NewNoticeTarget } };
+  app.post(base, { config: { scope: 'batch_export:write', within }, schema }, (request, reply) =>
+    write(request, reply, 201, async (tx, record) => {
+      const { id, secret } = await makeTarget(deps, tx, request);
+      const made = await getTarget(tx, request, id);
+      record(entryOf('created', undefined, made, made.type === 'webhook'));
+      return { ...made, secret };
+    }),
+  );
+}
+
+function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
+  const one = `${base}:id/`;
+  const changing = { scope: 'batch_export:write', within } as const;
+  app.get(
+    one,
+    { config: { scope: 'batch_export:read', within }, schema: { summary: 'Retrieve a notice target', response: { 200: NoticeTarget } } },
+    (request) => getTarget(deps.db, request),
+  );
+
+  const change = (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const before = await getTarget(tx, request, idOf(request), 'lock');
+      ifMatch(request, before);
+      const { has_new_secret } = await changeTarget(deps, tx, before, request);
+      const after = await getTarget(tx, request);
+      record(entryOf('updated', before, after, has_new_secret));
+      return after;
+    });
+  const description = 'The type stays. What waits to be delivered goes to the new address, under the new secret.';
+  const schema = (summary: string) => ({ summary, description, body: NoticeTargetPatch, response: { 200: NoticeTarget } });
+  app.patch(one, { config: changing, schema: schema('Change what is sent of a notice target') }, change);
+  app.put(one, { config: changing, schema: schema('Change a notice target; what is left out keeps its value') }, change);
+
+  app.delete(one, { config: changing, schema: { summary: 'Delete a notice target', response: { 204: { type: 'null' } } } }, (request, reply) =>
+    write(request, reply, 204, async (tx, record) => {
+      const before = await getTarget(tx, request, idOf(request), 'lock');
+      ifMatch(request, before);
+      record(entryOf('deleted', before, undefined, false));
+      await deleteNoticeTarget(tx, before.id);
+    }),
+  );
+}
+
+function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
+  const description = 'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten in a row the tests of a project are slowed.';
+  const schema = { summary: 'Send a notice to try a target out', description, response: { 200: NoticeTargetTest } };
+  app.post(`${base}:id/test/`, { config: { scope: 'batch_export:write', within }, schema }, async (request) =>
+    tryTarget(deps, await getTarget(deps.db, request), request),
+  );
+}
+
+/** The target that the path names, or the one with the id, in the place of the path; throws 404 without one. */
+async function getTarget(db: Queryable, request: FastifyRequest, id = idOf(request), lock?: 'lock'): Promise<NoticeTargetRow> {
+  const found = await findNoticeTarget(db, request.access, id, lock);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function idOf(request: FastifyRequest): string {
+  const { id = '' } = request.params as { id?: string };
+  if (!isUuid(id)) throw notFound();
+  return id;
+}
+
+function entryOf(activity: string, before: NoticeTargetRow | undefined, after: NoticeTargetRow | undefined, hasNewSecret: boolean): Entry {
+  const { id, address, url } = (after ?? before)!;
+  const secrets = hasNewSecret ? [secretChange('secret', before === undefined ? 'created' : 'changed')] : [];
+  const changes = [...changesOf(before, after, ['last_updated_at', 'last_attempt']), ...secrets];
+  return { activity, scope: 'notice_target', item_id: id, item_name: address ?? url, changes };
+}

@@ -1,0 +1,107 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { notice_events } from '../../engine/notices/notice.ts';
+import { nullable } from '../../platform/http/nullable.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const exports_max = 100;
+
+const fields = {
+  address: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'Where mails go.' }),
+  url: Type.String({ trim: true, minLength: 1, maxLength: 4096, description: 'What is posted to: http or https, without user, password or fragment.' }),
+  secret: Type.String({
+    description:
+      'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. It is encrypted at rest and never comes back. Without one the server makes it, and shows it in this answer only.',
+  }),
+  events: Type.Array(Type.Enum([...notice_events]), {
+    minItems: 1,
+    maxItems: 20,
+    description: 'What is told; default all. docs/notices.md says when each happens.',
+  }),
+  batch_export_ids: nullable(
+    Type.Array(Type.String({ format: 'uuid' }), {
+      minItems: 1,
+      maxItems: exports_max,
+      description: 'Only notices of these exports of the project; null (default): of all, also of those that are made later.',
+    }),
+  ),
+  enabled: Type.Boolean({ description: 'Whether notices are sent; default true. A webhook that answers 410 is switched off.' }),
+};
+
+const LastAttempt = Type.Object(
+  {
+    at: instant('When it was made.'),
+    notice: Type.String({ format: 'uuid', description: 'The id of the notice; webhooks have it as `webhook-id`.' }),
+    event: Type.Enum([...notice_events]),
+    batch_export: Type.String({ format: 'uuid' }),
+    outcome: Type.Enum(['delivered', 'failed', 'given_up'], { description: '`failed`: it is tried again at `next_attempt_at`.' }),
+    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
+    next_attempt_at: nullable(instant('When it is tried again.')),
+  },
+  { description: 'The latest attempt to tell something; null before the first.' },
+);
+
+/** A target as every answer shows it. */
+export const NoticeTarget = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    team_id: Type.Integer({ description: 'The project whose exports it is told of.' }),
+    type: Type.Enum(['email', 'webhook']),
+    address: nullable(fields.address),
+    url: nullable(fields.url),
+    events: fields.events,
+    batch_export_ids: fields.batch_export_ids,
+    enabled: fields.enabled,
+    last_attempt: nullable(LastAttempt),
+    created_at: instant('When it was made.'),
+    last_updated_at: instant('When it was changed last.'),
+  },
+  { title: 'NoticeTarget' },
+);
+
+/** A target row as SELECT gives it. */
+export type NoticeTargetRow = Static<typeof NoticeTarget>;
+
+/** The answer that makes a target. */
+export const NewNoticeTarget = Type.Object(
+  {
+    ...NoticeTarget.properties,
+    secret: nullable(
+      Type.String({ description: 'The secret that the server made for the webhook, shown only here; null where the body had one, and for mails.' }),
+    ),
+  },
+  { title: 'NewNoticeTarget' },
+);
+
+const settable = {
+  address: Type.Optional(fields.address),
+  url: Type.Optional(fields.url),
+  secret: Type.Optional(fields.secret),
+  events: Type.Optional(fields.events),
+  batch_export_ids: Type.Optional(fields.batch_export_ids),
+  enabled: Type.Optional(fields.enabled),
+};
+
+/** Body of POST: `email` needs `address`, `webhook` needs `url`. */
+export const NoticeTargetCreate = Type.Object({
+  type: Type.Enum(['email', 'webhook'], { description: 'How it is told; nothing changes it.' }),
+  team_id: Type.Optional(Type.Integer({ description: 'Under an organization: the project, by default its oldest. Under a project: ignored.' })),
+  ...settable,
+});
+
+/** Body of PATCH and PUT: what is left out keeps its value. */
+export const NoticeTargetPatch = Type.Object(settable);
+
+/** The fields that may change, as far as they were sent. */
+export type NoticeTargetChanges = Static<typeof NoticeTargetPatch>;
+
+/** The answer of `test/`. */
+export const NoticeTargetTest = Type.Object(
+  {
+    is_delivered: nullable(
+      Type.Boolean({ description: 'Whether the relay took the mail, or the webhook answered with a status from 200 to 299; null with `validate_only`.' }),
+    ),
+    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
+  },
+  { title: 'NoticeTargetTest' },
+);

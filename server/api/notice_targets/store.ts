@@ -1,0 +1,63 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { Page } from '../../platform/http/pagination.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { NoticeTargetRow } from './schema.ts';
+
+/** Where a request looks: in one project, or in all projects of an organization. `request.access` is one. */
+export type Place = { organization_id: string; team_id?: number };
+
+// Columns are named: the secret cannot slip in.
+const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids, t.enabled, t.last_attempt, t.created_at, t.last_updated_at`;
+
+const isInPlace = (place: Place) =>
+  place.team_id === undefined
+    ? sql`t.team_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id}::uuid)`
+    : sql`t.team_id = ${place.team_id}`;
+
+/** One page of the targets of a place, newest first (ties by id). Leans on notice_targets_by_project. */
+export function listNoticeTargets(place: Place, page: Page): Sql {
+  return sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)} ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the targets of a place. */
+export function countNoticeTargets(place: Place): Sql {
+  return sql`SELECT count(*) AS count FROM notice_targets t WHERE ${isInPlace(place)}`;
+}
+
+/** The target; with `lock` nobody else can change or delete it until the transaction ends. */
+export function findNoticeTarget(db: Queryable, place: Place, id: string, lock?: 'lock'): Promise<NoticeTargetRow | undefined> {
+  return db.row<NoticeTargetRow>(sql`
+    SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid AND ${isInPlace(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+}
+
+/** Columns that a POST or PATCH sets; `secret` is sealed. */
+export type NoticeTargetFields = Pick<NoticeTargetRow, 'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'> & { secret: Buffer | null };
+
+/** Adds a target. */
+export async function insertNoticeTarget(
+  tx: Transaction,
+  row: NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
+): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO notice_targets (id, team_id, type, address, url, secret, events, batch_export_ids, enabled, created_by)
+    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled}, ${row.created_by})`);
+}
+
+/** Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the lock. */
+export async function updateNoticeTarget(tx: Transaction, id: string, changes: Partial<NoticeTargetFields>): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await tx.run(sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now() WHERE id = ${id}::uuid`);
+}
+
+/** Removes the target; what was still to be told to it is told to nobody. */
+export async function deleteNoticeTarget(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM notice_targets WHERE id = ${id}::uuid`);
+}
+
+/** Which of the ids are exports of the project that were not deleted. */
+export async function listKnownExports(db: Queryable, team_id: number, ids: string[]): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL AND id = ANY (${ids}::uuid[])`);
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,98 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { PluginError } from '../../engine/plugins/plugin.ts';
+import type { PluginCollection } from '../../engine/plugins/plugin.ts';
+import { serviceFault } from '../../engine/plugins/prepare.ts';
+import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
+import { loadVersion } from '../../engine/plugins/versions.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
+import { invalid, invalidMany } from '../../platform/http/errors.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { findVisiblePlugin } from '../plugins/store.ts';
+import type { PluginConfigCreate, PluginConfigPatch, PluginConfigRow } from './schema.ts';
+import { changedSettings, sealedNames, settingsFaults } from './settings.ts';
+import type { HowToChange } from './settings.ts';
+import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig } from './store.ts';
+import type { PluginConfigFields } from './store.ts';
+
+/** Makes a config for a plugin that the organization sees, and gives its id. Throws 400 for an unknown plugin and for wrong values. */
+export async function createConfig(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  { plugin, ...sent }: Static<typeof PluginConfigCreate>,
+): Promise<number> {
+  const { organization_id, team_id } = request.access;
+  const info = await findVisiblePlugin(tx, organization_id, plugin, 'share');
+  if (info === undefined) throw invalid('plugin', 'invalid_input', 'The organization has no plugin with this id.');
+  const id = await insertPluginConfig(tx, { team_id: team_id!, plugin_id: plugin, created_by: request.caller.user_id });
+  const before = { id, plugin, plugin_info: info, enabled: false, collection: info.collection };
+  await applyChange(tx, deps, before, { config: {}, ...sent }, 'replace');
+  return id;
+}
+
+/** Changes a config under the caller's locks. Throws 400 for wrong values, and for enabling what cannot run. */
+export async function changeConfig(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  before: PluginConfigRow,
+  sent: PluginConfigPatch,
+  how: HowToChange,
+): Promise<void> {
+  const { collection } = (await findVisiblePlugin(tx, request.access.organization_id, before.plugin))!;
+  await applyChange(tx, deps, { ...before, collection }, sent, how);
+}
+
+type Before = Pick<PluginConfigRow, 'id' | 'plugin' | 'plugin_info' | 'enabled'> & { collection: PluginCollection };
+
+async function applyChange(
+  tx: Transaction,
+  deps: Deps,
+  before: Before,
+  { config: sent, allowed_hosts, ...fields }: PluginConfigPatch,
+  how: HowToChange,
+): Promise<void> {
+  const { config_schema } = before.plugin_info;
+  const stored = (await findStoredConfig(tx, before.id))!;
+  const enabled = fields.enabled ?? before.enabled;
+  const isEnabling = enabled && !before.enabled;
+  const settings = loadPluginConfig(deps.secrets, before.id, stored);
+  const next =
+    sent === undefined && !isEnabling
+      ? undefined
+      : changedSettings(config_schema, settings, stored.secret_keys, sent ?? {}, sent === undefined ? 'merge' : how);
+  const faults = next === undefined ? [] : settingsFaults(config_schema, next, enabled);
+  if (faults.length > 0) throw invalidMany(faults);
+  if (isEnabling) await refuseUnready(tx, deps, before);
+  const changes: PluginConfigFields = { ...fields };
+  if (next !== undefined)
+    Object.assign(changes, storePluginConfig(deps.secrets, before.id, next, sealedNames(config_schema, stored.secret_keys)), { error: null, error_at: null });
+  if (allowed_hosts !== undefined) changes.allowed_hosts = [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
+  await updatePluginConfig(tx, before.id, changes);
+  if (isEnabling) await startCursor(tx, before.id);
+}
+
+/** Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot serve its collection. */
+async function refuseUnready(tx: Transaction, { secrets }: Deps, { plugin, collection }: Before): Promise<void> {
+  let fault: string | undefined;
+  try {
+    fault = serviceFault(collection, await loadVersion(tx, secrets, plugin));
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+    fault = error.message;
+  }
+  if (fault !== undefined) throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${fault}`);
+}
+
+/** The log's lines for secret values: which came, went, or were sent again. */
+export function secretChanges(before: readonly string[], after: readonly string[], sent: readonly string[]): Change[] {
+  const keys = [...new Set([...before, ...after])];
+  return keys.flatMap((key) => {
+    const [had, has] = [before.includes(key), after.includes(key)];
+    if (had && has && !sent.includes(key)) return [];
+    return [secretChange(`config.${key}`, had ? (has ? 'changed' : 'deleted') : 'created')];
+  });
+}

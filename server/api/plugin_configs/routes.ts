@@ -1,0 +1,131 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { body } from '../../platform/http/body.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { query } from '../../platform/http/query.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { createConfig, changeConfig, secretChanges } from './change.ts';
+import { getConfig, getLockedConfig, requireLevel } from './found.ts';
+import { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginLogEntry, PluginLogQuery } from './schema.ts';
+import type { PluginConfigRow, PluginLogRow } from './schema.ts';
+import type { HowToChange } from './settings.ts';
+import { countPluginConfigs, countPluginLogs, deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
+
+const base = '/api/projects/:project_id/plugin_configs/';
+const one = `${base}:id/`;
+const reading = { within: 'project', scope: 'plugin:read' } as const;
+const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
+
+/** `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create, retrieve, change, delete, logs. */
+export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
+  readingRoutes(app, deps);
+  makingRoute(app, deps);
+  changingRoutes(app, deps);
+}
+
+function readingRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: { summary: 'List the plugins that the project has configured, in their order', querystring: PageQuery, response: { 200: pageOf(PluginConfig) } },
+    },
+    async (request) => {
+      await requireLevel(db, request);
+      return answerPage<PluginConfigRow>(
+        request,
+        db,
+        (page) => listPluginConfigs(request.access.team_id!, page),
+        () => countPluginConfigs(request.access.team_id!),
+      );
+    },
+  );
+
+  app.get(one, { config: reading, schema: { summary: 'Retrieve a config', response: { 200: PluginConfig } } }, (request) => getConfig(db, request));
+
+  app.get(
+    `${one}logs/`,
+    {
+      config: reading,
+      schema: { summary: 'List what the plugin logged in this project, newest first', querystring: PluginLogQuery, response: { 200: pageOf(PluginLogEntry) } },
+    },
+    async (request) => {
+      const { id } = await getConfig(db, request);
+      const wanted = query(request, PluginLogQuery);
+      return answerPage<PluginLogRow>(
+        request,
+        db,
+        (page) => listPluginLogs(id, wanted, page),
+        () => countPluginLogs(id, wanted),
+      );
+    },
+  );
+}
+
+function makingRoute(app: FastifyInstance, deps: Deps): void {
+  const description =
+    "Values are checked against the plugin's `config_schema`; what is required must be there once it is enabled. Enabling needs code that serves the plugin's collection. Needs the plugins access level 3.";
+  app.post(
+    base,
+    { config: changing, schema: { summary: 'Configure a plugin for the project', description, body: PluginConfigCreate, response: { 201: PluginConfig } } },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        await requireLevel(tx, request);
+        const id = await createConfig(tx, deps, request, body(request, PluginConfigCreate));
+        const made = await getConfig(tx, request, id);
+        record(configEntry('created', undefined, made, secretChanges([], made.secret_keys, [])));
+        return made;
+      }),
+  );
+}
+
+function changingRoutes(app: FastifyInstance, deps: Deps): void {
+  const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const before = await getLockedConfig(tx, request);
+      ifMatch(request, before);
+      const sent = body(request, PluginConfigPatch);
+      await changeConfig(tx, deps, request, before, sent, how);
+      const after = await getConfig(tx, request);
+      record(configEntry('updated', before, after, secretChanges(before.secret_keys, after.secret_keys, Object.keys(sent.config ?? {}))));
+      return after;
+    });
+  const description =
+    'Values are merged key by key: an absent one is kept, null removes one. Enabling lets it begin with the events that come in from then on, and takes its error away. Needs the plugins access level 3.';
+  const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
+  app.patch(one, { config: changing, schema: { ...schema, summary: 'Change what is sent of a config', description } }, change('merge'));
+  const replacing = 'As PATCH, but `config` is replaced, except for secrets that are not sent.';
+  app.put(
+    one,
+    { config: changing, schema: { ...schema, summary: 'Change a config; what is left out keeps its value', description: replacing } },
+    change('replace'),
+  );
+
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Delete a config, with what the plugin keeps and has logged',
+        description: 'Needs the plugins access level 3.',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getLockedConfig(tx, request);
+        ifMatch(request, before);
+        record(configEntry('deleted', before, undefined));
+        await deletePluginConfig(tx, before.id);
+      }),
+  );
+}
+
+function configEntry(activity: string, before: PluginConfigRow | undefined, after: PluginConfigRow | undefined, more: Entry['changes'] = []): Entry {
+  const { id, plugin_info } = (after ?? before)!;
+  const changes = [...changesOf(before, after, ['id', 'plugin_info', 'secret_keys', 'created_at', 'updated_at']), ...more];
+  return { activity, scope: 'plugin_config', item_id: String(id), item_name: plugin_info.name, changes };
+}

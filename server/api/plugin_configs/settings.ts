@@ -1,0 +1,29 @@
+import { fieldsOf, secretNames } from '../../engine/plugins/config_schema.ts';
+import { configFaults } from '../../engine/plugins/packages/manifest.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+
+/** A config's values, secrets included: in memory only. */
+export type Settings = Record<string, unknown>;
+
+/** PATCH puts the sent values over the stored ones; PUT keeps of the stored ones only secrets, which no client can read and send back. */
+export type HowToChange = 'merge' | 'replace';
+
+/** The values after a change; a value sent as null is removed, and so is one whose field the plugin has no more. */
+export function changedSettings(config_schema: unknown, stored: Settings, secret_keys: readonly string[], sent: Settings, how: HowToChange): Settings {
+  const known = new Set(fieldsOf(config_schema).map(({ key }) => key));
+  const kept = Object.entries(stored).filter(([key]) => known.has(key) && !Object.hasOwn(sent, key) && (how === 'merge' || secret_keys.includes(key)));
+  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown one.
+  return Object.fromEntries([...kept, ...Object.entries(sent).filter(([, value]) => value !== null)]);
+}
+
+/** What is wrong with the values, named `config__<key>`. A disabled config may lack what is required. */
+export function settingsFaults(config_schema: unknown, settings: Settings, enabled: boolean): Violation[] {
+  return configFaults(fieldsOf(config_schema), settings)
+    .filter(({ code }) => enabled || code !== 'required')
+    .map(({ attr, code, detail }) => ({ attr: `config__${attr}`, code, detail }));
+}
+
+/** Names of the values that are sealed: those whose field is secret, and those that were sealed before and are kept. */
+export function sealedNames(config_schema: unknown, secret_keys: readonly string[]): Set<string> {
+  return new Set([...secretNames(fieldsOf(config_schema)), ...secret_keys]);
+}

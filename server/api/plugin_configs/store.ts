@@ -1,0 +1,96 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { assignments } from '../../platform/postgres/assignments.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { pluginJson } from '../plugins/store.ts';
+import type { PluginConfigRow, PluginLogQuery } from './schema.ts';
+
+/** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
+const selectConfigs = sql`
+  SELECT c.id, c.plugin_id AS plugin, ${pluginJson} AS plugin_info, c.team_id, c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
+    CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at', wire_instant(c.error_at)) END AS error, c.created_at, c.updated_at
+  FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o ON o.id = p.organization_id`;
+
+/** One page of the project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
+export function listPluginConfigs(team_id: number, page: Page): Sql {
+  return sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the project's configs. */
+export function countPluginConfigs(team_id: number): Sql {
+  return sql`SELECT count(*) AS count FROM plugin_configs c WHERE c.team_id = ${team_id}`;
+}
+
+/** The enabled configs of destinations in all projects of the organization: each is handed all events of its project. */
+const isExporting = (organization_id: string) => sql`
+  c.enabled AND c.plugin_id IN (SELECT d.id FROM plugins d WHERE d.collection = 'pipeline_destinations')
+  AND c.team_id IN (SELECT t.id FROM projects t WHERE t.organization_id = ${organization_id}::uuid)`;
+
+/** One page of those, newest first. */
+export function listExportingConfigs(organization_id: string, page: Page): Sql {
+  return sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of those. */
+export function countExportingConfigs(organization_id: string): Sql {
+  return sql`SELECT count(*) AS count FROM plugin_configs c WHERE ${isExporting(organization_id)}`;
+}
+
+/** The project's config as it is on the wire. */
+export function findPluginConfig(db: Queryable, team_id: number, id: number): Promise<PluginConfigRow | undefined> {
+  return db.row<PluginConfigRow>(sql`${selectConfigs} WHERE c.id = ${id} AND c.team_id = ${team_id}`);
+}
+
+/** The settings as they are stored; with `lock` nobody else changes the config until the transaction ends. The plugin is locked before it (FOR SHARE), as a change of the plugin does. */
+export function findStoredConfig(db: Queryable, id: number, lock?: 'lock'): Promise<StoredPluginConfig | undefined> {
+  return db.row<StoredPluginConfig>(
+    sql`SELECT c.config, c.config_secrets, c.secret_keys FROM plugin_configs c WHERE c.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+  );
+}
+
+/** Makes a config that is disabled and empty, and gives its id. */
+export async function insertPluginConfig(tx: Transaction, row: { team_id: number; plugin_id: number; created_by: number }): Promise<number> {
+  const made = await tx.row<{ id: number }>(
+    sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by) VALUES (${row.team_id}, ${row.plugin_id}, ${row.created_by}) RETURNING id`,
+  );
+  return made!.id;
+}
+
+/** What of a config can be stored. */
+export type PluginConfigFields = Partial<StoredPluginConfig> & { enabled?: boolean; order?: number; allowed_hosts?: string[]; error?: null; error_at?: null };
+
+/** Applies what is given; nothing leaves `updated_at` as it is. The caller holds the lock. */
+export async function updatePluginConfig(tx: Transaction, id: number, { config, ...fields }: PluginConfigFields): Promise<void> {
+  const values = { ...fields, ...(config === undefined ? {} : { config: JSON.stringify(config) }) };
+  if (Object.keys(values).length === 0) return;
+  await tx.run(sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`);
+}
+
+/** Lets the config begin with the events that come in from now on, whatever it has done before. */
+export async function startCursor(tx: Transaction, id: number): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO plugin_cursors (plugin_config_id) VALUES (${id})
+    ON CONFLICT (plugin_config_id) DO UPDATE SET inserted_at = now(), event_uuid = NULL, failures = 0, retry_at = NULL, updated_at = now()`);
+}
+
+/** Deletes the config and by cascade what its plugin keeps and has logged. */
+export async function deletePluginConfig(tx: Transaction, id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM plugin_configs WHERE id = ${id}`);
+}
+
+const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) => sql`
+  l.plugin_config_id = ${config_id} AND (${level ?? null}::text IS NULL OR l.level = ${level ?? null}::text)
+  AND (${after ?? null}::timestamptz IS NULL OR l."timestamp" > ${after ?? null}::timestamptz)
+  AND (${before ?? null}::timestamptz IS NULL OR l."timestamp" < ${before ?? null}::timestamptz)`;
+
+/** One page of the config's log lines, newest first. Ids grow with time, and plugin_logs_by_config is in their order. */
+export function listPluginLogs(config_id: number, wanted: PluginLogQuery, page: Page): Sql {
+  return sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of those. */
+export function countPluginLogs(config_id: number, wanted: PluginLogQuery): Sql {
+  return sql`SELECT count(*) AS count FROM plugin_logs l WHERE ${isLogged(config_id, wanted)}`;
+}

@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { followSchema } from '../../engine/plugins/follow_schema.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { requirePluginsLevel } from './found.ts';
+import type { PluginPatch, PluginRow } from './schema.ts';
+import { updatePlugin } from './store.ts';
+import type { HiddenPlugin } from './store.ts';
+
+const written_types: unknown[] = ['source', 'inline'];
+
+/**
+ * Applies the fields that a client sent, under the caller's lock. Throws 403 for `is_global` below level 9, and 400 for what would make the record say something untrue: another kind of
+ * origin, or another version of a package than the one that is installed.
+ */
+export async function changePlugin(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  before: PluginRow,
+  hidden: HiddenPlugin,
+  sent: PluginPatch,
+): Promise<void> {
+  if (sent.is_global !== undefined && sent.is_global !== before.is_global) await requirePluginsLevel(tx, request, 9);
+  const { plugin_type, ...fields } = sent;
+  // Null is the default, which for code that is written through the API is `source`.
+  const type = plugin_type === null && hidden.origin === null ? 'source' : (plugin_type ?? before.plugin_type);
+  const isWritten = hidden.origin === null;
+  if (type !== before.plugin_type && !(isWritten && written_types.includes(type)))
+    throw invalid('plugin_type', 'invalid_input', `A plugin keeps its kind (${before.plugin_type}): make another record for code from somewhere else.`);
+  if (!isWritten && fields.tag !== undefined && fields.tag !== before.tag)
+    throw invalid('tag', 'invalid_input', `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs another.`);
+  await updatePlugin(tx, before.id, type === before.plugin_type ? fields : { ...fields, plugin_type: type });
+  if (fields.config_schema !== undefined) await followSchema(tx, deps.secrets, before.id, fields.config_schema);
+}

@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
+import { PageQuery, answerPage, pageAnswer, pageAsked } from '../../platform/http/pagination.ts';
+import { ActivityEntry } from '../activity/schema.ts';
+import type { ActivityRow } from '../activity/schema.ts';
+import { PluginConfig } from '../plugin_configs/schema.ts';
+import type { PluginConfigRow } from '../plugin_configs/schema.ts';
+import { countExportingConfigs, listExportingConfigs } from '../plugin_configs/store.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import type { Collection } from './collections.ts';
+import { placeOf, requirePluginsLevel } from './found.ts';
+import { reading } from './record_routes.ts';
+import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
+import type { PluginRow } from './schema.ts';
+import { countPluginActivity, countUnusedPlugins, findPlugin, listPluginActivity, listUnusedPlugins } from './store.ts';
+
+/** From this level on a member sees the addresses that others came from. */
+const level_of_addresses = 8;
+
+const beside = 'The answer is the first plugin that the list is about (null fields: there is none), with the list beside it. Needs the plugins access level 3.';
+
+/** What a list is read from. */
+type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
+/** One list: its name in the path and in the document, what it holds, and how a request for it is answered. */
+type List = { name: string; title: string; summary(plural: string): string; item: TSchema; answer(request: FastifyRequest, asked: Asked): Promise<unknown> };
+
+const lists: List[] = [
+  {
+    name: 'repository',
+    title: 'PluginCatalogue',
+    summary: (plural) => `List the packages of the catalogue for ${plural}`,
+    item: CatalogueItem,
+    answer: answerCatalogue,
+  },
+  {
+    name: 'unused',
+    title: 'UnusedPlugins',
+    summary: (plural) => `List the organization's ${plural} that no project has enabled, newest first`,
+    item: Plugin,
+    answer: answerUnused,
+  },
+  {
+    name: 'exports_unsubscribe_configs',
+    title: 'ExportingPluginConfigs',
+    summary: () => 'List the enabled configs of destinations, which export all events of their project, newest first',
+    item: PluginConfig,
+    answer: answerExporting,
+  },
+  {
+    name: 'activity',
+    title: 'PluginActivity',
+    summary: (plural) => `List what was done with the organization's ${plural}, newest first`,
+    item: ActivityEntry,
+    answer: answerActivity,
+  },
+];
+
+/** Lists about a collection as a whole. The contract answers each with one plugin: it is the first that the list is about, and the list stands beside it. */
+export function listRoutes(app: FastifyInstance, { db }: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+  for (const { name, title, summary, item, answer } of lists)
+    app.get(
+      `${collection.base}${name}/`,
+      {
+        config: reading,
+        schema: { summary: summary(collection.plural), description: beside, querystring: PageQuery, response: { 200: besideRecord(item, title) } },
+      },
+      async (request) => {
+        await requirePluginsLevel(db, request, 3);
+        return answer(request, { db, collection, catalogue });
+      },
+    );
+}
+
+/** The record beside the entries is what installing the first would make, as far as it is known. */
+async function answerCatalogue(request: FastifyRequest, { catalogue, collection }: Asked) {
+  const entries = catalogue.filter((entry) => entry.collection === collection.name);
+  const page = pageAsked(request);
+  const results = entries.slice(page.offset, page.offset + page.limit);
+  const [first] = results;
+  const known = first === undefined ? {} : { plugin_type: 'repository', name: first.name, description: first.description, url: first.url };
+  return { ...no_record, ...known, ...pageAnswer(request, page, entries.length, results) };
+}
+
+async function answerUnused(request: FastifyRequest, { db, collection }: Asked) {
+  const place = placeOf(request, collection);
+  const page = await answerPage<PluginRow>(
+    request,
+    db,
+    (asked) => listUnusedPlugins(place, asked),
+    () => countUnusedPlugins(place),
+  );
+  return { ...(page.results[0] ?? no_record), ...page };
+}
+
+async function answerExporting(request: FastifyRequest, { db }: Asked) {
+  const { organization_id } = request.access;
+  const page = await answerPage<PluginConfigRow>(
+    request,
+    db,
+    (asked) => listExportingConfigs(organization_id, asked),
+    () => countExportingConfigs(organization_id),
+  );
+  return { ...(page.results[0]?.plugin_info ?? no_record), ...page };
+}
+
+async function answerActivity(request: FastifyRequest, { db, collection }: Asked) {
+  const { organization_id, level } = request.access;
+  const reader = { caller: request.caller, sees_addresses: level >= level_of_addresses };
+  const page = await answerPage<ActivityRow>(
+    request,
+    db,
+    (asked) => listPluginActivity(organization_id, collection.scope, reader, asked),
+    () => countPluginActivity(organization_id, collection.scope),
+  );
+  const [newest] = page.results;
+  const plugin = newest === undefined ? undefined : await findPlugin(db, placeOf(request, collection), Number(newest.item_id));
+  return { ...(plugin ?? no_record), ...page };
+}

@@ -1,0 +1,37 @@
+import type { Deps } from '../../deps.ts';
+import { openOrigin } from '../../engine/plugins/packages/origin.ts';
+import type { Origin } from '../../engine/plugins/packages/origin.ts';
+import type { HiddenPlugin } from './store.ts';
+
+/** What an origin is opened with: an address, which may hold a token, or the name of a folder of the plugin directory. */
+export type PluginSource = { url: string } | { folder: string };
+
+/** What the origin of a plugin is sealed for. */
+export function pluginOriginContext(plugin_id: number): string {
+  return `plugins:${plugin_id}:origin`;
+}
+
+/** Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError for an address that is not understood. */
+export function originOf({ config, outbound, log }: Deps, source: PluginSource): Origin {
+  const { plugin_dir, npm_registry_url, npm_token, github_url, github_api_url, github_token, gitlab_url, gitlab_token } = config;
+  return openOrigin(source, {
+    outbound,
+    log,
+    plugin_dir,
+    npm_registry_url,
+    github_url,
+    github_api_url,
+    gitlab_url,
+    tokens: { npm: npm_token, github: github_token, gitlab: gitlab_token },
+  });
+}
+
+/** The origin's address as it is stored; it opens for this plugin's row alone. */
+export function sealSource({ secrets }: Deps, plugin_id: number, source: PluginSource): Buffer {
+  return secrets.seal(JSON.stringify(source), pluginOriginContext(plugin_id));
+}
+
+/** The origin that a plugin was installed from; undefined for one whose code is written through the API. */
+export function storedOrigin(deps: Deps, plugin_id: number, { origin }: Pick<HiddenPlugin, 'origin'>): Origin | undefined {
+  return origin === null ? undefined : originOf(deps, JSON.parse(deps.secrets.open(origin, pluginOriginContext(plugin_id))) as PluginSource);
+}

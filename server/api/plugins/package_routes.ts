@@ -1,0 +1,106 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import type { Collection } from './collections.ts';
+import { fetching } from './faults.ts';
+import { getOwnPlugin } from './found.ts';
+import { storedOrigin } from './origins.ts';
+import { changing, reading } from './record_routes.ts';
+import { Plugin, PluginWithDifferences, PluginWithSource, SourceChange, Upgrade } from './schema.ts';
+import { sourceOf, updateSource } from './source.ts';
+import { findHiddenPlugin, updateLatestTag } from './store.ts';
+import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
+
+/** What is done with a plugin's package: look for updates, upgrade, roll back, show and edit its source. */
+export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+  updateRoutes(app, deps, collection);
+  sourceRoutes(app, deps, collection);
+}
+
+function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+  const one = `${collection.base}:id/`;
+  const own = 'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
+
+  app.get(
+    `${one}check_for_updates/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Ask the origin for its newest version now',
+        description: `The answer has it in \`latest_tag\`. An origin that cannot be asked is 400 on \`url\`. ${own}`,
+        response: { 200: Plugin, 400: Problem },
+      },
+    },
+    async (request) => {
+      const { id } = await getOwnPlugin(deps.db, request, collection);
+      const hidden = await findHiddenPlugin(deps.db, id);
+      const origin = hidden === undefined ? undefined : await fetching('url', async () => storedOrigin(deps, id, hidden));
+      if (origin !== undefined) await updateLatestTag(deps.db, id, await fetching('url', (signal) => origin.findLatest(signal)));
+      return getOwnPlugin(deps.db, request, collection);
+    },
+  );
+
+  const upgrading =
+    'The new version is fetched, compiled and looked at first; whatever is wrong with it is 400 on `url`, and the old version stays. `changes` says what differs; with `validate_only` nothing else happens. A version that is there already, and code that is written through the API, stay as they are.';
+  app.post(
+    `${one}upgrade/`,
+    {
+      config: changing,
+      schema: {
+        summary: 'Install the newest version, or the one of a tag',
+        description: `${upgrading} ${own}`,
+        body: Upgrade,
+        response: { 200: PluginWithDifferences },
+      },
+    },
+    (request, reply) => upgradePlugin(deps, request, reply, collection),
+  );
+
+  app.post(
+    `${one}rollback/`,
+    {
+      config: changing,
+      schema: {
+        summary: 'Go back to the code before the last upgrade or edit',
+        description: `A second rollback goes forward again. 409 when there is no version before. ${own}`,
+        response: { 200: PluginWithDifferences },
+      },
+    },
+    (request, reply) => rollbackPlugin(deps, request, reply, collection),
+  );
+}
+
+function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+  const one = `${collection.base}:id/`;
+  const own = 'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
+
+  app.get(
+    `${one}source/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve the files of the installed version',
+        description: `409 when the stored files are not what was installed. ${own}`,
+        response: { 200: PluginWithSource, 409: Problem },
+      },
+    },
+    async (request) => {
+      const plugin = await getOwnPlugin(deps.db, request, collection);
+      return { ...plugin, source: await sourceOf(deps, deps.db, plugin.id) };
+    },
+  );
+
+  const description =
+    'The files are compiled and looked at in the sandbox; what is wrong with them is 400 on `source` with file, line and column, and the old code stays. A plugin.json among them decides the fields of the record. Other fields of the body are changed as PATCH of the record does.';
+  const schema = { body: SourceChange, response: { 200: PluginWithSource, 409: Problem } };
+  app.patch(
+    `${one}update_source/`,
+    { config: changing, schema: { ...schema, summary: 'Change files; those that are not named stay', description: `${description} ${own}` } },
+    (request, reply) => updateSource(deps, request, reply, collection, 'patch'),
+  );
+  app.put(
+    `${one}update_source/`,
+    { config: changing, schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` } },
+    (request, reply) => updateSource(deps, request, reply, collection, 'put'),
+  );
+}

@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict } from '../../platform/http/errors.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { isValidateOnly } from '../../platform/http/query.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import { changePlugin } from './change.ts';
+import type { Collection } from './collections.ts';
+import { createPlugin } from './create.ts';
+import { pluginEntry } from './entry.ts';
+import { getPlugin, lockOwnPlugin, placeOf, requirePluginsLevel } from './found.ts';
+import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
+import type { PluginRow } from './schema.ts';
+import { countPlugins, deletePlugin, isUsedElsewhere, listPlugins } from './store.ts';
+
+/** What every route that reads a plugin is configured with. */
+export const reading = { within: 'organization', scope: 'plugin:read' } as const;
+/** What every route that changes a plugin is configured with. */
+export const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
+
+/** List, create, retrieve, change and delete in one collection. */
+export function recordRoutes(app: FastifyInstance, deps: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+  readingRoutes(app, deps, collection);
+  makingRoute(app, deps, collection, catalogue);
+  changingRoutes(app, deps, collection);
+}
+
+function readingRoutes(app: FastifyInstance, { db }: Deps, collection: Collection): void {
+  const { base, plural, noun } = collection;
+  const summary = `List the ${plural} that the organization can use, newest first`;
+  app.get(base, { config: reading, schema: { summary, querystring: PageQuery, response: { 200: pageOf(Plugin) } } }, async (request) => {
+    await requirePluginsLevel(db, request, 3);
+    const place = placeOf(request, collection);
+    return answerPage<PluginRow>(
+      request,
+      db,
+      (page) => listPlugins(place, page),
+      () => countPlugins(place),
+    );
+  });
+
+  app.get(`${base}:id/`, { config: reading, schema: { summary: `Retrieve ${noun}`, response: { 200: Plugin } } }, (request) =>
+    getPlugin(db, request, collection),
+  );
+}
+
+function makingRoute(app: FastifyInstance, deps: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+  const { base, noun } = collection;
+  const description =
+    'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the sandbox before the answer; its plugin.json and its code decide the fields. One that cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields are stored as sent, code comes through `update_source/`. Needs the plugins access level 6, for `is_global` 9.';
+  app.post(base, { config: changing, schema: { summary: `Install ${noun}`, description, body: PluginCreate, response: { 201: Plugin } } }, (request, reply) => {
+    isValidateOnly(request);
+    return createPlugin(deps, request, reply, collection, catalogue);
+  });
+}
+
+function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+  const { base, noun } = collection;
+  const change = (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const { before, hidden } = await lockOwnPlugin(tx, request, collection);
+      await changePlugin(tx, deps, request, before, hidden, body(request, PluginPatch));
+      const after = await getPlugin(tx, request, collection);
+      record(pluginEntry(collection, 'updated', before, after));
+      return after;
+    });
+  const description =
+    'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be overwritten, and is as the package says again after the next change of code. Needs the plugins access level 6, for another `is_global` 9.';
+  const schema = { description, body: PluginPatch, response: { 200: Plugin } };
+  app.patch(`${base}:id/`, { config: changing, schema: { ...schema, summary: `Change what is sent of ${noun}` } }, change);
+  app.put(`${base}:id/`, { config: changing, schema: { ...schema, summary: `Change ${noun}; what is left out keeps its value` } }, change);
+
+  app.delete(
+    `${base}:id/`,
+    {
+      config: changing,
+      schema: {
+        summary: `Uninstall ${noun}, with the configs of the organization's projects`,
+        description: '409 while a project of another organization has a config of it. Needs the plugins access level 6.',
+        response: { 204: { type: 'null' }, 409: Problem },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const { before } = await lockOwnPlugin(tx, request, collection);
+        if (await isUsedElsewhere(tx, before.id, request.access.organization_id))
+          throw conflict('Projects of other organizations use this plugin: they must remove their configs first.');
+        record(pluginEntry(collection, 'uninstalled', before, undefined));
+        await deletePlugin(tx, before.id);
+      }),
+  );
+}

@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { readCatalogue } from '../../engine/plugins/packages/catalogue.ts';
+import { collections } from './collections.ts';
+import { listRoutes } from './list_routes.ts';
+import { packageRoutes } from './package_routes.ts';
+import { recordRoutes } from './record_routes.ts';
+
+/** Pipeline destinations, frontend apps and import apps: three collections of plugins with the same operations. A wrong catalogue stops the start. */
+export function pluginRoutes(app: FastifyInstance, deps: Deps): void {
+  const catalogue = readCatalogue(deps.config.plugin_catalogue);
+  for (const collection of collections) {
+    listRoutes(app, deps, collection, catalogue);
+    recordRoutes(app, deps, collection, catalogue);
+    packageRoutes(app, deps, collection);
+  }
+}

@@ -1,0 +1,106 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { PluginFiles } from '../../engine/plugins/plugin.ts';
+import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
+import { followSchema } from '../../engine/plugins/follow_schema.ts';
+import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
+import type { PluginVersion } from '../../engine/plugins/versions.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict } from '../../platform/http/errors.ts';
+import { isValidateOnly } from '../../platform/http/query.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Collection } from './collections.ts';
+import { prepareServing } from './create.ts';
+import { differencesOf, isNothing } from './differences.ts';
+import type { Compared } from './differences.ts';
+import { contentChange, pluginEntry } from './entry.ts';
+import { fetching, loading } from './faults.ts';
+import { getOwnPlugin, getPlugin, lockOwnPlugin } from './found.ts';
+import { fieldsOfPackage, idleFault, putInstalled } from './install.ts';
+import { storedOrigin } from './origins.ts';
+import { Upgrade } from './schema.ts';
+import type { PluginRow } from './schema.ts';
+import { findHiddenPlugin, updatePlugin } from './store.ts';
+
+/** A version that an origin gave, and the newest that it knows. */
+type Fetched = { prepared: PreparedPlugin; latest_tag: string | null; over: string | null };
+
+/**
+ * Installs another version. It is fetched, compiled and looked at before the transaction, and stored as a whole: whatever is wrong with it is a 400 on `url` and leaves the old version as
+ * it is. A version that is there already changes nothing. Throws 409 when the plugin was changed meanwhile.
+ */
+export async function upgradePlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection) {
+  isValidateOnly(request);
+  const fetched = await fetchUpgrade(deps, request, collection);
+  return write(request, reply, 200, async (tx, record) => {
+    const { before, hidden } = await lockOwnPlugin(tx, request, collection);
+    const present = await findVersion(tx, deps.secrets, before.id);
+    // Code that is written through the API has no origin that could have a newer one.
+    const told = differencesOf(stateOf(before, present), fetched === undefined ? stateOf(before, present) : stateAfter(before, fetched.prepared));
+    if (fetched === undefined || (isNothing(told) && present?.is_whole === true)) {
+      record('nothing');
+      return { ...before, changes: { ...told, incomplete_configs: 0 } };
+    }
+    if (hidden.version_id !== fetched.over) throw conflict('The plugin was changed while its new version was fetched: look at it and try again.');
+    const { prepared, latest_tag } = fetched;
+    const incomplete_configs = await putInstalled(tx, deps, request, {
+      id: before.id,
+      version_id: hidden.version_id,
+      prepared,
+      latest_tag: latest_tag ?? prepared.tag,
+    });
+    const after = await getPlugin(tx, request, collection);
+    record(pluginEntry(collection, 'upgraded', before, after, contentChange(present?.content_sha256, prepared.content_sha256)));
+    return { ...after, changes: { ...told, incomplete_configs } };
+  });
+}
+
+/**
+ * Takes the last change of code back: the version before becomes the present one, and the present one that before, so a second rollback takes back the first. Throws 409 without a version
+ * before, for one that is not what was installed, and for one that cannot serve the collection while a project has the plugin enabled.
+ */
+export function rollbackPlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection) {
+  return write(request, reply, 200, async (tx, record) => {
+    const { before, hidden } = await lockOwnPlugin(tx, request, collection);
+    if (hidden.previous_version_id === null) throw conflict('The plugin has no version before this one.');
+    const previous = await loading(() => loadVersion(tx, deps.secrets, before.id, 'previous_version_id'));
+    const fault = await idleFault(tx, before.id, collection, previous);
+    if (fault !== undefined) throw conflict(fault);
+    const present = await findVersion(tx, deps.secrets, before.id);
+    const told = differencesOf(stateOf(before, present), stateAfter(before, previous));
+    await updatePlugin(tx, before.id, {
+      ...fieldsOfPackage(previous),
+      tag: previous.tag,
+      version_id: hidden.previous_version_id,
+      previous_version_id: hidden.version_id,
+    });
+    const incomplete_configs = previous.manifest === null ? 0 : await followSchema(tx, deps.secrets, before.id, previous.manifest.config_schema);
+    const after = await getPlugin(tx, request, collection);
+    record(pluginEntry(collection, 'rolled_back', before, after, contentChange(present?.content_sha256, previous.content_sha256)));
+    return { ...after, changes: { ...told, incomplete_configs } };
+  });
+}
+
+/** The wanted version, ready to be installed; undefined for a plugin without an origin. */
+async function fetchUpgrade(deps: Deps, request: FastifyRequest, collection: Collection): Promise<Fetched | undefined> {
+  const { id } = await getOwnPlugin(deps.db, request, collection);
+  const { tag } = body(request, Upgrade);
+  const hidden = await findHiddenPlugin(deps.db, id);
+  if (hidden === undefined || hidden.origin === null) return undefined;
+  const fetched = await fetching('url', async (signal) => {
+    const origin = storedOrigin(deps, id, hidden)!;
+    const latest_tag = await origin.findLatest(signal);
+    return { latest_tag, found: await origin.fetch(tag ?? latest_tag, signal) };
+  });
+  return { prepared: await prepareServing(deps, 'url', collection, fetched.found), latest_tag: fetched.latest_tag, over: hidden.version_id };
+}
+
+const no_files: PluginFiles = {};
+
+function stateOf({ tag, config_schema, capabilities }: PluginRow, version: PluginVersion | undefined): Compared {
+  return { tag, config_schema, capabilities, files: version?.files ?? no_files };
+}
+
+function stateAfter({ config_schema }: PluginRow, { tag, files, manifest, capabilities }: PreparedPlugin): Compared {
+  return { tag, files, capabilities, config_schema: manifest === null ? config_schema : manifest.config_schema };
+}

@@ -1,0 +1,20 @@
+import { pluginOriginContext } from '../api/plugins/origins.ts';
+import { totpSealContext } from '../api/users/store.ts';
+import { secretsContext } from '../engine/destination_config.ts';
+import { secretContext } from '../engine/notices/outbox.ts';
+import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
+import { responseContext } from '../platform/http/idempotency.ts';
+import type { SealedField } from '../platform/rewrap.ts';
+import { server_keys_context } from '../platform/server_keys.ts';
+
+/** Every column that holds envelopes, one line each. Exports come before their runs, which are given copies of their envelopes. */
+export const sealed_fields: readonly SealedField[] = [
+  { table: 'server_keys', id: 'id', field: 'sealed', context: () => server_keys_context },
+  { table: 'users', id: 'id', field: 'totp_secret', context: (id) => totpSealContext(Number(id)) },
+  { table: 'batch_exports', id: 'id', field: 'destination_secrets', context: secretsContext },
+  { table: 'batch_export_runs', id: 'id', field: 'destination_secrets', owner: 'batch_export_id', context: secretsContext },
+  { table: 'notice_targets', id: 'id', field: 'secret', context: secretContext },
+  { table: 'plugins', id: 'id', field: 'origin', context: (id) => pluginOriginContext(Number(id)) },
+  { table: 'plugin_configs', id: 'id', field: 'config_secrets', context: (id) => pluginConfigContext(Number(id)) },
+  { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
+];

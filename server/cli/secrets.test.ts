@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import sql, { raw } from 'sql-template-tag';
+import { insertRunRow, newExport } from '../../test/batch_exports.ts';
+import type { TestOrganization } from '../../test/harness.ts';
+import { openTestStores } from '../../test/harness_stores.ts';
+import { openQueryHouse } from '../../test/query_exports.ts';
+import type { QueryHouse } from '../../test/query_exports.ts';
+import { readConfig } from '../config.ts';
+import { loadConfig } from '../engine/destination_config.ts';
+import { readReceipt } from '../engine/receipt.ts';
+import { verifyActivity } from '../platform/activity/verify.ts';
+import { exchangeKeptSecretKey, forgetFormerSecretKey, keptSecretKeys } from '../platform/kept_secret_keys.ts';
+import { silentLog } from '../platform/log.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import type { SecretKeys } from '../platform/secrets.ts';
+import { WrongSecretKeyError, openServerSecrets } from '../platform/server_keys.ts';
+import { sealed_fields } from './sealed_fields.ts';
+import { rewrapAll, rotateSecrets } from './secrets.ts';
+
+const [first, second] = ['a secret that only tests have, 32 or more', 'the secret that comes after that of the tests'];
+const password = 'hunter2 of the table of exports';
+
+let exporting: QueryHouse;
+let home: TestOrganization;
+let db: Database;
+let folder: string;
+before(async () => {
+  exporting = await openQueryHouse();
+  db = exporting.house.deps.db;
+  folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
+  await startWith([first]);
+  home = await exporting.house.newOrganization();
+  await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
+});
+after(async () => {
+  await exporting.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Makes the running server one that was started with these secret keys. */
+async function startWith(keys: SecretKeys): Promise<void> {
+  Object.assign(exporting.house.deps.secrets, await openServerSecrets(db, () => keys));
+}
+
+/** Something in every sealed column, and what depends on the keys beside them; gives the check that all of it holds. */
+async function somethingOfEverything(): Promise<(phase: string) => Promise<void>> {
+  const { house } = exporting;
+  const { secrets } = house.deps;
+  const session = await house.newSession(home.user);
+  const files = await exporting.scheduled(home, { destination: { type: 'File', config: { prefix: 'before' } } });
+  const [delivered] = await exporting.runAll(files.id);
+  const postgres = await newExport(house, home, { destination: { type: 'Postgres', config: { user: 'u', password, host: 'h.example', database: 'd' } } });
+  const run = await insertRunRow(house, postgres.id, { status: 'Completed' });
+  await db.run(
+    sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
+  );
+  const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
+  const targeted = await house.request('POST', `/api/organizations/${home.organization.id}/notice_targets/`, { key: home.key, body: target });
+  assert.equal(targeted.status, 201, targeted.text);
+  const made = await newExportOnce();
+  await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
+  const plugin = (await db.row<{ id: number }>(
+    sql`INSERT INTO plugins (organization_id, collection, plugin_type) VALUES (${home.organization.id}, 'pipeline_destinations', 'custom') RETURNING id`,
+  ))!;
+  await sealIn('plugins', 'origin', plugin.id, '{}');
+  const config = (await db.row<{ id: number }>(sql`INSERT INTO plugin_configs (plugin_id, team_id) VALUES (${plugin.id}, ${home.project.id}) RETURNING id`))!;
+  await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
+  let hour = 1;
+  return async (phase) => {
+    assert.equal((await house.request('GET', '/api/users/@me/', { key: home.key })).status, 200, `${phase}: key`);
+    assert.equal((await house.request('GET', '/api/users/@me/', { headers: { cookie: session } })).status, 200, `${phase}: session`);
+    assert.equal((await newExportOnce()).id, made.id, `${phase}: replay`);
+    const { receipt } = (await db.row<{ receipt: string }>(sql`SELECT receipt FROM batch_export_runs WHERE id = ${delivered!.id}`))!;
+    assert.equal(readReceipt(receipt, secrets.public_key)?.records, 1, `${phase}: receipt`);
+    assert.deepEqual((await verifyActivity(db, secrets)).faults, [], `${phase}: log`);
+    for (const { table, id, field, owner, context } of sealed_fields) {
+      const rows = await db.rows<{ owner: string; envelope: Buffer }>(
+        sql`SELECT ${raw(owner ?? id)}::text AS owner, ${raw(field)} AS envelope FROM ${raw(table)} WHERE ${raw(field)} IS NOT NULL`,
+      );
+      assert.ok(rows.length > 0, `nothing is in ${table}.${field}`);
+      for (const row of rows) assert.notEqual(secrets.open(row.envelope, context(row.owner)), '', `${phase}: ${table}.${field}`);
+    }
+    const stored = await db.row<Parameters<typeof loadConfig>[2]>(
+      sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`,
+    );
+    assert.equal(loadConfig(secrets, postgres.id, stored!)['password'], password, `${phase}: password`);
+    const event = { event: phase, at: `2026-01-01T0${hour}:10:00Z` };
+    await exporting.insert(home, [event]);
+    const runs = await exporting.runAll((await exporting.scheduled(home, { destination: { type: 'File', config: { prefix: `phase-${hour}` } } })).id);
+    assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed'], `${phase}: export`);
+    hour = hour === 1 ? 2 : 1;
+  };
+}
+
+/** The same export each time, from an answer that is kept. */
+async function newExportOnce() {
+  const body = { name: 'once', interval: 'hour', destination: { type: 'NoOp', config: {} } };
+  const made = await exporting.house.request('POST', `/api/projects/${home.project.id}/batch_exports/`, {
+    key: home.key,
+    headers: { 'idempotency-key': 'once' },
+    body,
+  });
+  assert.equal(made.status, 201, made.text);
+  return made.body;
+}
+
+async function sealIn(table: string, field: string, id: number, plain: string): Promise<void> {
+  const { context } = sealed_fields.find((one) => one.table === table && one.field === field)!;
+  const envelope = exporting.house.deps.secrets.seal(plain, context(String(id)));
+  await db.run(sql`UPDATE ${raw(table)} SET ${raw(field)} = ${envelope} WHERE id = ${id}`);
+}
+
+/** A connection that breaks at the given change: what was changed before stays, as after a kill. */
+function breaksAt(change: number): Database {
+  let changes = 0;
+  return {
+    ...db,
+    run: (statement) => {
+      changes += 1;
+      return changes < change ? db.run(statement) : Promise.reject(new Error('killed'));
+    },
+  };
+}
+
+test('everything holds before, between and after, also when the exchange is killed at every one of its changes', async () => {
+  const check = await somethingOfEverything();
+  await check('before');
+  await startWith([first, second]);
+  await check('the new one is accepted');
+  await startWith([second, first]);
+  await check('the new one is in use');
+  let kills = 0;
+  for (let isOver = false; !isOver; kills += 1) {
+    isOver = await rewrapAll(breaksAt(2), exporting.house.deps.secrets).then(
+      () => true,
+      () => false,
+    );
+    assert.ok(kills <= sealed_fields.length, 'an exchange that is called again must get on');
+  }
+  assert.ok(kills > 4, 'it was hardly ever killed');
+  await check('between');
+  const found = await rewrapAll(db, exporting.house.deps.secrets);
+  assert.deepEqual(found.flatMap(({ unreadable }) => unreadable), []); // prettier-ignore
+  await startWith([second]);
+  await check('after');
+  await assert.rejects(
+    openServerSecrets(db, () => [first]),
+    WrongSecretKeyError,
+  );
+});
+
+test('every column of bytes is a sealed one, or a hash that no change of the secret key touches', async () => {
+  const hashes = [
+    'activity.hash',
+    'activity.previous_hash',
+    'activity_heads.hash',
+    'activity_heads.seal',
+    'idempotency_keys.body_hash',
+    'personal_api_keys.key_hash',
+    'plugin_versions.seal',
+    'recovery_codes.code_hash',
+    'saml_assertions.assertion_hash',
+    'sessions.previous_token_hash',
+    'sessions.token_hash',
+    'sign_in_links.token_hash',
+    'sso_requests.browser_hash',
+    'sso_requests.settings_hash',
+    'sso_requests.token_hash',
+    'user_links.token_hash',
+  ];
+  const rows = await db.rows<{ name: string }>(
+    sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`,
+  );
+  const known = [...hashes, ...sealed_fields.map(({ table, field }) => `${table}.${field}`)];
+  assert.deepEqual(rows.map(({ name }) => name).toSorted(), known.toSorted());
+});
+
+test('the data folder keeps every secret key that is needed, wherever an exchange of it is killed', () => {
+  const present = () => readFileSync(join(folder, 'secret_key'), 'utf8');
+  const [old] = keptSecretKeys(folder);
+  assert.deepEqual(keptSecretKeys(folder), [old]);
+  // Killed between its two steps: the former one is noted, the new one is not there yet.
+  writeFileSync(join(folder, 'secret_key.previous'), old);
+  assert.deepEqual(keptSecretKeys(folder), [old]);
+  exchangeKeptSecretKey(folder);
+  const [next] = keptSecretKeys(folder);
+  assert.notEqual(next, old);
+  assert.deepEqual(keptSecretKeys(folder), [present(), old]);
+  exchangeKeptSecretKey(folder);
+  assert.deepEqual(keptSecretKeys(folder), [next, old], 'an exchange that is not over must not begin another one');
+  forgetFormerSecretKey(folder);
+  assert.deepEqual(keptSecretKeys(folder), [next]);
+});
+
+test('the command counts what it does, names what no key opens, and makes the kept key itself', async () => {
+  const stores = await openTestStores({ clickhouse: true });
+  const data_dir = join(folder, 'own');
+  const rotated = async (set: Record<string, string>) => {
+    const lines: string[] = [];
+    const environment = { SLUICE_DATABASE_URL: stores.database_url, SLUICE_CLICKHOUSE_URL: stores.clickhouse_url, SLUICE_DATA_DIR: data_dir, ...set };
+    const code = await rotateSecrets({ config: readConfig(environment), log: silentLog(), say: (line) => lines.push(line) });
+    return { code, text: lines.join('\n') };
+  };
+  const own = openDatabase(stores.database_url, { connections_max: 1, application_name: 'sluice-test' });
+  try {
+    await rotated({ SLUICE_SECRET_KEY: keptSecretKeys(data_dir)[0] });
+    const begun = await rotated({});
+    assert.equal(begun.code, 0, begun.text);
+    const [next, former] = keptSecretKeys(data_dir);
+    assert.ok(former !== undefined && /secret_key\.previous;/.test(begun.text), begun.text);
+    assert.match(begun.text, /^ {7}1 {2}server_keys\.sealed$/m);
+    assert.match((await rotated({})).text, /^Goes on with an exchange/);
+    assert.deepEqual(keptSecretKeys(data_dir), [next, former]);
+    const moved = await rotated({ SLUICE_SECRET_KEY: second, SLUICE_PREVIOUS_SECRET_KEYS: next });
+    assert.deepEqual([moved.code, /^ {7}1 {2}server_keys\.sealed$/m.test(moved.text)], [0, true], moved.text);
+    assert.match((await rotated({ SLUICE_SECRET_KEY: second })).text, /^ {7}0 {2}server_keys\.sealed$/m);
+    await own.text("INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), 'x', 'x@example.com', '\\x01')");
+    const faulty = await rotated({ SLUICE_SECRET_KEY: second });
+    assert.equal(faulty.code, 1);
+    assert.match(faulty.text, /^None of the accepted secret keys opens users \d+:/m);
+    await assert.rejects(rotated({ SLUICE_SECRET_KEY: first }), WrongSecretKeyError);
+  } finally {
+    await own.close();
+    await stores.close();
+  }
+});

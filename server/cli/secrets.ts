@@ -1,0 +1,66 @@
+import { findFolderHolder } from '../platform/data_folder.ts';
+import { exchangeKeptSecretKey, forgetFormerSecretKey, isExchangingKept } from '../platform/kept_secret_keys.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { rewrapField } from '../platform/rewrap.ts';
+import type { Rewrapped } from '../platform/rewrap.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { CommandContext } from './commands.ts';
+import { openProcess } from './process.ts';
+import { sealed_fields } from './sealed_fields.ts';
+import { joinStores } from './stores.ts';
+
+/** While others work, a row can be written under the former key behind the place that was reached; the columns are gone through again until none was, and at most so often. */
+const passes_max = 10;
+
+/**
+ * `sluice secrets rotate`: puts everything that is stored under former secret keys under the present one, and prints how much it was. Where the data folder keeps the secret key it makes a new one first. Works
+ * beside running servers; killed, it is simply called again. Exit code 1 when something is there that no accepted key opens.
+ */
+export async function rotateSecrets({ config, log, say }: CommandContext): Promise<number> {
+  const stores = await joinStores(config, log, { start: 'existing' });
+  try {
+    const isKept = config.secret_key === undefined;
+    if (isKept) {
+      say(isExchangingKept(config.data_dir) ? 'Goes on with an exchange that is not over.' : 'Makes a new secret key in the data folder.');
+      exchangeKeptSecretKey(config.data_dir);
+    }
+    const opened = await openProcess(config, stores, log, 'command');
+    try {
+      const found = await rewrapAll(opened.deps.db, opened.deps.secrets);
+      for (const { table, field, rewrapped } of found) say(`${String(rewrapped).padStart(8)}  ${table}.${field}`);
+      const unreadable = found.flatMap(({ table, unreadable: ids }) => ids.map((id) => `${table} ${id}`));
+      for (const row of unreadable)
+        say(`None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`);
+      if (unreadable.length > 0) return 1;
+    } finally {
+      await opened.close();
+    }
+    say(isKept ? endKept(config.data_dir) : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS can be taken away.');
+    return 0;
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Goes through every column until nothing is left to do, and gives what was done, by column. */
+export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapped[]> {
+  const sums = new Map(sealed_fields.map((sealed) => [sealed, { table: sealed.table, field: sealed.field, rewrapped: 0, unreadable: [] as string[] }]));
+  for (let pass = 0; pass < passes_max; pass += 1) {
+    let rewrapped = 0;
+    for (const [sealed, sum] of sums) {
+      const found = await rewrapField(db, secrets, sealed);
+      rewrapped += found.rewrapped;
+      sums.set(sealed, { ...sum, rewrapped: sum.rewrapped + found.rewrapped, unreadable: found.unreadable });
+    }
+    if (rewrapped === 0) break;
+  }
+  return [...sums.values()];
+}
+
+/** The former key goes only where this process is the folder's server itself: another one may be about to store what it has sealed under that key. */
+function endKept(folder: string): string {
+  if (findFolderHolder(folder) !== process.pid)
+    return 'Running servers use the new secret key already. The former one stays in secret_key.previous; once all of them were stopped and started again, that file can be deleted.';
+  forgetFormerSecretKey(folder);
+  return 'Nothing is stored under the former secret key any more; it is forgotten.';
+}

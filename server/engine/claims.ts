@@ -1,0 +1,95 @@
+import sql from 'sql-template-tag';
+import type { Database, Queryable, Transaction } from '../platform/postgres/database.ts';
+import type { ClaimedRun } from './runs.ts';
+
+/** How many runs may be worked on at a time, over all workers: of one project, and against one host. */
+export type RunBounds = { project_runs_max: number; host_runs_max: number };
+
+/** A worker that asks for runs. */
+export type Claimant = {
+  worker_id: string;
+  /** The runs that it is working on; whatever else it holds was never begun or has broken off, and waits again. */
+  run_ids: string[];
+  /** The project that it served last; the next ones get their turn first. */
+  last_team_id: number;
+};
+
+/** The advisory lock under which one worker claims at a time, so that what it counts stays true until it has claimed. */
+const claim_lock = 7_301_020;
+
+/** A run that broke off without a word is not taken again at once, so that a fault that comes back at once does not keep a worker busy. */
+const broken_off_pause_seconds = 2;
+
+/**
+ * Takes up to `count` runs that wait. Guarantees: no project and no host has more runs under way than the bounds say, over all workers; projects are served in turn, in each the run that waits longest first,
+ * so that none keeps another waiting, however many runs it has; a run that may not begin yet takes nobody's place.
+ */
+export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBounds, count: number): Promise<ClaimedRun[]> {
+  return db.transaction(async (tx) => {
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
+    await tx.run(sql`
+      UPDATE batch_export_runs SET worker_id = NULL, due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
+      WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running') AND id <> ALL (${claimant.run_ids}::uuid[])`);
+    const claimed: ClaimedRun[] = [];
+    const locked: string[] = [];
+    let last = claimant.last_team_id;
+    while (claimed.length < count) {
+      const next = (await findNext(tx, last, bounds, locked)) ?? (last === 0 ? undefined : await findNext(tx, 0, bounds, locked));
+      if (next === undefined) break;
+      const run = await claimRun(tx, next.id, claimant.worker_id);
+      if (run === undefined) locked.push(next.id);
+      else claimed.push(run);
+      last = next.team_id;
+    }
+    return claimed;
+  });
+}
+
+/** The run whose turn it is: of the first project after `lastTeamId` that may begin another one. */
+async function findNext(tx: Transaction, lastTeamId: number, bounds: RunBounds, locked: string[]): Promise<{ id: string; team_id: number } | undefined> {
+  // The index batch_export_runs_waiting is read from project to project and not through the runs of each: `project` jumps to the next one that has a waiting run, only as far as
+  // LIMIT asks it to. Within a project the index gives the oldest first, and its column `host` what must be passed over.
+  return tx.row(sql`
+    WITH RECURSIVE held AS MATERIALIZED (
+      SELECT team_id, host FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
+    ), full_projects AS MATERIALIZED (
+      SELECT team_id FROM held GROUP BY team_id HAVING count(*) >= ${bounds.project_runs_max}
+    ), full_hosts AS MATERIALIZED (
+      SELECT host FROM held WHERE host IS NOT NULL GROUP BY host HAVING count(*) >= ${bounds.host_runs_max}
+    ), project AS (
+      SELECT (SELECT team_id FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NULL AND team_id > ${lastTeamId} ORDER BY team_id LIMIT 1) AS team_id
+      UNION ALL
+      SELECT (SELECT run.team_id FROM batch_export_runs run WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL AND run.team_id > project.team_id ORDER BY run.team_id LIMIT 1)
+      FROM project WHERE project.team_id IS NOT NULL
+    )
+    SELECT oldest.id, project.team_id FROM project CROSS JOIN LATERAL (
+      SELECT run.id FROM batch_export_runs run
+      WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL AND run.team_id = project.team_id AND run.due_at <= now()
+        AND (run.host IS NULL OR run.host NOT IN (SELECT host FROM full_hosts)) AND run.id <> ALL (${locked}::uuid[])
+      ORDER BY run.due_at, run.id LIMIT 1) oldest
+    WHERE project.team_id NOT IN (SELECT team_id FROM full_projects) LIMIT 1`);
+}
+
+/** Puts a waiting run into a worker's hands and fences every earlier worker off; undefined when it does not wait any more, or somebody is changing it at this moment. */
+export async function claimRun(queryable: Queryable, runId: string, workerId: string): Promise<ClaimedRun | undefined> {
+  // SKIP LOCKED: whoever waits for a row here would keep all workers waiting.
+  return queryable.row<ClaimedRun>(sql`
+    UPDATE batch_export_runs run SET attempt = attempt + 1, worker_id = ${workerId}, status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
+      model = now.model, custom_query = now.custom_query, destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
+    FROM batch_exports export, LATERAL (
+      -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
+      -- Once the slices are cut the compression stays, so that all of them have the same.
+      SELECT export.model, export.custom_query, export.destination_type, CASE WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
+          THEN export.destination_config || jsonb_build_object('compression', own.destination_config -> 'compression') ELSE export.destination_config END AS destination_config,
+        export.destination_secrets FROM batch_export_runs own
+      WHERE own.id = ${runId} AND (own.revision = export.revision OR own.destination_type IS NULL)
+      UNION ALL
+      SELECT own.model, own.custom_query, own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
+      WHERE own.id = ${runId} AND own.revision <> export.revision AND own.destination_type IS NOT NULL) now
+    WHERE run.id = (SELECT id FROM batch_export_runs WHERE id = ${runId} AND status IN ('Starting', 'Running') AND worker_id IS NULL FOR UPDATE SKIP LOCKED)
+      AND export.id = run.batch_export_id
+    RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
+      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt, run.backfill_id,
+      run.team_id, run.model, run.custom_query, run.destination_type, run.destination_config, run.destination_secrets,
+      export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
+}

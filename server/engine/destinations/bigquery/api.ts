@@ -1,0 +1,83 @@
+import type { DestinationDeps } from '../../destination.ts';
+import { openGoogleClient } from './client.ts';
+import type { GoogleClient } from './client.ts';
+import type { BigQueryConfig } from './config.ts';
+import { factsOf } from './faults.ts';
+
+/** A column of a table as the API describes it; `type` has the API's spelling (`INTEGER`, `FLOAT`, `BOOLEAN`). */
+export type Field = { name: string; type: string; mode?: string; defaultValueExpression?: string };
+
+/** What is asked of a new table. `expirationTime` is milliseconds since the epoch, as text. */
+export type NewTable = {
+  schema: { fields: Field[] };
+  timePartitioning?: { type: 'DAY'; field: string };
+  clustering?: { fields: string[] };
+  expirationTime?: string;
+};
+
+/** A table as it is; `numRows` is a number as text. */
+export type Table = { type: string; schema?: { fields?: Field[] }; numRows?: string };
+
+/** A dataset that deliveries go to, and the client that reaches it. Jobs must name its `location`. */
+export type Dataset = { client: GoogleClient; config: BigQueryConfig; location: string };
+
+/** Signs in and looks for the dataset. Throws when it is not there or may not be seen. */
+export async function openDataset(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Dataset> {
+  const client = await openGoogleClient(config, deps);
+  const { location } = await client.json<{ location: string }>('GET', `${projectPath(config)}/datasets/${config.dataset_id}`);
+  return { client, config, location };
+}
+
+/** The path of a project in the API. */
+export function projectPath(config: BigQueryConfig): string {
+  return `/bigquery/v2/projects/${encodeURIComponent(config.project_id)}`;
+}
+
+function tablesPath(config: BigQueryConfig, table?: string): string {
+  const path = `${projectPath(config)}/datasets/${config.dataset_id}/tables`;
+  return table === undefined ? path : `${path}/${encodeURIComponent(table)}`;
+}
+
+/** How the API's bodies name a table of the dataset. */
+export function tableReference(config: BigQueryConfig, table: string): { projectId: string; datasetId: string; tableId: string } {
+  return { projectId: config.project_id, datasetId: config.dataset_id, tableId: table };
+}
+
+/** The table of this name, or undefined when there is none. */
+export function findTable({ client, config }: Dataset, table: string): Promise<Table | undefined> {
+  return unlessStatus(404, () => client.json<Table>('GET', tablesPath(config, table)));
+}
+
+/** Makes a table; one that is there already is left as it is. */
+export async function makeTable({ client, config }: Dataset, table: string, wanted: NewTable): Promise<void> {
+  await unlessStatus(409, () => client.json('POST', tablesPath(config), { tableReference: tableReference(config, table), ...wanted }));
+}
+
+/** Removes a table with what is in it; one that is gone already is no error. */
+export async function dropTable({ client, config }: Dataset, table: string, signal?: AbortSignal): Promise<void> {
+  await unlessStatus(404, () => client.json('DELETE', tablesPath(config, table), undefined, signal));
+}
+
+/** Names of the tables of the dataset that begin so. The API cannot be asked for them alone, so all names are read, a thousand at a time. */
+export async function listTables({ client, config }: Dataset, prefix: string): Promise<string[]> {
+  const names: string[] = [];
+  let page: string | undefined = '';
+  while (page !== undefined) {
+    const query = new URLSearchParams({ maxResults: '1000', ...(page === '' ? {} : { pageToken: page }) });
+    type Page = { tables?: { tableReference: { tableId: string } }[]; nextPageToken?: string };
+    const { tables, nextPageToken }: Page = await client.json<Page>('GET', `${tablesPath(config)}?${query.toString()}`);
+    names.push(...(tables ?? []).map((table) => table.tableReference.tableId));
+    page = nextPageToken;
+  }
+  return names.filter((name) => name.startsWith(prefix));
+}
+
+/** The outcome of `work`, or undefined when Google answers with this status. */
+export async function unlessStatus<Result>(status: number, work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (factsOf(error)?.status === status) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+import type { DestinationDefinition } from '../../destination.ts';
+import { checkBigQuery } from './check.ts';
+import { bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
+import { openBigQuerySink } from './sink.ts';
+import { bigQueryColumnFaults } from './table.ts';
+import { verifyBigQuery } from './verify.ts';
+
+/** A table in Google BigQuery; slices are loaded into tables of their own and shown with their receipt by one transaction. */
+export const bigquery: DestinationDefinition<typeof bigquery_config> = {
+  type: 'BigQuery',
+  label: 'Google BigQuery',
+  config: bigquery_config,
+  secrets: secret_keys,
+  column_set: 'tables',
+  validate: bigQueryViolations,
+  columnFaults: bigQueryColumnFaults,
+  encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
+  sliceBytes: () => undefined,
+  open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
+  check: checkBigQuery,
+  verify: (config, delivered, source, deps) => verifyBigQuery(config, delivered, source, deps),
+};

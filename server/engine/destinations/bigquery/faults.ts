@@ -1,0 +1,162 @@
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { causesOf, codeOf, explainFault, lastingFault, passingFault, throttled } from '../../object_store/faults.ts';
+import type { Fault } from '../../object_store/faults.ts';
+import { secret_keys, stage_prefix } from './config.ts';
+import type { BigQueryConfig } from './config.ts';
+
+/** The end of a job that failed, with Google's reason and message. */
+export class JobError extends Error {
+  readonly reason: string;
+  constructor(reason: string, message: string) {
+    super(message);
+    this.name = 'JobError';
+    this.reason = reason;
+  }
+}
+
+const credentials = lastingFault(
+  'authentication_failed',
+  'Google refused the service account; check that private_key and client_email are of one key file, that the key was not deleted or disabled, and that the clock of this server is right.',
+);
+const denied = lastingFault(
+  'permission_denied',
+  'The service account may not do this (%). Give it the roles BigQuery Data Editor on the dataset and BigQuery Job User on the project.',
+);
+const server_fault = passingFault('server_fault', 'BigQuery reported an internal fault (%).');
+const busy = passingFault('throttled', 'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.');
+const cancelled = passingFault('cancelled_by_server', 'BigQuery ended the job (%).');
+const statement = lastingFault('statement_refused', 'BigQuery refused the statement (%). The table may not fit the export.');
+const value = lastingFault('value_refused', 'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
+
+/** What Google says in words only, before its reasons, which are few. `%` stands for the words. */
+const by_message: [RegExp, Fault][] = [
+  [/concurrent update|could not serialize/i, passingFault('conflict', 'BigQuery ended the transaction because another one changes the same table.')],
+  [
+    /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
+    lastingFault(
+      'table_unsuitable',
+      'The rows lie on more days than a table with partitions by day takes (%). Make the table yourself with partitions by month or with none, or export to another table.',
+    ),
+  ],
+  [
+    /rows? (?:size|is too large|too large|larger)|(?:maximum|max\.?) (?:row|record|cell) size/i,
+    lastingFault('limit_exceeded', 'A row is larger than BigQuery takes (%). Leave such events out at their source.'),
+  ],
+  [/required (?:field|column|value)|cannot be null|maximum length|out of range|bad (?:int64|double|value)/i, value],
+  [new RegExp(`not found: table .*${stage_prefix}`, 'i'), passingFault('slice_lost', 'A staged part is gone before it could be shown; it is made again.')],
+  [
+    /not found: dataset/i,
+    lastingFault('schema_missing', 'There is no dataset of this name in the project; make it or check the keys project_id and dataset_id.'),
+  ],
+  [
+    /not found: project|project .* not (?:found|exist)|unknown project/i,
+    lastingFault('database_missing', 'There is no project of this name; check the key project_id.'),
+  ],
+];
+
+/** By the reason that an answer or a job gives, or the error of the token service. */
+const by_reason: Record<string, Fault> = {
+  invalid_grant: credentials,
+  invalid_client: credentials,
+  unauthorized_client: credentials,
+  authError: credentials,
+  accessDenied: denied,
+  forbidden: denied,
+  insufficientPermissions: denied,
+  accessNotConfigured: lastingFault('permission_denied', 'The BigQuery API is not switched on in the project; switch it on there.'),
+  billingNotEnabled: lastingFault('permission_denied', 'The project has no billing, and without it BigQuery runs no transactions; switch billing on there.'),
+  billingTierLimitExceeded: lastingFault('permission_denied', 'A limit on the cost of queries ended the job (%). Raise it for the service account.'),
+  quotaExceeded: busy,
+  rateLimitExceeded: throttled,
+  userRateLimitExceeded: throttled,
+  jobRateLimitExceeded: throttled,
+  blocked: throttled,
+  backendError: server_fault,
+  internalError: server_fault,
+  jobBackendError: server_fault,
+  jobInternalError: server_fault,
+  tableUnavailable: server_fault,
+  resourceInUse: passingFault('locked', 'BigQuery is working on the table otherwise (%).'),
+  resourcesExceeded: passingFault('out_of_resources', 'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.'),
+  stopped: cancelled,
+  timeout: cancelled,
+  duplicate: passingFault('conflict', 'Another session made the same thing at once.'),
+  notFound: lastingFault('table_missing', 'The table or one that it needs is gone (%).'),
+  invalid: value,
+  invalidQuery: statement,
+  responseTooLarge: statement,
+};
+
+const by_name: Record<string, Fault> = {
+  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check the key token_uri, and that this server reaches bigquery.googleapis.com.'),
+  ECONNREFUSED: passingFault(
+    'connection_failed',
+    'BigQuery or the token service does not answer; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
+  ),
+};
+
+// Google's own answers have a reason, so these come from what stands before it.
+const by_status: Record<number, Fault> = {
+  401: credentials,
+  403: lastingFault('permission_denied', 'What answers in place of Google refuses the request; check the key token_uri, and a proxy before it.'),
+  404: lastingFault('authentication_failed', 'There is no token service at the address of the key token_uri.'),
+};
+
+/** What is known of an error of the library. */
+type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
+
+/** What Google says in an error: its HTTP status, where it has one, reason and message. Undefined for an error that is not Google's. */
+export function factsOf(error: unknown): { status: number | undefined; reason: string | undefined; message: string } | undefined {
+  if (error instanceof JobError) return { status: undefined, reason: error.reason, message: error.message };
+  const { response, status, message } = (error ?? {}) as LibraryError;
+  if (response === undefined) return undefined;
+  const said = readError(response.data);
+  return { status: response.status ?? status, reason: said?.errors?.[0]?.reason, message: said?.message ?? message };
+}
+
+/** An error's body: an object of the API, or the name that the token service gives. */
+function readError(data: unknown): { message?: string; errors?: { reason?: string }[] } | undefined {
+  if (typeof data === 'string') {
+    try {
+      const parsed: unknown = JSON.parse(data);
+      return typeof parsed === 'object' ? readError(parsed) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+  const { error } = (data ?? {}) as { error?: string | { message?: string; errors?: { reason?: string }[] } };
+  return typeof error === 'string' ? { message: error, errors: [{ reason: error }] } : error;
+}
+
+/** A fault of BigQuery or the way to it as an error that says what to do, without the config's secrets; every other error, above all the source's, stays as it is. */
+export function bigQueryError(error: unknown, config: BigQueryConfig): unknown {
+  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  const facts = factsOf(error);
+  const fault = facts?.reason === undefined ? undefined : faultOf(facts.reason, facts.message);
+  if (facts === undefined || fault === undefined) {
+    const status = facts?.status;
+    return explainFault(error, { by_name, by_status }, (known) => ({ names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]), status }));
+  }
+  const message = fault.message.replace('%', () => withoutSecrets(facts.message, config));
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+}
+
+function faultOf(reason: string, message: string): Fault | undefined {
+  const said = by_message.find(([pattern]) => pattern.test(message))?.[1];
+  return said ?? (Object.hasOwn(by_reason, reason) ? by_reason[reason] : undefined);
+}
+
+/** Google's messages name the account that they speak of. */
+function withoutSecrets(text: string, config: BigQueryConfig): string {
+  const hidden = secret_keys.reduce((rest, key) => rest.replaceAll(config[key], '[hidden]'), text);
+  return hidden.trim().replace(/\.$/, '');
+}
+
+/** Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they are thrown as they are, because they say no more than that. */
+export async function withBigQueryErrors<Result>(config: BigQueryConfig, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw signal.aborted ? error : bigQueryError(error, config);
+  }
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { systemClock } from '../../../platform/clock.ts';
+import { RetryableError } from '../../destination.ts';
+import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
+import { dropTable, findTable, listTables, makeTable, tableReference } from './api.ts';
+import type { Dataset, Field } from './api.ts';
+import { stage_prefix } from './config.ts';
+import { cancelJob, findJob, isEnded, resultOf, startJob } from './jobs.ts';
+import type { JobConfiguration } from './jobs.ts';
+import { stageFields } from './table.ts';
+import { uploadJob } from './upload.ts';
+
+/** A staged slice: its table, and the job that loaded it. */
+export type StageState = { table: string; job_id: string };
+
+/** What tables that are only made for a while are kept if nobody removes them: longer than all attempts of a run take. */
+const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
+/** How long a failed or stopped write waits until its leftovers are removed; what it leaves is removed by the next attempt or by `abort`. */
+const tidy_milliseconds = 5_000;
+/** More tables than this are copied together first: a query may read a thousand, and its text may have 1 MB. */
+const joined_tables_max = 100;
+/** Tables that one copy job is given; it may have 1,200. */
+const copied_tables_max = 1_000;
+
+/** Makes a table that BigQuery removes by itself after a week. */
+export async function makeScratchTable(dataset: Dataset, table: string, fields: Field[]): Promise<void> {
+  await makeTable(dataset, table, { schema: { fields }, expirationTime: String(systemClock.now() + stage_milliseconds) });
+}
+
+/** The configuration of a job that loads a file into an empty table that is there. It never makes one, so what was removed to stop an attempt stays away. */
+export function loadConfiguration(
+  dataset: Dataset,
+  table: string,
+  source: { sourceFormat: 'PARQUET' | 'NEWLINE_DELIMITED_JSON'; fields: Field[] },
+): JobConfiguration {
+  return {
+    load: {
+      destinationTable: tableReference(dataset.config, table),
+      sourceFormat: source.sourceFormat,
+      schema: { fields: source.fields },
+      createDisposition: 'CREATE_NEVER',
+      writeDisposition: 'WRITE_EMPTY',
+    },
+  };
+}
+
+/** The beginning of the names of all stage tables of a delivery, whoever made them. */
+function prefixOf(delivery: Delivery): string {
+  return `${stage_prefix}${delivery.delivery_id.replaceAll('-', '')}_`;
+}
+
+/** The stage table of one attempt alone, so that a worker that was believed dead cannot write into ours. `part` tells its tables apart. */
+function stageName(delivery: Delivery, part: string): string {
+  const attempt = createHash('sha256').update(`${delivery.run_id} ${delivery.attempt}`).digest('hex').slice(0, 12);
+  return `${prefixOf(delivery)}${attempt}_${part}`;
+}
+
+/** Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows as were counted; then the table is gone again. */
+export async function stageSlice(dataset: Dataset, delivery: Delivery, slice: Slice, bytes: Readable): Promise<StageState> {
+  const table = stageName(delivery, String(slice.number));
+  const fields = stageFields(delivery.columns);
+  const state = { table, job_id: `load_${table}` };
+  try {
+    await makeScratchTable(dataset, table, fields);
+    const job = await uploadJob(dataset, state.job_id, loadConfiguration(dataset, table, { sourceFormat: 'PARQUET', fields }), bytes);
+    const { statistics } = await resultOf(dataset, job);
+    const loaded = Number(statistics?.load?.outputRows ?? 0);
+    if (loaded !== slice.records)
+      throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is written again.`);
+    return state;
+  } catch (error) {
+    const signal = AbortSignal.timeout(tidy_milliseconds);
+    await Promise.allSettled([cancelJob(dataset, state.job_id, signal), dropTable(dataset, table, signal)]);
+    throw error;
+  }
+}
+
+/** Is the slice there and whole: its job took the very bytes, and the table still has all rows? */
+export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise<boolean> {
+  const state = outcome.state as StageState | null;
+  if (state === null) return false;
+  const job = await findJob(dataset, state.job_id);
+  if (job === undefined || !isEnded(job) || job.status?.errorResult !== undefined) return false;
+  if (Number(job.statistics?.load?.inputFileBytes) !== outcome.bytes) return false;
+  return Number((await findTable(dataset, state.table))?.numRows) === outcome.records;
+}
+
+/** Removes the stage tables of a delivery but for the kept ones, whoever made them: an attempt that was believed dead can show nothing any more without its own. */
+export async function dropStages(dataset: Dataset, delivery: Delivery, kept: ReadonlySet<string>): Promise<void> {
+  for (const table of await listTables(dataset, prefixOf(delivery))) if (!kept.has(table)) await dropTable(dataset, table);
+}
+
+/** The tables that hold all slices in their order: their own, or, where these are many, copies of them together, which BigQuery makes without reading a row. */
+export async function joinedStages(dataset: Dataset, delivery: Delivery, outcomes: SliceOutcome[]): Promise<string[]> {
+  const tables = outcomes.map((outcome) => (outcome.state as StageState).table);
+  if (tables.length <= joined_tables_max) return tables;
+  const joined: string[] = [];
+  for (let from = 0; from < tables.length; from += copied_tables_max) {
+    const table = stageName(delivery, `joined_${from}`);
+    await makeScratchTable(dataset, table, stageFields(delivery.columns));
+    const { job } = await startJob(dataset, `copy_${table}`, {
+      copy: {
+        sourceTables: tables.slice(from, from + copied_tables_max).map((source) => tableReference(dataset.config, source)),
+        destinationTable: tableReference(dataset.config, table),
+        createDisposition: 'CREATE_NEVER',
+        writeDisposition: 'WRITE_EMPTY',
+      },
+    });
+    await resultOf(dataset, job);
+    joined.push(table);
+  }
+  return joined;
+}

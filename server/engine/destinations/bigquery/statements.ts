@@ -1,0 +1,109 @@
+import type { Column } from '../../models/column.ts';
+import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
+import { inDataset, quoted, targetOf } from './config.ts';
+import type { BigQueryConfig } from './config.ts';
+
+/** What rows are shown from: the stage tables in the order of the slices, and the columns of the target that have the type JSON. */
+export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
+
+/**
+ * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
+ * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`. Without stage tables there is the receipt alone.
+ */
+export function showScript(config: BigQueryConfig, layout: Layout, staged: Staged): string {
+  const rows = staged.tables.length === 0 ? [] : [isMerged(layout) ? mergeStatement(config, layout, staged) : insertStatement(config, layout, staged)];
+  return transaction([...rows, receiptStatement(config)]);
+}
+
+function transaction(statements: string[]): string {
+  return ['BEGIN TRANSACTION', ...statements, 'COMMIT TRANSACTION'].map((statement) => `${statement};`).join('\n');
+}
+
+function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: Staged): string {
+  return `INSERT INTO ${targetOf(config).quoted} (${namesOf(columns)})\nSELECT ${valuesOf(columns, staged)}\nFROM ${unionOf(config, staged)}`;
+}
+
+/**
+ * Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the export has no versions the newer delivery wins.
+ * Of several rows of one key in the stage only the newest is taken: a MERGE with two would fail.
+ */
+function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
+  const versions = versionColumns(layout).map(quoted);
+  const changed = layout.columns.map((column) => column.name).filter((name) => !person_key.includes(name));
+  const order = versions.length === 0 ? '' : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
+  const rank = `ROW_NUMBER() OVER (PARTITION BY ${person_key.map(quoted).join(', ')}${order})`;
+  const newer = versions.map((version) => `existing.${version} IS NULL OR incoming.${version} > existing.${version}`).join(' OR ');
+  const update = changed.map((name) => `${quoted(name)} = incoming.${quoted(name)}`).join(', ');
+  return [
+    `MERGE INTO ${targetOf(config).quoted} AS existing`,
+    `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
+    `ON ${person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND ')}`,
+    ...(changed.length === 0 ? [] : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
+    `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES (${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
+  ].join('\n');
+}
+
+function namesOf(columns: Column[]): string {
+  return columns.map((column) => quoted(column.name)).join(', ');
+}
+
+function valuesOf(columns: Column[], { json_columns }: Staged): string {
+  return columns.map(({ name }) => (json_columns.has(name) ? `${jsonValue(quoted(name))} AS ${quoted(name)}` : quoted(name))).join(', ');
+}
+
+/** JSON that the type cannot hold without loss (numbers beyond a double, more than 500 levels) becomes a JSON string with the same text; SQL's NULL stays NULL. */
+function jsonValue(text: string): string {
+  return `IF(${text} IS NULL, NULL, IFNULL(SAFE.PARSE_JSON(${text}), TO_JSON(${text})))`;
+}
+
+function unionOf(config: BigQueryConfig, { tables }: Staged): string {
+  return `(${tables.map((table) => `SELECT * FROM ${inDataset(config, table)}`).join('\nUNION ALL ')})`;
+}
+
+function receiptStatement(config: BigQueryConfig): string {
+  const names = ['delivery_id', 'batch_export_id', 'run_id', 'table_name', 'records', 'manifest'];
+  return `INSERT INTO ${targetOf(config).receipts} (${[...names, 'delivered_at'].map(quoted).join(', ')})\nVALUES (${names.map((name) => `@${name}`).join(', ')}, CURRENT_TIMESTAMP())`;
+}
+
+/** Puts the receipt of a repeat in the place of the earlier one. Parameters: `delivery_id`, `run_id`, `records`, `manifest`. */
+export function replaceReceiptStatement(config: BigQueryConfig): string {
+  return `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, \`records\` = @records, \`manifest\` = @manifest\nWHERE \`delivery_id\` = @delivery_id`;
+}
+
+/** Gives `manifest`, the text of a delivery's receipt. Parameter: `delivery_id`. */
+export function receiptQuery(config: BigQueryConfig): string {
+  return `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\nWHERE \`delivery_id\` = @delivery_id`;
+}
+
+/** Gives `delivery_id` of up to `count` deliveries into the table. Parameter: `table_name`. */
+export function deliveriesQuery(config: BigQueryConfig, count: number): string {
+  return `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\nWHERE \`table_name\` = @table_name\nLIMIT ${count}`;
+}
+
+/** Gives `records`, the number of rows of a table of the dataset. */
+export function countQuery(config: BigQueryConfig, table: string): string {
+  return `SELECT COUNT(*) AS \`records\`\nFROM ${inDataset(config, table)}`;
+}
+
+/** Doubles the rows of a table, as a transaction. */
+export function doubleScript(config: BigQueryConfig, table: string): string {
+  const name = inDataset(config, table);
+  return transaction([`INSERT INTO ${name}\nSELECT * FROM ${name}`]);
+}
+
+/**
+ * Gives `key`, `expected` and `found` where the two numbers differ: how often the table of keys has a key, and the target. A merged row stands for all deliveries of its key, and only
+ * those of its team count.
+ */
+export function comparisonQuery(config: BigQueryConfig, keys: string, key: string, mergedTeamId: number | undefined): string {
+  const expected = mergedTeamId === undefined ? 'COUNT(*)' : '1';
+  const ofTeam = mergedTeamId === undefined ? '' : `\nWHERE \`team_id\` = ${mergedTeamId}`;
+  return [
+    'SELECT `key`, SUM(`in_keys`) AS `expected`, SUM(`in_table`) AS `found`',
+    `FROM (SELECT \`key\`, ${expected} AS \`in_keys\`, 0 AS \`in_table\`\nFROM ${inDataset(config, keys)}\nGROUP BY \`key\``,
+    `UNION ALL SELECT CAST(${quoted(key)} AS STRING), 0, COUNT(*)\nFROM ${targetOf(config).quoted}${ofTeam}\nGROUP BY 1)`,
+    'GROUP BY `key`',
+    'HAVING SUM(`in_keys`) != SUM(`in_table`)',
+  ].join('\n');
+}

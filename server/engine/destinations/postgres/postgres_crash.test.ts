@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
+import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
+import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
+import type { PostgresServer } from '../../../../test/postgres_destination.ts';
+import { RetryableError } from '../../destination.ts';
+import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
+import type { PostgresConfig } from './config.ts';
+import { postgres } from './postgres.ts';
+
+const slices = ['a\nb\n', 'c\n', 'd\n'];
+const manifest = { name: 'manifest', text: '{}' };
+const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
+let server: PostgresServer;
+
+before(async () => {
+  server = await openPostgresServer();
+});
+after(() => server.close());
+
+type Place = { config: PostgresConfig & { schema: string }; delivery: Delivery };
+
+async function freshPlace(changes: Partial<Delivery> = {}): Promise<Place> {
+  return { config: await server.freshConfig(), delivery: uuidDelivery(changes) };
+}
+
+async function tablesOf({ config }: Place): Promise<string[]> {
+  const found = await server.pool.query<{ name: string }>('SELECT relname AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = $2', [
+    config.schema,
+    'r',
+  ]);
+  return found.rows.map(({ name }) => name).toSorted();
+}
+
+async function rowsOf(place: Place): Promise<string[]> {
+  if (!(await tablesOf(place)).includes('events')) return [];
+  const found = await server.pool.query<{ uuid: string }>(`SELECT uuid FROM ${place.config.schema}.events ORDER BY uuid`);
+  return found.rows.map(({ uuid }) => uuid);
+}
+
+const openSink = ({ config, delivery }: Place, attempt = 1): Promise<Sink> => postgres.open(config, { ...delivery, attempt }, server.deps);
+
+async function writeSlice(sink: Sink, number: number, text = slices[number]!): Promise<SliceOutcome> {
+  const written = await sink.write({ number, records: text.split('\n').length - 1 }, Readable.from([Buffer.from(text)]));
+  return outcomeOf(number, text, written as { name: string; state: null });
+}
+
+test('a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and no stage stays', async () => {
+  const place = await freshPlace();
+  const dead = await openSink(place);
+  assert.deepEqual(await dead.recover([]), []);
+  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+  await writeSlice(dead, 2, 'd\n');
+  await dead.close();
+  assert.deepEqual(await rowsOf(place), []);
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover(known), known);
+  const outcomes = [...known, await writeSlice(next, 2)];
+  assert.deepEqual(await rowsOf(place), []);
+  await next.commit(outcomes, manifest);
+  await next.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+});
+
+test('all slices may have been staged before the crash', async () => {
+  const place = await freshPlace();
+  const dead = await openSink(place);
+  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+  await dead.close();
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover(known), known);
+  await next.commit(known, manifest);
+  await next.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
+});
+
+function ordersOf({ config, delivery }: Place, killed: KillPlace): DeliveryOrders {
+  return {
+    type: 'Postgres',
+    config,
+    delivery,
+    slices: slices.slice(0, 2).map((text) => ({ base64: Buffer.from(text).toString('base64'), records: text.split('\n').length - 1 })),
+    place: killed,
+  };
+}
+
+for (const [killed, visible, isThere] of [
+  ['writing', [], false],
+  ['written', [], false],
+  ['committed', ['a', 'b', 'c'], true],
+] as const) {
+  test(`a worker that is killed (${killed}) has shown all or nothing, and the next one completes it once`, async () => {
+    const place = await freshPlace();
+    await killDelivery(ordersOf(place, killed), { after_milliseconds: 0 });
+    assert.deepEqual(await rowsOf(place), visible);
+    assert.equal(await deliverAgain(postgres, ordersOf(place, killed), server.deps), isThere);
+    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
+    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  });
+}
+
+test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
+  for (const after_milliseconds of [0, 4, 8]) {
+    const place = await freshPlace();
+    await killDelivery(ordersOf(place, 'committing'), { after_milliseconds });
+    await deliverAgain(postgres, ordersOf(place, 'committing'), server.deps);
+    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c'], `killed after ${after_milliseconds} ms`);
+    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  }
+});
+
+test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+  for (const comesBack of ['while the next one writes', 'after the next one', 'after it was taken back']) {
+    const place = await freshPlace();
+    const dead = await openSink(place);
+    const first = await writeSlice(dead, 0);
+    const next = await openSink(place, 2);
+    await next.recover([first]);
+    if (comesBack === 'while the next one writes') {
+      await assert.rejects(writeSlice(dead, 1), isCode('slice_lost'), comesBack);
+      await dead.close();
+    }
+    if (comesBack === 'after it was taken back') await next.abort([first]);
+    else await next.commit([first, await writeSlice(next, 1)], manifest);
+    await next.close();
+    if (comesBack === 'after it was taken back') await assert.rejects(dead.commit([first], manifest), isCode('slice_lost'), comesBack);
+    if (comesBack === 'after the next one') await writeSlice(dead, 1);
+    await dead.close();
+    assert.deepEqual(await rowsOf(place), comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'], comesBack);
+    assert.ok(!(await tablesOf(place)).some((name) => name.startsWith('sluice_stage')), comesBack);
+  }
+});
+
+test('a stage that a crash of the server has emptied, or that somebody has changed, is written again', async () => {
+  for (const damage of ['TRUNCATE TABLE', 'DROP TABLE', 'DELETE FROM']) {
+    const place = await freshPlace();
+    const dead = await openSink(place);
+    const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+    await dead.close();
+    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+    await server.pool.query(`${damage} ${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`);
+    const next = await openSink(place, 2);
+    assert.deepEqual(
+      (await next.recover(known)).map(({ number }) => number),
+      damage === 'DELETE FROM' ? [1] : [],
+    );
+    await next.abort([]);
+    await next.close();
+    assert.ok(!(await tablesOf(place)).includes(stage!), damage);
+  }
+});
+
+test('a trigger that leaves rows out does not pass for success when the stage is moved', async () => {
+  const place = await freshPlace();
+  const { schema } = place.config;
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
+    CREATE FUNCTION ${schema}.skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.uuid = ''b'' THEN RETURN NULL; END IF; RETURN NEW; END';
+    CREATE TRIGGER skip BEFORE INSERT ON ${schema}.events FOR EACH ROW EXECUTE FUNCTION ${schema}.skip()`);
+  const sink = await openSink(place);
+  const outcomes = [await writeSlice(sink, 0), await writeSlice(sink, 1)];
+  await assert.rejects(sink.commit(outcomes, manifest), isCode('count_mismatch'));
+  await sink.close();
+  assert.deepEqual(await rowsOf(place), []);
+});
+
+test('a user who may not make tables delivers all slices in one transaction', async () => {
+  const place = await freshPlace();
+  const { schema } = place.config;
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
+    CREATE TABLE ${schema}.sluice_receipts (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL,
+      delivered_at timestamptz NOT NULL DEFAULT now());
+    CREATE ROLE writer LOGIN PASSWORD 'of the writer';
+    GRANT USAGE ON SCHEMA ${schema} TO writer;
+    GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO writer`);
+  place.config = { ...place.config, user: 'writer', password: 'of the writer' };
+  const dead = await openSink(place);
+  const first = await writeSlice(dead, 0);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  await dead.close();
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover([first]), []);
+  await next.commit([await writeSlice(next, 0), await writeSlice(next, 1)], manifest);
+  await next.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
+});
+
+test('persons of several slices are merged when they are shown, and a column may be called like that of the stage', async () => {
+  const text = { nullable: false, type: 'text' } as const;
+  const columns = [
+    { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
+    { ...text, name: 'distinct_id', expression: 'distinct_id' },
+    { ...text, name: 'sluice_slice', expression: 'x' },
+    { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
+  ];
+  const place = await freshPlace({ model: 'persons', columns });
+  const sink = await openSink(place);
+  const outcomes = [await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'), await writeSlice(sink, 1, '7\ta\tnew\t2\n')];
+  await sink.commit(outcomes, manifest);
+  await sink.close();
+  const found = await server.pool.query<{ text: string }>(`SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events ORDER BY 1`);
+  assert.deepEqual(
+    found.rows.map((row) => row.text),
+    ['a new', 'b only'],
+  );
+});

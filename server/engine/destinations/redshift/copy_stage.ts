@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { Readable, pipeline } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { Delivery, DestinationDeps, Slice, SliceOutcome } from '../../destination.ts';
+import { textOf } from '../../object_store/config_rules.ts';
+import { withStoreFaults } from '../../object_store/faults.ts';
+import type { ObjectStore } from '../../object_store/object_store.ts';
+import { openBucket } from '../../object_store/s3_bucket.ts';
+import { uploadParts } from '../../object_store/upload.ts';
+import type { Column } from '../../models/column.ts';
+import { bucketOf } from './config.ts';
+import type { RedshiftConfig } from './config.ts';
+import { csvLine, rowsOf } from './rows.ts';
+import type { Row, RowLimit } from './rows.ts';
+import { stageMaker } from './stage.ts';
+import type { Stage, StagePlace } from './stage.ts';
+import { listOf, stage } from './table.ts';
+
+/** A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was made of. */
+type StagedState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
+
+const row_limit: RowLimit = { bytes: 4 * 1024 * 1024, advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.' };
+const tidy_timeout_milliseconds = 5_000;
+
+/** The bucket of the mode COPY and the folder in it that is one delivery's. */
+type StagedPlace = { store: ObjectStore; folder: string; null_marker: string };
+
+/** The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the session; a manifest names those that are loaded. */
+export function copyStage(config: RedshiftConfig, delivery: Delivery, deps: DestinationDeps): Stage {
+  const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
+  const make = stageMaker();
+  const at: StagedPlace = { store, folder: stagedFolder(config, delivery.delivery_id), null_marker: nullMarker(delivery.delivery_id) };
+  return {
+    recover: (outcomes) => withStoreFaults(store, () => recover(at, outcomes)),
+    write: (place, slice, bytes) => write(at, place, slice, bytes, deps),
+    load: async (place, outcomes) => {
+      await make(place);
+      await load(at, place, outcomes);
+    },
+    clear: () => withStoreFaults(store, () => removeBut(at, new Set())),
+  };
+}
+
+/** The folder of the objects of one delivery or test, with its slash. */
+export function stagedFolder(config: RedshiftConfig, id: string): string {
+  const prefix = (config.prefix ?? '').replaceAll(/^\/+|\/+$/g, '');
+  return `${prefix === '' ? '' : `${prefix}/`}sluice_stage/${id}/`;
+}
+
+/** What stands for null in the objects of one delivery or test. */
+export function nullMarker(id: string): string {
+  return `sluice-null-${id}`;
+}
+
+function stateOf(outcome: SliceOutcome): StagedState {
+  return outcome.state as StagedState;
+}
+
+async function recover(at: StagedPlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const surviving: SliceOutcome[] = [];
+  for (const outcome of outcomes) {
+    // A slice of the mode INSERT left nothing in the bucket.
+    if (outcome.state === null) continue;
+    const { key, mark, object_bytes, slice_bytes } = stateOf(outcome);
+    const found = await at.store.describe(key);
+    if (found?.bytes === object_bytes && found.mark === mark && slice_bytes === outcome.bytes) surviving.push(outcome);
+  }
+  await removeBut(at, new Set(surviving.map((outcome) => stateOf(outcome).key)));
+  return surviving;
+}
+
+async function removeBut({ store, folder }: StagedPlace, kept: ReadonlySet<string>): Promise<void> {
+  await store.endUploads(folder, []);
+  for await (const key of store.list(folder, { direct: false })) if (!kept.has(key)) await store.remove(key);
+}
+
+/** The key is new each time, so that a worker that was believed dead writes beside us and not into our objects. */
+async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: Slice, bytes: Readable, deps: DestinationDeps) {
+  const { store, folder, null_marker } = at;
+  const mark = randomUUID();
+  const key = `${folder}${String(slice.number).padStart(4, '0')}-${mark}.csv.gz`;
+  const facts = { mark, content_type: 'application/gzip' };
+  const counted = { records: 0, slice_bytes: 0, object_bytes: 0 };
+  const rows = rowsOf(
+    delivery.columns,
+    supers,
+    measured(bytes, (size) => (counted.slice_bytes += size)),
+    row_limit,
+  );
+  const object = measured(compressed(csvOf(rows, null_marker, counted)), (size) => (counted.object_bytes += size));
+  const uploadId = await withStoreFaults(store, () => store.startUpload(key, facts));
+  try {
+    const parts = await uploadParts(store, key, uploadId, object);
+    await withStoreFaults(store, () => store.completeUpload(key, uploadId, parts, facts));
+    return { records: counted.records, state: { key, mark, object_bytes: counted.object_bytes, slice_bytes: counted.slice_bytes } };
+  } catch (error) {
+    await store
+      .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
+      .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
+    throw error;
+  }
+}
+
+function measured(bytes: Readable, note: (size: number) => void): Readable {
+  return Readable.from(
+    (async function* () {
+      for await (const chunk of bytes as AsyncIterable<Buffer>) {
+        note(chunk.length);
+        yield chunk;
+      }
+    })(),
+  );
+}
+
+async function* csvOf(rows: AsyncIterable<Row>, null_marker: string, counted: { records: number }): AsyncGenerator<string> {
+  for await (const row of rows) {
+    counted.records += 1;
+    yield csvLine(row, null_marker);
+  }
+}
+
+/** The reader gets the error of the lines as it is. */
+function compressed(lines: AsyncIterable<string>): Readable {
+  const gzip = createGzip({ level: 6 });
+  pipeline(Readable.from(lines), gzip, () => undefined);
+  return gzip;
+}
+
+async function load({ store, folder, null_marker }: StagedPlace, { connection, config, delivery }: StagePlace, outcomes: SliceOutcome[]): Promise<void> {
+  // An earlier call that failed may have loaded it already.
+  await connection.rows(`DELETE FROM ${stage}`);
+  const keys = outcomes.filter((outcome) => outcome.records > 0).map((outcome) => stateOf(outcome).key);
+  // COPY refuses a manifest without entries.
+  if (keys.length === 0) return;
+  const manifest = `${folder}manifest-${randomUUID()}.json`;
+  await withStoreFaults(store, () => store.put(manifest, manifestOf(config, keys)));
+  await withoutSecrets(config, () => connection.rows(copyStatement(config, { target: stage, columns: delivery.columns, manifest, null_marker })));
+}
+
+/** The text of COPY's manifest: every object must be there, and no other is loaded. */
+export function manifestOf(config: RedshiftConfig, keys: string[]): string {
+  return JSON.stringify({ entries: keys.map((key) => ({ url: `s3://${config.bucket_name}/${key}`, mandatory: true })) });
+}
+
+/** The statement that loads the objects of a manifest. Holds the access key where there is no role: see `withoutSecrets`. */
+export function copyStatement(config: RedshiftConfig, load: { target: string; columns: Column[]; manifest: string; null_marker: string }): string {
+  const role = textOf(config.iam_role);
+  const authorization =
+    role === undefined
+      ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ${literal(config.aws_secret_access_key)}`
+      : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
+  return [
+    `COPY ${load.target} (${listOf(load.columns)})`,
+    `FROM ${literal(`s3://${config.bucket_name}/${load.manifest}`)}`,
+    authorization,
+    `REGION ${literal(config.region)}`,
+    'MANIFEST',
+    'FORMAT AS CSV',
+    'GZIP',
+    `NULL AS ${literal(load.null_marker)}`,
+    "TIMEFORMAT 'auto'",
+    'COMPUPDATE OFF',
+    'STATUPDATE OFF',
+  ].join(' ');
+}
+
+/** `redshiftViolations` lets nothing through that a literal would have to escape otherwise. */
+function literal(text: string | null | undefined): string {
+  return `'${(text ?? '').replaceAll("'", "''")}'`;
+}
+
+/** Runs a statement that holds the access key. What the server says of it becomes an error without the key, which keeps nothing of the server's own but its SQLSTATE. */
+export async function withoutSecrets<Result>(config: RedshiftConfig, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error) || !('severity' in error)) throw error;
+    const secrets = [config.aws_secret_access_key, config.aws_access_key_id].map(textOf).filter((secret) => secret !== undefined);
+    const message = secrets.reduce((said, secret) => said.replaceAll(secret, '...'), error.message);
+    // No cause: the server's error may repeat the statement in other fields than its message.
+    throw Object.assign(new Error(message), { code: (error as { code?: string }).code });
+  }
+}

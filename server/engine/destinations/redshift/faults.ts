@@ -1,0 +1,50 @@
+import { final, passing, postgresError, withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
+
+const value = final(
+  'value_refused',
+  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export with the properties_data_type super.',
+);
+const bucket_denied = final(
+  'permission_denied',
+  'The cluster may not read the bucket (%). Check iam_role, or the access key: it needs s3:GetObject and s3:ListBucket.',
+);
+
+/** Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says. */
+const own: OwnFaults = {
+  by_message: [
+    [/S3ServiceException.*(Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken)/is, bucket_denied],
+    [/not authorized to (assume|get credentials)|UnauthorizedException|role .* (does not exist|is not attached)/is, bucket_denied],
+    [/PermanentRedirect|must be addressed using the specified endpoint/i, final('wrong_region', 'The bucket is in another region; check the key region.')],
+    [
+      /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
+      passing('slice_lost', 'A staged object is gone before it could be loaded; it is made again. A rule of the bucket may remove objects too early.'),
+    ],
+    [/Load into table .* failed|(stl|sys)_load_error/i, value],
+    [/value too long for (character )?type|exceeds DDL length|Missing data for not-null field/i, value],
+    [/invalid (json|input syntax)|error parsing json|json parsing error/i, value],
+    [
+      /serializable isolation violation|concurrent transaction/i,
+      passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
+    ],
+    [/disk full/i, passing('disk_full', 'The cluster has no space left (%). The run goes on by itself when there is some.')],
+    [/too many connections|connection limit/i, passing('too_many_connections', 'The cluster has no free connections.')],
+  ],
+  by_code: {
+    '28000': final('authentication_failed', 'The cluster does not let this user in (%). Check the keys user and password.'),
+    '42501': final(
+      'permission_denied',
+      'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, SELECT, INSERT, UPDATE and DELETE on the tables, and TEMPORARY on the database.',
+    ),
+  },
+};
+
+/** A fault of the cluster or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+export function redshiftError(error: unknown): unknown {
+  return postgresError(error, own);
+}
+
+/** Runs `work` and throws what `redshiftError` makes of its errors. */
+export function withRedshiftErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withPostgresErrors(work, own);
+}

@@ -1,0 +1,23 @@
+import type { DestinationDefinition } from '../../destination.ts';
+import { checkRedshift } from './check.ts';
+import { redshift_config, redshiftViolations } from './config.ts';
+import { openRedshiftSink } from './sink.ts';
+import { redshiftColumnFaults } from './table.ts';
+import { verifyRedshift } from './verify.ts';
+
+/** A table in the user's Amazon Redshift; rows and receipt in one transaction. */
+export const redshift: DestinationDefinition<typeof redshift_config> = {
+  type: 'Redshift',
+  label: 'Amazon Redshift',
+  config: redshift_config,
+  secrets: ['password', 'aws_access_key_id', 'aws_secret_access_key'],
+  host: ({ host }) => host,
+  column_set: 'tables',
+  validate: redshiftViolations,
+  columnFaults: redshiftColumnFaults,
+  encoding: () => ({ format: 'TabSeparated', compression: null }),
+  sliceBytes: () => undefined,
+  open: (config, delivery, deps) => openRedshiftSink(config, delivery, deps),
+  check: checkRedshift,
+  verify: (config, delivered, source, deps) => verifyRedshift(config, delivered, source, deps),
+};

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { testDestination } from '../../../../test/destination_contract.ts';
+import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { SliceOutcome } from '../../destination.ts';
+import type { Column } from '../../models/column.ts';
+import { persons } from '../../models/persons.ts';
+import type { RedshiftConfig } from './config.ts';
+import { redshift } from './redshift.ts';
+
+const world = new RedshiftWorld('COPY');
+testDestination(world.under());
+
+const json: Column[] = [
+  { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+  { name: 'properties', type: 'json', nullable: true, expression: 'properties' },
+];
+const rows = async (config: RedshiftConfig, table = 'events') => (await world.pool.query(`SELECT * FROM ${world.inSchema(config, table)}`)).rows as unknown[];
+
+test('the cluster loads by its role, and then no secret is in a statement', async () => {
+  const config = await world.freshConfig({ iam_role: world.server.iam_role });
+  const before = world.server.statements.length;
+  await world.deliver(config, deliveryOf({ columns: json }), 'abc\t\\N\nabd\t""\n');
+  assert.deepEqual(await rows(config), [
+    { uuid: 'abc', properties: null },
+    { uuid: 'abd', properties: '""' },
+  ]);
+  const sent = world.server.statements.slice(before);
+  assert.equal(sent.filter((statement) => statement.startsWith('COPY')).length, 1);
+  assert.ok(sent.every((statement) => !statement.includes(world.bucket.secret_key) && !statement.includes(world.bucket.access_key)));
+  assert.deepEqual(await world.objects(config), []);
+});
+
+test('persons pass through the bucket and are merged', async () => {
+  const config = await world.freshConfig({ table_name: 'persons' });
+  const columns = persons.columns.tables.filter(({ name }) => ['team_id', 'distinct_id', 'person_version'].includes(name));
+  const send = (text: string) => world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
+  await send('7\ta\t2\n7\tb\t1\n');
+  await send('7\ta\t1\n7\tb\t2\n7\tb\t3\n');
+  assert.deepEqual(await rows(config, 'persons'), [
+    { team_id: '7', distinct_id: 'a', person_version: '2' },
+    { team_id: '7', distinct_id: 'b', person_version: '3' },
+  ]);
+});
+
+test('a staged object that is gone is made again by the next attempt', async () => {
+  const config = await world.freshConfig();
+  const given = deliveryOf();
+  const write = async (attempt: number) => {
+    const sink = await redshift.open(config, { ...given, attempt }, world.deps);
+    const outcome: SliceOutcome = {
+      number: 0,
+      records: 1,
+      bytes: 4,
+      sha256: '',
+      ...(await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('abc\n')]))),
+    };
+    return { sink, outcome };
+  };
+  const first = await write(1);
+  world.bucket.failNext(/^GET .*csv\.gz/, 404, 'NoSuchKey');
+  await assert.rejects(
+    first.sink.commit([first.outcome], { name: 'manifest', text: '{}' }),
+    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+  );
+  await first.sink.close();
+  const second = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
+  const [kept] = await second.recover([first.outcome]);
+  assert.deepEqual(kept, first.outcome);
+  await second.commit([first.outcome], { name: 'manifest', text: '{}' });
+  await second.commit([first.outcome], { name: 'manifest', text: '{}' });
+  await second.close();
+  assert.equal((await rows(config)).length, 1);
+  assert.deepEqual(await world.objects(config), []);
+});
+
+test('what the cluster cannot load is final, leaves nothing, and tells no secret', async () => {
+  const config = await world.freshConfig();
+  await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid varchar(3))`);
+  await assert.rejects(world.deliver(config, deliveryOf(), 'abcd\n'), (error) => error instanceof NonRetryableError && error.code === 'value_refused');
+  assert.deepEqual(await rows(config), []);
+  await assert.rejects(
+    world.deliver(await world.freshConfig(), deliveryOf({ columns: json }), `abc\t"${'x'.repeat(4 << 20)}"\n`),
+    (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
+  );
+  world.bucket.failNext(/^GET .*manifest/, 403, `SignatureDoesNotMatch`);
+  await assert.rejects(world.deliver(config, deliveryOf(), 'abc\n'), (error) => {
+    assert.ok(error instanceof NonRetryableError && error.code === 'permission_denied');
+    assert.match(error.message, /SignatureDoesNotMatch/);
+    assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(world.bucket.access_key));
+    return true;
+  });
+});
+
+test('objects that cannot be removed are no fault of a delivery that is there', async () => {
+  const config = await world.freshConfig();
+  for (let times = 0; times < 3; times += 1) world.bucket.failNext(/^DELETE /, 503, 'SlowDown');
+  await world.deliver(config, deliveryOf(), 'abc\n');
+  assert.equal((await rows(config)).length, 1);
+});

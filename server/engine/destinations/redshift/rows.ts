@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream';
+import { NonRetryableError } from '../../destination.ts';
+import type { Column } from '../../models/column.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
+import { listOf, varchar_bytes_max } from './table.ts';
+
+/** The values of one row as texts that Redshift reads, and their bytes together. */
+export type Row = { values: (string | null)[]; size_bytes: number };
+
+/** An INSERT of many rows and its parameters. */
+export type Insert = { text: string; values: (string | null)[]; records: number };
+
+/** How a row may be sent: the most bytes that it may have, and a sentence for one that has more. */
+export type RowLimit = { bytes: number; advice: string };
+
+const floats: Record<string, string> = { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' };
+
+/**
+ * The rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error of the stream; with NonRetryableError `value_refused` for a text that no VARCHAR holds, and
+ * `limit_exceeded` for a row beyond the limit. Nothing is cut.
+ */
+export async function* rowsOf(columns: Column[], supers: ReadonlySet<string>, bytes: Readable, limit: RowLimit): AsyncGenerator<Row> {
+  for await (const line of linesOf(bytes)) {
+    const values = line.split('\t').map((field, index) => valueOf(columns[index]?.type, field));
+    let size_bytes = 0;
+    for (const [index, value] of values.entries()) {
+      const size = value === null ? 0 : Buffer.byteLength(value);
+      const column = columns[index];
+      if (size > varchar_bytes_max && column !== undefined && !supers.has(column.name)) throw tooLong(column, size);
+      size_bytes += size;
+    }
+    if (size_bytes > limit.bytes) throw new NonRetryableError('limit_exceeded', `A row of ${size_bytes} bytes is larger than Redshift takes. ${limit.advice}`);
+    yield { values, size_bytes };
+  }
+}
+
+function tooLong({ name, type }: Column, size: number): NonRetryableError {
+  const advice =
+    type === 'json'
+      ? 'Export to a table where this column is SUPER (properties_data_type super), or leave such events out at their source.'
+      : 'Leave such events out at their source, or shorten the value in a custom query.';
+  return new NonRetryableError('value_refused', `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ${varchar_bytes_max}. ${advice}`);
+}
+
+function valueOf(type: Column['type'] | undefined, field: string): string | null {
+  const text = fieldText(field);
+  if (text === null) return null;
+  if (type === 'timestamp') return text.replace('T', ' ').replace('Z', '+00');
+  return type === 'float' ? (floats[text] ?? text) : text;
+}
+
+/** A statement may have 32,767 parameters. */
+const parameters_max = 32_767;
+/** Larger statements are not faster. */
+const statement_bytes = 4_000_000;
+
+/** Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and bytes than a statement may have. JSON for SUPER columns is parsed by the server. */
+export async function* insertsOf(target: string, columns: Column[], supers: ReadonlySet<string>, rows: AsyncIterable<Row>): AsyncGenerator<Insert> {
+  const rows_max = Math.floor(parameters_max / columns.length);
+  const before = `INSERT INTO ${target} (${listOf(columns)}) VALUES `;
+  let held: Row[] = [];
+  let held_bytes = 0;
+  const take = (): Insert => {
+    const tuples = held.map((_, row) => tupleOf(columns, supers, row * columns.length));
+    const insert = { text: before + tuples.join(', '), values: held.flatMap(({ values }) => values), records: held.length };
+    held = [];
+    held_bytes = 0;
+    return insert;
+  };
+  for await (const row of rows) {
+    if (held.length > 0 && (held.length === rows_max || held_bytes + row.size_bytes > statement_bytes)) yield take();
+    held.push(row);
+    held_bytes += row.size_bytes;
+  }
+  if (held.length > 0) yield take();
+}
+
+function tupleOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
+  const places = columns.map(({ name }, index) => (supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`));
+  return `(${places.join(', ')})`;
+}
+
+/** A row as a line of CSV: every value in quotes, null as the marker without them, which no value can be taken for. */
+export function csvLine({ values }: Row, null_marker: string): string {
+  return `${values.map((value) => (value === null ? null_marker : quoted(value))).join(',')}\n`;
+}

@@ -1,0 +1,125 @@
+import { NonRetryableError } from '../../destination.ts';
+import type { Column, ColumnType } from '../../models/column.ts';
+import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { targetOf } from './config.ts';
+import type { RedshiftConfig } from './config.ts';
+
+/** Bytes that the longest VARCHAR holds. */
+export const varchar_bytes_max = 65_535;
+
+const types: Record<Exclude<ColumnType, 'json'>, string> = {
+  uuid: 'varchar(36)',
+  text: `varchar(${varchar_bytes_max})`,
+  timestamp: 'timestamptz',
+  integer: 'bigint',
+  float: 'double precision',
+  boolean: 'boolean',
+};
+
+function typeOf(config: RedshiftConfig, { type }: Column): string {
+  if (type !== 'json') return types[type];
+  return config.properties_data_type === 'super' ? 'super' : types.text;
+}
+
+// Redshift has no such columns, but keeps PostgreSQL's names of them to itself.
+const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+const columns_max = 1_600;
+
+/** What Redshift cannot take of a query's columns. Its names have no letter case unless the cluster is set so. */
+export function redshiftColumnFaults(columns: Column[]): string[] {
+  const faults: string[] = [];
+  const names = new Set<string>();
+  for (const { name } of columns) {
+    const folded = name.toLowerCase();
+    if (Buffer.byteLength(name) > 127) faults.push(`Redshift takes names of at most 127 bytes: give the column \`${name}\` a shorter alias.`);
+    if (system_columns.has(folded)) faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
+    if (names.has(folded)) faults.push(`Redshift does not tell upper from lower case in names: give the column \`${name}\` another alias.`);
+    names.add(folded);
+  }
+  return columns.length > columns_max ? [...faults, `A table of Redshift has at most ${columns_max} columns.`] : faults;
+}
+
+/** The statement that makes the table of an export, or a temporary one like it. Redshift does not enforce keys, so it gets none. */
+export function tableStatement(
+  create: 'CREATE TABLE IF NOT EXISTS' | 'CREATE TEMPORARY TABLE',
+  name: string,
+  config: RedshiftConfig,
+  columns: Column[],
+): string {
+  return `${create} ${name} (${columns.map((column) => `${quoted(column.name)} ${typeOf(config, column)}`).join(', ')})`;
+}
+
+/** The statement that makes the table of receipts; a long manifest is several rows, in the order of `part`. */
+export function receiptsStatement(receipts: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${receipts} (delivery_id varchar(36) NOT NULL, part integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL, table_name varchar(512) NOT NULL, records bigint NOT NULL, manifest varchar(${varchar_bytes_max}) NOT NULL, delivered_at timestamp NOT NULL DEFAULT GETDATE())`;
+}
+
+/** The type of each column of a table by the column's name in lower case, or undefined when there is no such table. Quoted names lose their letter case unless the cluster is set to keep it. */
+export async function columnTypes(connection: Connection, schema: string, table: string): Promise<Map<string, string> | undefined> {
+  const rows = await connection.rows<{ place: string; name: string; type: string }>(
+    `SELECT n.nspname || '.' || c.relname AS place, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
+       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE lower(n.nspname) = lower($1) AND lower(c.relname) = lower($2) AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped`,
+    [schema, table],
+  );
+  const exact = `${schema}.${table}`;
+  const place = rows.some((row) => row.place === exact) ? exact : exact.toLowerCase();
+  const own = rows.filter((row) => row.place === place);
+  return own.length === 0 ? undefined : new Map(own.map((row) => [row.name.toLowerCase(), row.type]));
+}
+
+/**
+ * Makes the table and the table of receipts where they are missing, each in its own transaction, and refuses a table that cannot take the export before anything is written: missing
+ * columns are all named. Gives the names of the columns that hold SUPER values.
+ */
+export async function prepareTables(connection: Connection, config: RedshiftConfig, columns: Column[]): Promise<ReadonlySet<string>> {
+  const target = targetOf(config);
+  const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE lower(nspname) = lower($1)', [target.schema]);
+  if (schema === undefined)
+    throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
+  // A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
+  if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined) await connection.rows(receiptsStatement(target.receipts));
+  const found = await columnTypes(connection, target.schema, target.table);
+  if (found === undefined) await connection.rows(tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns));
+  const there = found ?? new Map(columns.map((column) => [column.name.toLowerCase(), typeOf(config, column)]));
+  const missing = columns.filter(({ name }) => !there.has(name.toLowerCase())).map((column) => `${column.name} ${typeOf(config, column)}`);
+  if (missing.length > 0)
+    throw new NonRetryableError('columns_missing', `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+  return new Set(columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name));
+}
+
+/** The table of a session that rows are collected in before they are shown; it has the types of the target and goes with the session. */
+export const stage = 'sluice_stage';
+
+/** The statement that makes the stage. */
+export function stageStatement(target: string, columns: Column[]): string {
+  return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${listOf(columns)} FROM ${target} LIMIT 0`;
+}
+
+/** The names of columns as SQL lists them. */
+export function listOf(columns: Column[]): string {
+  return columns.map((column) => quoted(column.name)).join(', ');
+}
+
+/**
+ * The statements that bring the staged rows into the table. Persons are merged: of several staged versions of a person the highest counts, and a row of the table gives way only to one with
+ * a higher person version or mapping version; where the export has no versions the newer delivery wins.
+ */
+export function showStatements(target: string, table: string, layout: Layout): string[] {
+  const list = listOf(layout.columns);
+  if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${stage}`];
+  const key = person_key.map(quoted);
+  const versions = versionColumns(layout).map(quoted);
+  const order = versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
+  const newest = 'sluice_newest';
+  const isSame = key.map((name) => `${quoted(table)}.${name} = ${newest}.${name}`).join(' AND ');
+  const isNewer = versions.map((version) => `${quoted(table)}.${version} IS NULL OR ${newest}.${version} > ${quoted(table)}.${version}`).join(' OR ');
+  return [
+    `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')} ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${stage}) AS ranked WHERE sluice_rank = 1`,
+    `DELETE FROM ${target} USING ${newest} WHERE ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,
+    `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1 FROM ${target} WHERE ${isSame})`,
+    `DROP TABLE ${newest}`,
+  ];
+}

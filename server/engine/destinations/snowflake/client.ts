@@ -1,0 +1,153 @@
+import tls from 'node:tls';
+import type { Worker } from 'node:worker_threads';
+import type { Outbound } from '../../../platform/outbound.ts';
+import { stopError } from '../../destination.ts';
+import { giveThreadBack, takeThread } from './thread.ts';
+import { openTunnel } from './tunnel.ts';
+import type { Tunnel } from './tunnel.ts';
+
+/** What a fault of the official client is told by; `status` is that of an HTTP answer that was none of Snowflake's. */
+export type ClientFault = {
+  code: string;
+  sql_state: string;
+  message: string;
+  status?: number | undefined;
+  cause_code?: string | undefined;
+  cause_message?: string | undefined;
+};
+
+type Call =
+  | { kind: 'connect'; options: Record<string, unknown>; certificates: string[] }
+  | { kind: 'execute'; statement: string; values?: string[] | undefined; bytes?: Uint8Array | undefined }
+  | { kind: 'close' };
+
+/** A request to the thread of the client. To connect it needs the client's options, and the authorities that this process trusts. */
+export type ClientRequest = Call & { id: number };
+
+/** Its answer. */
+export type ClientReply = { id: number; rows: unknown[] } | { id: number; fault: ClientFault };
+
+/** A fault that the official client reported. */
+export class SnowflakeFault extends Error {
+  readonly fault: ClientFault;
+  constructor(fault: ClientFault) {
+    super(fault.message);
+    this.name = 'SnowflakeFault';
+    this.fault = fault;
+  }
+}
+
+/** The official client, behind the outbound guard. Every call rejects at once when the client is lost or the signal that it was opened with is aborted. */
+export type Client = {
+  connect(options: Record<string, unknown>): Promise<void>;
+  /** The rows of the answer. With `bytes`, which are handed over, the statement is a PUT and they are its file. */
+  execute(statement: string, values?: string[], bytes?: Uint8Array): Promise<unknown[]>;
+  /** Signs out, also after a stop, and waits for that a few seconds at most; then nothing of the client goes on. Never rejects. */
+  close(): Promise<void>;
+};
+
+const close_timeout_milliseconds = 5_000;
+/** So that the client shows why it could not connect; the engine tries again later. */
+const login_retries_max = 1;
+
+/**
+ * Starts the client in a thread of its own, with a tunnel through the guard as its only way out. A connection that the guard or the system refuses ends the client with that
+ * error: the client itself would try for minutes and then not know why.
+ */
+export async function openClient({ outbound, signal }: { outbound: Outbound; signal: AbortSignal }): Promise<Client> {
+  const calls = new Calls();
+  const tunnel = await openTunnel(outbound, (error) => calls.lose(error));
+  const thread = takeThread();
+  thread.on('message', (reply: ClientReply) => calls.settle(reply));
+  thread.on('error', (error: Error) => calls.lose(lostClient(error.message)));
+  let is_connected = false;
+  thread.once('exit', () => {
+    is_connected = false;
+    calls.lose(lostClient('The client ended.'));
+  });
+  const stop = () => calls.lose(stopError(signal));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  return {
+    connect: async (options) => {
+      const certificates = tls.getCACertificates('default');
+      await calls.send(thread, { kind: 'connect', options: { ...options, ...proxyOptions(tunnel) }, certificates });
+      is_connected = true;
+    },
+    execute: (statement, values, bytes) => calls.send(thread, { kind: 'execute', statement, values, bytes }, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]),
+    close: async () => {
+      signal.removeEventListener('abort', stop);
+      const isReusable = (await signOut()) && calls.isIdle();
+      if (isReusable) giveThreadBack(thread);
+      else await thread.terminate();
+      await tunnel.close();
+    },
+  };
+
+  /** Also after a stop, so that the server lets go of locks and of what is temporary. */
+  async function signOut(): Promise<boolean> {
+    if (!is_connected) return false;
+    const { promise: late, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), close_timeout_milliseconds);
+    const signedOut = calls.sendLast(thread, { kind: 'close' }).then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([signedOut, late]).finally(() => clearTimeout(timer));
+  }
+}
+
+function lostClient(message: string): SnowflakeFault {
+  return new SnowflakeFault({ code: 'client_lost', sql_state: '', message });
+}
+
+/** The calls that wait for the thread's answer. */
+class Calls {
+  private readonly waiting = new Map<number, { resolve(rows: unknown[]): void; reject(error: Error): void }>();
+  private lost: Error | undefined;
+  private sent = 0;
+
+  send(thread: Worker, call: Call, handed_over: ArrayBuffer[] = []): Promise<unknown[]> {
+    return this.lost === undefined ? this.sendLast(thread, call, handed_over) : Promise.reject(this.lost);
+  }
+
+  /** As `send`, whether or not something went wrong before; never settles when the thread has ended. */
+  sendLast(thread: Worker, call: Call, handed_over: ArrayBuffer[] = []): Promise<unknown[]> {
+    const id = (this.sent += 1);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
+    this.waiting.set(id, { resolve, reject });
+    thread.postMessage({ ...call, id } satisfies ClientRequest, handed_over);
+    return promise;
+  }
+
+  settle(reply: ClientReply): void {
+    const call = this.waiting.get(reply.id);
+    this.waiting.delete(reply.id);
+    if ('rows' in reply) call?.resolve(reply.rows);
+    else call?.reject(new SnowflakeFault(reply.fault));
+  }
+
+  /** Rejects all calls, those that wait and those to come, with the first error that it is given. */
+  lose(error: Error): void {
+    this.lost ??= error;
+    for (const { reject } of this.waiting.values()) reject(this.lost);
+    this.waiting.clear();
+  }
+
+  /** True when every call was answered and nothing went wrong with the thread. */
+  isIdle(): boolean {
+    return this.lost === undefined && this.waiting.size === 0;
+  }
+}
+
+/** The host holds the credentials as well: of the three clients for storage, the one for Azure is given the host alone. */
+function proxyOptions(tunnel: Tunnel): Record<string, unknown> {
+  return {
+    proxyHost: `${tunnel.user}:${tunnel.password}@127.0.0.1`,
+    proxyPort: tunnel.port,
+    proxyUser: tunnel.user,
+    proxyPassword: tunnel.password,
+    proxyProtocol: 'http',
+    sfRetryMaxLoginRetries: login_retries_max,
+  };
+}

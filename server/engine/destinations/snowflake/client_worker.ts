@@ -1,0 +1,60 @@
+import tls from 'node:tls';
+import { parentPort } from 'node:worker_threads';
+import snowflake from 'snowflake-sdk';
+import type { Connection, ConnectionOptions, SnowflakeError } from 'snowflake-sdk';
+import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
+
+/**
+ * The thread in which the official client runs, one connection at a time. When the thread is ended, nothing of the client goes on, whatever it was waiting for or trying again. It
+ * writes no log. Certificates are checked by chain and name; revocation is not asked about, since that would go past the guard in the clear.
+ */
+const ignore = (): void => undefined;
+const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };
+snowflake.configure({ logLevel: 'OFF', customLogger: silent, disableOCSPChecks: true, keepAlive: true, useEnvProxy: false } as Parameters<typeof snowflake.configure>[0]);
+
+let connection: Connection | undefined;
+
+/** Settles with what a callback of the client is told. */
+function answerOf(call: (callback: (error: SnowflakeError | null | undefined, rows?: unknown[]) => void) => void): Promise<unknown[]> {
+  return new Promise((resolve, reject) => call((error, rows) => (error === undefined || error === null ? resolve(rows ?? []) : reject(error))));
+}
+
+async function run(request: ClientRequest): Promise<unknown[]> {
+  if (request.kind === 'connect') {
+    tls.setDefaultCACertificates(request.certificates);
+    const opened = snowflake.createConnection(request.options as ConnectionOptions);
+    connection = opened;
+    return answerOf((callback) => opened.connect((error) => callback(error)));
+  }
+  const current = connection;
+  if (current === undefined) throw new Error('There is no connection.');
+  if (request.kind === 'close') {
+    connection = undefined;
+    return answerOf((callback) => current.destroy((error) => callback(error)));
+  }
+  const { statement, values, bytes } = request;
+  const file = bytes === undefined ? {} : { fileStream: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) as never };
+  return answerOf((callback) =>
+    current.execute({ sqlText: statement, ...(values === undefined ? {} : { binds: values }), ...file, complete: (error, _statement, rows) => callback(error, rows) }),
+  );
+}
+
+/** Only what tells faults apart: the client's errors also carry requests and answers. */
+function faultOf(error: SnowflakeError & { cause?: { code?: unknown; message?: string }; response?: { statusCode?: number } }): ClientFault {
+  const { code, sqlState, message, cause, response } = error;
+  return {
+    code: String(code ?? ''),
+    sql_state: sqlState ?? '',
+    status: response?.statusCode,
+    cause_code: typeof cause?.code === 'string' ? cause.code : undefined,
+    message,
+    cause_message: cause?.message,
+  };
+}
+
+parentPort?.on('message', (request: ClientRequest) => {
+  run(request).then(
+    (rows) => parentPort?.postMessage({ id: request.id, rows } satisfies ClientReply),
+    (error: SnowflakeError) => parentPort?.postMessage({ id: request.id, fault: faultOf(error) } satisfies ClientReply),
+  );
+});

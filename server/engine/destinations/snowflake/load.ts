@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Column } from '../../models/column.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import type { Connection } from './connection.ts';
+import { csvParts } from './csv_parts.ts';
+
+/** An internal stage and a table of text, both temporary: no other session sees them, and they end with this one. */
+export type Loader = {
+  /**
+   * Brings ClickHouse's tab-separated text into the table of text, in place of what was there, and gives the number of rows that Snowflake took. Columns are named by
+   * `textColumn`. Rejects with the error of `bytes` when they fail; then the table is as it was.
+   */
+  load(columns: Column[], bytes: Readable): Promise<number>;
+  /** The quoted name of the table of text. */
+  table: string;
+};
+
+/** CSV as `csvParts` writes it and nothing else: an error of one row is an error of the load. */
+const file_format = `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () EMPTY_FIELD_AS_NULL = TRUE TRIM_SPACE = FALSE SKIP_BLANK_LINES = FALSE ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
+
+/** The column of the table of text that holds the values of the column at this place; the first one holds nothing. */
+export function textColumn(index: number): string {
+  return quoted(`c${index + 1}`);
+}
+
+/** A name that no other session uses, for temporary things of this one. */
+export function temporaryName(purpose: string): string {
+  return `sluice_${purpose}_${randomBytes(8).toString('hex')}`;
+}
+
+/** Makes a stage in the session. */
+export async function openLoader(connection: Connection): Promise<Loader> {
+  const stage = temporaryName('stage');
+  const table = quoted(temporaryName('text'));
+  await connection.rows(`CREATE TEMPORARY STAGE ${quoted(stage)}`);
+  let loads = 0;
+  return {
+    table,
+    load: async (columns, bytes) => {
+      // Of its own for each load: the files of one that has failed are not taken by the next.
+      const folder = `load_${(loads += 1)}`;
+      let parts = 0;
+      for await (const part of csvParts(columns, bytes)) await connection.put(stage, folder, `part_${(parts += 1)}.csv.gz`, part);
+      const texts = columns.map((_column, index) => `${textColumn(index)} VARCHAR`);
+      await connection.rows(`CREATE OR REPLACE TEMPORARY TABLE ${table} ("c0" VARCHAR, ${texts.join(', ')})`);
+      if (parts === 0) return 0;
+      const files = await connection.rows<{ rows_loaded?: number }>(
+        `COPY INTO ${table} FROM @${quoted(stage)}/${folder}/ FILE_FORMAT = ${file_format} ON_ERROR = ABORT_STATEMENT PURGE = TRUE`,
+      );
+      return files.reduce((sum, file) => sum + Number(file.rows_loaded ?? 0), 0);
+    },
+  };
+}

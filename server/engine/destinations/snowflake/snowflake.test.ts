@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import tls from 'node:tls';
+import pg from 'pg';
+import { parseExact } from '../../../../test/contract_rows.ts';
+import { testDestination } from '../../../../test/destination_contract.ts';
+import type { Config } from '../../../../test/destination_world.ts';
+import { openTestStores } from '../../../../test/harness_stores.ts';
+import type { TestStores } from '../../../../test/harness_stores.ts';
+import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
+import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
+import type { SnowflakeServer } from '../../../../test/snowflake_server.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import type { Delivery, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError } from '../../destination.ts';
+import type { Column } from '../../models/column.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import type { SnowflakeConfig } from './config.ts';
+import { snowflake } from './snowflake.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+let stores: TestStores;
+let server: SnowflakeServer;
+let pool: pg.Pool;
+let plain: http.Server;
+let schemas = 0;
+
+before(async () => {
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  stores = await openTestStores({ clickhouse: false });
+  pool = new pg.Pool({ connectionString: stores.database_url, max: 2, options: '-c timezone=UTC' });
+  pool.on('error', () => undefined);
+  server = await openSnowflakeServer(stores.database_url);
+  plain = http.createServer((_request, response) => void response.end());
+  plain.listen(0, '127.0.0.1');
+  await once(plain, 'listening');
+});
+
+after(async () => {
+  await server.close();
+  plain.close();
+  await pool.end();
+  await outbound.close();
+  await stores.close();
+});
+
+async function freshConfig(): Promise<SnowflakeConfig> {
+  const schema = `Place "${(schemas += 1)}"`;
+  await pool.query(`CREATE SCHEMA ${quoted(schema)}`);
+  const { host, user, password } = server;
+  return { account: 'myorg-myaccount', host, user, password, database: 'ANALYTICS', warehouse: 'LOADING', role: 'EXPORTER', schema };
+}
+
+const inSchema = (config: Config, table = 'events') => `${quoted(String(config['schema']))}.${quoted(table)}`;
+
+async function tables(config: Config): Promise<string[]> {
+  const found = await pool.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'`,
+    [config['schema']],
+  );
+  return found.rows.map((row) => row.name).sort();
+}
+
+async function readBack(config: Config): Promise<Record<string, unknown>[]> {
+  if (!(await tables(config)).includes('events')) return [];
+  const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
+  const found = await pool.query(`SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${inSchema(config)} ORDER BY ctid`);
+  return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
+}
+
+/** Tables that are not the export's, and lines of attempts that came to no receipt. */
+async function leftovers(config: Config): Promise<string[]> {
+  const found = await tables(config);
+  const others = found.filter((name) => !['events', 'sluice_receipts'].includes(name));
+  if (!found.includes('sluice_receipts')) return others;
+  const claims = await pool.query<{ attempt_id: string }>(`SELECT attempt_id FROM ${inSchema(config, 'sluice_receipts')} WHERE manifest IS NULL`);
+  return [...others, ...claims.rows.map((row) => row.attempt_id)];
+}
+
+testDestination({
+  definition: snowflake,
+  start: async () => deps,
+  stop: async () => undefined,
+  configure: freshConfig,
+  readBack,
+  leftovers,
+  misconfigure: async (config) => {
+    await pool.query(`CREATE TABLE ${inSchema(config, 'other')} (uuid text, event text)`);
+    await pool.query(`CREATE VIEW ${inSchema(config, 'view')} AS SELECT 1 AS uuid`);
+    const { port } = plain.address() as AddressInfo;
+    return [
+      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
+      { name: 'no such user', config: { ...config, user: 'NOBODY' }, code: 'authentication_failed' },
+      { name: 'no such role', config: { ...config, role: 'ACCOUNTADMIN' }, code: 'permission_denied' },
+      { name: 'no such warehouse', config: { ...config, warehouse: 'loading' }, code: 'warehouse_missing' },
+      { name: 'no such database', config: { ...config, database: 'analytics' }, code: 'database_missing' },
+      { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
+      { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
+      { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
+      { name: 'TLS is not offered', config: { ...config, host: `localhost:${port}` }, code: 'tls_not_offered' },
+      { name: 'certificate for another host', config: { ...config, host: server.host.replace('localhost', '127.0.0.1') }, code: 'tls_not_verified' },
+      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
+      { name: 'a view', config: { ...config, table_name: 'view' }, code: 'table_unsuitable' },
+    ];
+  },
+  invalid: [
+    { name: 'no account', change: { account: undefined }, attr: 'account' },
+    { name: 'account is a URL', change: { account: 'https://myorg-myaccount.snowflakecomputing.com' }, attr: 'account' },
+    { name: 'account is a host', change: { account: 'myorg-myaccount.snowflakecomputing.com' }, attr: 'account' },
+    { name: 'no password', change: { password: undefined }, attr: 'password' },
+    { name: 'password is null', change: { password: null }, attr: 'password' },
+    { name: 'another authentication', change: { authentication_type: 'oauth' }, attr: 'authentication_type' },
+    { name: 'no key', change: { authentication_type: 'keypair' }, attr: 'private_key' },
+    { name: 'key is no key', change: { authentication_type: 'keypair', private_key: 'secret' }, attr: 'private_key' },
+    { name: 'host with a path', change: { host: 'localhost/x' }, attr: 'host' },
+    { name: 'host with a wrong port', change: { host: 'localhost:70000' }, attr: 'host' },
+    { name: 'schema is null', change: { schema: null }, attr: 'schema' },
+    { name: 'table of receipts', change: { table_name: 'SLUICE_receipts' }, attr: 'table_name' },
+    { name: 'NUL in a name', change: { warehouse: 'a\0b' }, attr: 'warehouse' },
+  ],
+  damage: {
+    changed: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`)),
+    missing: async (config) => void (await pool.query(`DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`)),
+    added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
+  },
+  has_nul: false,
+  recovers: false,
+});
+
+const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
+const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+
+function delivery(changes: Partial<Delivery> = {}): Delivery {
+  const run_id = randomUUID();
+  return {
+    delivery_id: run_id,
+    run_id,
+    attempt: 1,
+    batch_export_id: randomUUID(),
+    team_id: 7,
+    model: 'events',
+    data_interval_start: '2015-09-12T00:00:00Z',
+    data_interval_end: '2015-09-12T01:00:00Z',
+    columns: noteOnly,
+    ...changes,
+  };
+}
+
+async function deliver(config: SnowflakeConfig, given: Delivery, text: string): Promise<void> {
+  const records = text.split('\n').length - 1;
+  const sink = await snowflake.open(config, given, deps);
+  try {
+    await sink.write({ number: 0, records }, Readable.from([Buffer.from(text)]));
+    await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
+  } finally {
+    await sink.close();
+  }
+}
+
+test('signs in by key pair, with the key as it is or under a passphrase, and not with another key', async () => {
+  const config: SnowflakeConfig = { ...(await freshConfig()), authentication_type: 'keypair', password: null, private_key: server.private_key };
+  const failed = async (changes: Partial<SnowflakeConfig>) =>
+    (await snowflake.check({ ...config, ...changes }, noteOnly, deps)).find((step) => step.status === 'failed')?.detail;
+  assert.equal(await failed({}), undefined);
+  const locked = createPrivateKey(server.private_key).export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' }).toString();
+  assert.equal(await failed({ private_key: locked, private_key_passphrase: 'open sesame' }), undefined);
+  assert.deepEqual(
+    snowflake.validate({ ...config, private_key: locked, private_key_passphrase: 'sesame' }).map(({ attr }) => attr),
+    ['private_key'],
+  );
+  const other = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  assert.match((await failed({ private_key: other.privateKey })) ?? '', /^Snowflake refused the user/);
+});
+
+test('files reach the storage of each cloud, encrypted, and only over the guard', async () => {
+  const config = await freshConfig();
+  for (const kind of ['S3', 'AZURE', 'GCS'] as const) {
+    server.setStorage(kind);
+    await deliver(config, delivery(), `${kind}\\n"quoted", 'é'\n`);
+  }
+  server.setStorage('S3');
+  const found = await pool.query<{ note: string }>(`SELECT note FROM ${inSchema(config)} ORDER BY ctid`);
+  assert.deepEqual(
+    found.rows.map((row) => row.note),
+    ['S3', 'AZURE', 'GCS'].map((kind) => `${kind}\n"quoted", 'é'`),
+  );
+  const { address } = server.account.storage;
+  server.account.storage.address = '10.0.0.1:443';
+  await assert.rejects(deliver(config, delivery(), 'x\n'), (error) => error instanceof NonRetryableError && error.code === 'outbound_refused');
+  server.account.storage.address = address;
+  // Nothing was sent that nobody has asked for: no telemetry, above all.
+  assert.deepEqual(server.unknown_paths, []);
+});
+
+test('persons are merged: a row gives way to a higher version only, whole, and verify compares them by key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const row = (distinct: string, version: number, mapping: number, name: string) =>
+    `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
+  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })] as const;
+  await deliver(config, given[0], row('a', 5, 0, 'five') + row('b', 1, 9, 'one') + row('c', 1, 1, 'mapped') + row('A', 1, 0, 'another'));
+  await deliver(config, given[1], row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 3, 0, 'high') + row('d', 1, 0, 'low'));
+  const found = await pool.query<{ person: string }>(
+    `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':', person_distinct_id_version) AS person FROM ${inSchema(config, 'persons')} ORDER BY distinct_id COLLATE "C"`,
+  );
+  assert.deepEqual(
+    found.rows.map(({ person }) => person),
+    ['A:another:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
+  );
+  const keys = async function* (id: string): AsyncIterable<string> {
+    yield* id === given[0].delivery_id ? ['a', 'b', 'c', 'A'] : ['a', 'b', 'c', 'd'];
+  };
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await snowflake.verify(config, delivered, keys, deps), []);
+  await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await snowflake.verify(config, delivered, keys, deps)).map(({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`),
+    ['missing b'],
+  );
+});
+
+test("a table of the user's own keeps its defaults, JSON stays text where the column is, and a value that does not fit is final before anything is shown", async () => {
+  const config = await freshConfig();
+  await pool.query(`CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text, note varchar(3) NOT NULL)`);
+  const columns: Column[] = [...noteOnly, { name: 'properties', type: 'json', nullable: false, expression: 'properties' }];
+  await deliver(config, delivery({ columns }), 'abc\t{ "a" : 1.0, "a":2 }\n');
+  const found = await pool.query(`SELECT own, properties, note FROM ${inSchema(config)}`);
+  assert.deepEqual(found.rows, [{ own: 'own', properties: '{ "a" : 1.0, "a":2 }', note: 'abc' }]);
+  for (const text of ['abcd\t1\n', '\\N\t1\n']) {
+    const sink = await snowflake.open(config, delivery({ columns }), deps);
+    await assert.rejects(sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])), (error) => error instanceof NonRetryableError && error.code === 'value_refused', text);
+    await sink.close();
+  }
+});
+
+test('a slice goes in several files, a value of 10 MB passes, and one of more than 16 MB is final', async () => {
+  const config = await freshConfig();
+  server.statements.length = 0;
+  await deliver(config, delivery(), `${'é"'.repeat(3_000_000)}\n`.repeat(5));
+  assert.equal(server.statements.filter((statement) => statement.startsWith('PUT')).length, 2);
+  const found = await pool.query(`SELECT DISTINCT octet_length(note) AS bytes, count(*)::int AS rows FROM ${inSchema(config)} GROUP BY 1`);
+  assert.deepEqual(found.rows, [{ bytes: 9_000_000, rows: 5 }]);
+  await assert.rejects(
+    deliver(config, delivery(), `${'é'.repeat(9_000_000)}\n`),
+    (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded' && error.message.includes('18000000 bytes'),
+  );
+});
+
+test('a delivery is these statements and no others', async () => {
+  const config = { ...(await freshConfig()), role: null };
+  server.statements.length = 0;
+  await deliver(config, delivery(), 'abc\n');
+  const text = server.statements.map((statement) => statement.replaceAll(/sluice_([a-z]+)_[0-9a-f]{16}/g, '$1')).join('\n');
+  const expected = await readFile(new URL('../../../../test/snowflake_delivery.sql', import.meta.url), 'utf8');
+  assert.equal(`${text}\n`, expected.replaceAll('SCHEMA_NAME', quoted(config.schema)));
+});

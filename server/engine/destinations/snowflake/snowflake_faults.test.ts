@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { after, before, beforeEach, test } from 'node:test';
+import tls from 'node:tls';
+import pg from 'pg';
+import { openTestStores } from '../../../../test/harness_stores.ts';
+import type { TestStores } from '../../../../test/harness_stores.ts';
+import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
+import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
+import type { SnowflakeFault as Fault, SnowflakeServer } from '../../../../test/snowflake_server.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { openOutbound } from '../../../platform/outbound.ts';
+import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { SnowflakeFault } from './client.ts';
+import type { SnowflakeConfig } from './config.ts';
+import { snowflakeError } from './faults.ts';
+import { snowflake } from './snowflake.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+let stores: TestStores;
+let server: SnowflakeServer;
+let pool: pg.Pool;
+let config: SnowflakeConfig;
+let schemas = 0;
+
+before(async () => {
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  stores = await openTestStores({ clickhouse: false });
+  pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
+  pool.on('error', () => undefined);
+  server = await openSnowflakeServer(stores.database_url);
+});
+
+beforeEach(async () => {
+  server.recover();
+  const schema = `S${(schemas += 1)}`;
+  await pool.query(`CREATE SCHEMA "${schema}"`);
+  const { host, user, password } = server;
+  config = { account: 'myorg-myaccount', host, user, password, database: 'ANALYTICS', warehouse: 'LOADING', schema };
+});
+
+after(async () => {
+  await server.close();
+  await pool.end();
+  await outbound.close();
+  await stores.close();
+});
+
+const outcomes: SliceOutcome[] = [{ number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null }];
+const run_id = randomUUID();
+const delivery = (): Delivery => ({
+  delivery_id: randomUUID(),
+  run_id,
+  attempt: 1,
+  batch_export_id: randomUUID(),
+  team_id: 7,
+  model: 'events',
+  data_interval_start: '2015-09-12T00:00:00Z',
+  data_interval_end: '2015-09-12T01:00:00Z',
+  columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }],
+});
+
+const open = (given: Delivery, signal = new AbortController().signal): Promise<Sink> =>
+  snowflake.open(config, given, { log: silentLog(), outbound, export_dir: '/nowhere', signal });
+const write = (sink: Sink) => sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('a note\n')]));
+const commit = (sink: Sink) => sink.commit(outcomes, { name: 'manifest', text: '{"signed":true}' });
+
+async function deliver(given: Delivery): Promise<void> {
+  const sink = await open(given);
+  try {
+    await write(sink);
+    await commit(sink);
+  } finally {
+    await sink.close();
+  }
+}
+
+async function count(table: string): Promise<number> {
+  return (await pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM "${config.schema}"."${table}"`)).rows[0]?.rows ?? 0;
+}
+
+const refusal = (code: string, sql_state: string, message: string): Fault => ({ code, sql_state, message });
+
+for (const [name, pattern, fault, isRetryable, code] of [
+  ['a key that is not the registered one', /LOGIN/, refusal('390144', '', 'JWT token is invalid. [0b9d]'), false, 'authentication_failed'],
+  ['a network policy', /LOGIN/, refusal('390422', '', 'Incoming request with IP 1.2.3.4 is not allowed to access Snowflake.'), false, 'authentication_failed'],
+  ['a host that is no account', /LOGIN/, { status: 404 }, false, 'not_snowflake'],
+  ['too many requests', /LOGIN/, { status: 429 }, true, 'throttled'],
+  ['a proxy that fails', /LOGIN/, { status: 502 }, true, 'server_fault'],
+  ['a broken login', /LOGIN/, 'drop', true, 'connection_lost'],
+  ['a warehouse that is suspended', /^COPY/, refusal('000606', '57P03', 'No active warehouse selected in the current session.'), true, 'warehouse_unavailable'],
+  ['a quota that is used up', /^COPY/, refusal('90073', '57014', "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota."), true, 'warehouse_unavailable'],
+  ['no right to make the table', /^CREATE TABLE/, refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"), false, 'permission_denied'],
+  ['a table that went away', /^INSERT INTO "events"/, refusal('002003', '42S02', "Table 'EVENTS' does not exist or not authorized."), false, 'table_missing'],
+  ['a lock that is not released', /^UPDATE/, refusal('000625', '57014', 'Statement was aborted because the lock was not released.'), true, 'locked'],
+  ['a statement that was cancelled', /^MERGE|^INSERT INTO "events"/, refusal('000604', '57014', 'SQL execution canceled'), true, 'cancelled_by_server'],
+  ['a fault without a name', /^COPY/, refusal('300002', 'XX000', 'Processing aborted by error 300002'), true, 'server_fault'],
+  ['a session that is gone', /^COPY/, refusal('390111', '', 'Session no longer exists.'), true, 'connection_lost'],
+  ['a storage that refuses', /UPLOAD/, { status: 403 }, true, 'store_fault'],
+] as const) {
+  test(`${name} is ${code}, ${isRetryable ? 'tried again' : 'final'}, and leaves nothing to see`, async () => {
+    server.fail(pattern, fault as Fault, name === 'a storage that refuses' ? 100 : 2);
+    const given = delivery();
+    await assert.rejects(deliver(given), (error) => {
+      assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, String(error));
+      assert.equal((error as RetryableError).code, code, (error as Error).message);
+      assert.ok(!(error as Error).message.includes(server.password) && (error as Error).message.endsWith('.'));
+      return true;
+    });
+    server.recover();
+    await deliver(given);
+    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+    await server.endSessions();
+  });
+}
+
+test('what passes by itself is not noticed: a token that ends, an upload and a statement whose connections break', async () => {
+  const sink = await open(delivery());
+  assert.equal(server.sessions(), 1);
+  server.expireTokens();
+  server.fail(/UPLOAD/, 'drop');
+  server.fail(/^COPY/, 'after');
+  await write(sink);
+  await commit(sink);
+  await sink.close();
+  assert.equal(await count('events'), 1);
+  // Signed out, so what is temporary is gone.
+  assert.equal(server.sessions(), 0);
+});
+
+for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
+  test(`an aborted signal ends a delivery that hangs at ${subject}, and the next one is whole`, async () => {
+    const controller = new AbortController();
+    const given = delivery();
+    server.fail(new RegExp(subject), 'hang');
+    const attempt = (async () => {
+      const sink = await open(given, controller.signal);
+      await write(sink).then(() => commit(sink)).finally(() => sink.close());
+    })();
+    attempt.catch(() => undefined);
+    while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
+    controller.abort();
+    await assert.rejects(attempt, /The work was stopped/);
+    // Signed out all the same, so nothing is locked any more.
+    if (subject !== 'LOGIN') assert.equal(server.sessions(), 0);
+    server.recover();
+    await deliver(given);
+    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  });
+}
+
+test('a commit whose answer is lost is found by the next attempt', async () => {
+  const controller = new AbortController();
+  const given = delivery();
+  const sink = await open(given, controller.signal);
+  await write(sink);
+  server.fail(/^COMMIT/, 'after', 100);
+  const attempt = commit(sink);
+  attempt.catch(() => undefined);
+  while ((await count('events')) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  controller.abort();
+  await assert.rejects(attempt);
+  await sink.close();
+  server.recover();
+  const next = await open(given);
+  assert.equal(await next.isCommitted(), true);
+  await next.close();
+});
+
+test('an attempt that was believed dead cannot show anything after a newer one has begun, nor double what it has shown', async () => {
+  const given = delivery();
+  const old = await open(given);
+  await write(old);
+  const newer = await open(given);
+  await write(newer);
+  await assert.rejects(commit(old), (error) => error instanceof RetryableError && error.code === 'conflict');
+  assert.equal(await count('events'), 0);
+  await commit(newer);
+  await commit(old);
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  await old.close();
+  await newer.close();
+});
+
+test('two attempts that commit at once show the rows once', async () => {
+  const given = delivery();
+  const sinks = [await open(given), await open(given)];
+  for (const sink of sinks) await write(sink);
+  await Promise.allSettled(sinks.map(commit));
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  for (const sink of sinks) await sink.close();
+});
+
+test('errors of others stay as they are, and tokens of a storage are not repeated', () => {
+  const source = new Error('the query failed');
+  assert.equal(snowflakeError(source), source);
+  const upload = { code: 'upload_failed', sql_state: '', message: 'RestError: no https://a.blob/x?sig=secret' };
+  assert.equal((snowflakeError(new SnowflakeFault(upload)) as Error).message, 'A file could not be brought to the stage of the account (RestError: no https://a.blob/x).');
+});

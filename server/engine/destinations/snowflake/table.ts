@@ -1,0 +1,114 @@
+import { NonRetryableError } from '../../destination.ts';
+import type { Column, ColumnType } from '../../models/column.ts';
+import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
+import { receipts_table, targetOf } from './config.ts';
+import type { SnowflakeConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+
+/** Types of the columns of a table that the export makes. Instants are UTC. */
+const types: Record<ColumnType, string> = {
+  uuid: 'VARCHAR',
+  text: 'VARCHAR',
+  json: 'VARIANT',
+  timestamp: 'TIMESTAMP_NTZ(6)',
+  integer: 'NUMBER(38, 0)',
+  float: 'FLOAT',
+  boolean: 'BOOLEAN',
+};
+
+/** A table's columns, each with its type as the information schema names it (`TEXT`, `VARIANT`, `NUMBER`). */
+export type TableColumns = ReadonlyMap<string, string>;
+
+/** What Snowflake cannot take of a query's columns: names that its streams add to a table, and NUL. */
+export function snowflakeColumnFaults(columns: Column[]): string[] {
+  return columns
+    .filter(({ name }) => name.toUpperCase().startsWith('METADATA$') || name.includes('\0'))
+    .map(({ name }) => `Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give the column \`${name.replaceAll('\0', '\\0')}\` another alias.`);
+}
+
+/** The statement that makes the table of an export under this name, which is quoted already. */
+export function tableStatement(table: string, columns: Column[]): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (${columns.map((column) => `${quoted(column.name)} ${types[column.type]}`).join(', ')})`;
+}
+
+/** The kind of a table or view of the schema as the information schema names it (`BASE TABLE`, `VIEW`), or undefined when there is none that the role may see. */
+export async function findTableKind(connection: Connection, config: SnowflakeConfig, table: string): Promise<string | undefined> {
+  const [found] = await connection.rows<{ kind: string }>(
+    'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    [config.schema, table],
+  );
+  return found?.kind;
+}
+
+/**
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: all missing columns are named. To be called outside a
+ * transaction, which the making of a table would end.
+ */
+export async function prepareTables(connection: Connection, config: SnowflakeConfig, layout: Layout): Promise<TableColumns> {
+  const target = targetOf(config);
+  if ((await findTableKind(connection, config, target.table)) === undefined) await connection.rows(tableStatement(target.quoted, layout.columns));
+  if ((await findTableKind(connection, config, receipts_table)) === undefined) await connection.rows(receiptsStatement(target.receipts));
+  return checkTable(connection, config, layout);
+}
+
+function receiptsStatement(receipts: string): string {
+  const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
+  const columns = [...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id), '"table_name" VARCHAR NOT NULL', '"records" NUMBER(38, 0)', '"manifest" VARCHAR'];
+  return `CREATE TABLE IF NOT EXISTS ${receipts} (${columns.join(', ')}, "written_at" TIMESTAMP_NTZ(6) NOT NULL)`;
+}
+
+/** The columns of the export's table. Refuses a table that cannot take the export: what is no table of Snowflake's own, and one that lacks columns, of which all are named. */
+export async function checkTable(connection: Connection, config: SnowflakeConfig, layout: Layout): Promise<TableColumns> {
+  const { table, name } = targetOf(config);
+  const kind = await findTableKind(connection, config, table);
+  if (kind === undefined) throw new NonRetryableError('permission_denied', `The role may not see the table ${name}; grant it SELECT, INSERT and UPDATE on it.`);
+  if (kind !== 'BASE TABLE') {
+    throw new NonRetryableError('table_unsuitable', `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a standard table. Export to such a table.`);
+  }
+  const found = await connection.rows<{ name: string; type: string }>(
+    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    [config.schema, table],
+  );
+  const columns = new Map(found.map((column) => [column.name, column.type]));
+  const missing = layout.columns.filter((column) => !columns.has(column.name)).map((column) => `${column.name} ${types[column.type]}`);
+  if (missing.length > 0)
+    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+  return columns;
+}
+
+/**
+ * A column's value out of its text. JSON becomes a VARIANT: what Snowflake cannot read as JSON stays as a string with the same text, and of equal keys of an object the last one
+ * stays. In a column of text it stays as it is, to the byte.
+ */
+export function valueExpression(column: Column, text: string, columns: TableColumns): string {
+  if (column.type !== 'json') return `CAST(${text} AS ${types[column.type]})`;
+  const type = columns.get(column.name);
+  if (type === 'TEXT') return text;
+  const variant = `COALESCE(TRY_PARSE_JSON(${text}, 'd'), TO_VARIANT(${text}))`;
+  return type === 'OBJECT' || type === 'ARRAY' ? `CAST(${variant} AS ${type})` : variant;
+}
+
+// Longer than the name of any column (64 characters), so that it cannot be one.
+const rank_name = quoted('sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first');
+
+/**
+ * The statement that shows staged rows. Persons are merged: of equal keys the newest row counts, and a row of the table gives way only to one with a higher person version or
+ * mapping version; where the export has no versions the newer delivery wins.
+ */
+export function showStatement(table: string, stage: string, layout: Layout): string {
+  const names = layout.columns.map((column) => quoted(column.name));
+  const list = names.join(', ');
+  if (!isMerged(layout)) return `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${stage}`;
+  const keys = person_key.map(quoted);
+  const versions = versionColumns(layout).map(quoted);
+  const order = versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');
+  const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')} ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
+  const changed = names.filter((name) => !keys.includes(name));
+  const newer = versions.map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`).join(' OR ');
+  const update = changed.length === 0 ? '' : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
+  return (
+    `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked WHERE ${rank_name} = 1) AS came ON ${keys.map((name) => `there.${name} = came.${name}`).join(' AND ')}` +
+    `${update} WHEN NOT MATCHED THEN INSERT (${list}) VALUES (${names.map((name) => `came.${name}`).join(', ')})`
+  );
+}

@@ -1,0 +1,44 @@
+import { Worker } from 'node:worker_threads';
+
+/** How long a thread that nobody uses is kept: it takes a second to load the client, and some 80 MB to hold it. */
+const spare_milliseconds = 60_000;
+
+let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
+
+/**
+ * A thread with the official client in it and no connection: one that was given back, or a new one. It has no environment of the process: so the client asks no cloud for metadata,
+ * finds no proxy and no credentials, and sends no telemetry. What it writes to its console is read by nobody.
+ */
+export function takeThread(): Worker {
+  if (spare === undefined) {
+    return new Worker(new URL('./client_worker.ts', import.meta.url), {
+      env: { SNOWFLAKE_DISABLE_PLATFORM_DETECTION: 'true', SF_TELEMETRY_DISABLE_CONNECTION_SHAPE: 'true', SNOWFLAKE_DISABLE_MINICORE: 'true' },
+      stdout: true,
+      stderr: true,
+    });
+  }
+  const { thread, timer } = spare;
+  forget(thread);
+  clearTimeout(timer);
+  thread.ref();
+  return thread;
+}
+
+/** Keeps a thread whose connection was closed and of which nothing is awaited; one is kept at most, and it does not keep the process alive. */
+export function giveThreadBack(thread: Worker): void {
+  // By name: without one, a listener of the thread's own would go too.
+  for (const event of ['message', 'error', 'exit']) thread.removeAllListeners(event);
+  if (spare !== undefined) return void thread.terminate();
+  const end = () => {
+    forget(thread);
+    void thread.terminate();
+  };
+  spare = { thread, timer: setTimeout(end, spare_milliseconds).unref() };
+  thread.once('error', end);
+  thread.unref();
+}
+
+function forget(thread: Worker): void {
+  thread.removeAllListeners('error');
+  spare = undefined;
+}

@@ -1,0 +1,82 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { isIP } from 'node:net';
+import type { Outbound } from '../../../platform/outbound.ts';
+
+/** A forward proxy of the loopback interface whose every connection passes the outbound guard. Only who knows its password may use it. */
+export type Tunnel = {
+  port: number;
+  user: string;
+  password: string;
+  /** Ends all connections, and takes no more. */
+  close(): Promise<void>;
+};
+
+const user = 'sluice';
+
+/**
+ * Opens a tunnel for a client that connects by itself and knows proxies. It does CONNECT and nothing else, so what passes is TLS from end to end. `onFault` is told of a
+ * connection that could not be made, with the guard's or the system's own error: the client itself hears only that the proxy refused.
+ */
+export async function openTunnel(outbound: Outbound, onFault: (error: Error) => void): Promise<Tunnel> {
+  const password = randomBytes(24).toString('base64url');
+  const expected = Buffer.from(`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`);
+  const sockets = new Set<Duplex>();
+  const keep = (socket: Duplex) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const server = http.createServer((_request, response) => void response.writeHead(405).end());
+  server.on('connect', (request: http.IncomingMessage, client: Duplex, first: Buffer) => {
+    keep(client);
+    const given = Buffer.from(request.headers['proxy-authorization'] ?? '');
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return refuse(client, '407 Proxy Authentication Required');
+    connect(request.url ?? '', outbound).then(
+      (upstream) => {
+        keep(upstream);
+        if (client.destroyed) return void upstream.destroy();
+        client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+        upstream.write(first);
+        upstream.pipe(client).pipe(upstream);
+        upstream.once('close', () => client.destroy());
+        client.once('close', () => upstream.destroy());
+      },
+      (error: Error) => {
+        onFault(error);
+        refuse(client, '502 Bad Gateway');
+      },
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    user,
+    password,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
+
+function refuse(client: Duplex, status: string): void {
+  client.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`);
+}
+
+async function connect(target: string, outbound: Outbound): Promise<net.Socket> {
+  const { hostname, port } = new URL(`https://${target}`);
+  const host = isIP(hostname) === 0 ? hostname : target.slice(0, target.lastIndexOf(':'));
+  const { address } = await outbound.resolveHost(host);
+  const socket = net.connect({ host: address, port: port === '' ? 443 : Number(port) });
+  socket.setNoDelay(true).setKeepAlive(true, 10_000);
+  await once(socket, 'connect');
+  return socket;
+}

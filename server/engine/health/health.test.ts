@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { healthAfterRun, newHealth } from './health.ts';
+import type { EndedRun, Health } from './health.ts';
+
+type Step = { status: EndedRun['status']; revision?: number; volume?: boolean; end?: string };
+const completed: Step = { status: 'Completed' };
+const failed: Step = { status: 'Failed' };
+
+/** The changes of each step, as `+failing` or `-failing`, and the health at the end. */
+function follow(steps: Step[]): { changes: string[]; health: Health } {
+  let health = newHealth(1);
+  const changes: string[] = [];
+  for (const { status, revision = 1, volume, end = '2026-01-01T00:00:00Z' } of steps) {
+    const next = healthAfterRun(health, { status, revision, data_interval_end: end, is_volume_unusual: volume });
+    changes.push(next.changes.map(({ condition, has_begun }) => `${has_begun ? '+' : '-'}${condition}`).join(' '));
+    health = next.health;
+  }
+  return { changes, health };
+}
+
+const cases: [what: string, steps: Step[], changes: string[], health: Partial<Health>][] = [
+  ['good runs tell nothing', [completed, completed], ['', ''], { is_failing: false, consecutive_failures: 0 }],
+  ['the first failure of an export tells', [failed], ['+failing'], { is_failing: true, consecutive_failures: 1 }],
+  ['further failures count and tell nothing', [failed, { status: 'FailedRetryable' }, failed], ['+failing', '', ''], { consecutive_failures: 3 }],
+  ['the first good run ends it', [failed, failed, completed, completed], ['+failing', '', '-failing', ''], { is_failing: false, consecutive_failures: 0 }],
+  ['a cancelled run changes nothing', [failed, { status: 'Cancelled' }, failed], ['+failing', '', ''], { consecutive_failures: 2 }],
+  [
+    'a new revision goes on failing, and counts anew',
+    [failed, failed, { ...failed, revision: 2 }],
+    ['+failing', '', ''],
+    { consecutive_failures: 1, revision: 2 },
+  ],
+  ['a new revision that works has recovered', [failed, { ...completed, revision: 2 }], ['+failing', '-failing'], { is_failing: false }],
+  [
+    'an unusual volume tells once, until it is usual again',
+    [{ ...completed, volume: true }, { ...completed, volume: true }, completed, { ...completed, volume: false }],
+    ['+unusual_volume', '', '', '-unusual_volume'],
+    { is_volume_unusual: false },
+  ],
+  [
+    'a new revision has no usual volume yet, and no end of an unusual one is told',
+    [
+      { ...completed, volume: true },
+      { ...completed, revision: 2 },
+    ],
+    ['+unusual_volume', ''],
+    { is_volume_unusual: false },
+  ],
+  ['both can change at once', [failed, { ...completed, volume: true }], ['+failing', '-failing +unusual_volume'], {}],
+  [
+    'an older interval does not move what is delivered back',
+    [
+      { ...completed, end: '2026-01-02T00:00:00Z' },
+      { ...completed, end: '2026-01-01T00:00:00Z' },
+    ],
+    ['', ''],
+    { delivered_until: '2026-01-02T00:00:00Z' },
+  ],
+  ['a failed run delivers nothing', [failed], ['+failing'], { delivered_until: null }],
+];
+
+for (const [what, steps, changes, health] of cases) {
+  test(what, () => {
+    const found = follow(steps);
+    assert.deepEqual(found.changes, changes);
+    assert.deepEqual({ ...found.health, ...health }, found.health);
+  });
+}

@@ -1,0 +1,57 @@
+import type { RunEnd } from '../runs.ts';
+
+/** How an export does. Failures and volume are about `revision`; `delivered_until` is the end of the newest interval that its schedule has delivered (ISO 8601). */
+export type Health = {
+  revision: number;
+  consecutive_failures: number;
+  is_failing: boolean;
+  is_late: boolean;
+  is_volume_unusual: boolean;
+  delivered_until: string | null;
+};
+
+/** The three conditions that an export can be in; each begins with a notice of its name and ends with `recovered`. */
+export type Condition = 'failing' | 'late' | 'unusual_volume';
+
+/** A condition that has begun or ended. */
+export type ConditionChange = { condition: Condition; has_begun: boolean };
+
+/** What a run that has ended says of its export. `is_volume_unusual` is undefined where its rows cannot be judged. */
+export type EndedRun = { status: RunEnd['status']; revision: number; data_interval_end: string; is_volume_unusual: boolean | undefined };
+
+/** The health of an export that nothing is known of. */
+export function newHealth(revision: number): Health {
+  return { revision, consecutive_failures: 0, is_failing: false, is_late: false, is_volume_unusual: false, delivered_until: null };
+}
+
+/**
+ * The health after a run of the export's present revision, and what has changed by it. Guarantees: a condition changes only when it was not so before; a cancelled run changes nothing; a new
+ * revision begins with no failures and a usual volume, and is failing until one of its runs completes when its predecessor was.
+ */
+export function healthAfterRun(before: Health, run: EndedRun): { health: Health; changes: ConditionChange[] } {
+  if (run.status === 'Cancelled') return { health: before, changes: [] };
+  const current = run.revision === before.revision ? before : { ...before, revision: run.revision, consecutive_failures: 0, is_volume_unusual: false };
+  if (run.status !== 'Completed') {
+    const health = { ...current, is_failing: true, consecutive_failures: current.consecutive_failures + 1 };
+    return { health, changes: changesBetween(current, health) };
+  }
+  const health = {
+    ...current,
+    is_failing: false,
+    consecutive_failures: 0,
+    is_volume_unusual: run.is_volume_unusual ?? current.is_volume_unusual,
+    delivered_until: later(current.delivered_until, run.data_interval_end),
+  };
+  return { health, changes: changesBetween(current, health) };
+}
+
+function changesBetween(before: Health, after: Health): ConditionChange[] {
+  const changes: ConditionChange[] = [];
+  if (before.is_failing !== after.is_failing) changes.push({ condition: 'failing', has_begun: after.is_failing });
+  if (before.is_volume_unusual !== after.is_volume_unusual) changes.push({ condition: 'unusual_volume', has_begun: after.is_volume_unusual });
+  return changes;
+}
+
+function later(one: string | null, other: string): string {
+  return one !== null && Date.parse(one) >= Date.parse(other) ? one : other;
+}

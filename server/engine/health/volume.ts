@@ -1,0 +1,42 @@
+/** How many runs like it a run is compared with at most, and how many there must be. */
+export const compared_runs_max = 30;
+const compared_runs_min = 8;
+
+/** How many spreads from the median are far. */
+const far_spreads = 5;
+/** Makes the median absolute deviation of normally distributed numbers their standard deviation. */
+const deviation_scale = 1.4826;
+/** Runs that always had as many rows as this do not come to none by chance. */
+const always_rows_min = 10;
+
+/** The rows that a run was expected to have: the median of `runs` comparable ones, and the bounds (inclusive) of what is usual. */
+export type UsualVolume = { median: number; low: number; high: number; runs: number };
+
+/** What the rows of a run are beside those of the runs like it. */
+export type VolumeJudgement = { is_unusual: boolean; usual: UsualVolume };
+
+/**
+ * Judges the rows of a completed run by those of the runs like it; undefined with fewer than 8 of these, of which the first 30 count. Far from usual is more than 5 spreads from the median, where
+ * the spread is the largest of 1.4826 median absolute deviations, a tenth of the median, the root of the median and 1; and no rows at all where each of the others had 10 or more.
+ */
+export function judgeVolume(rows: number, comparable: readonly number[]): VolumeJudgement | undefined {
+  const others = comparable.slice(0, compared_runs_max);
+  if (others.length < compared_runs_min) return undefined;
+  const middle = median(others);
+  const deviation = median(others.map((other) => Math.abs(other - middle)));
+  const spread = Math.max(deviation_scale * deviation, middle / 10, Math.sqrt(middle), 1);
+  const usual = {
+    median: middle,
+    low: Math.max(0, Math.ceil(middle - far_spreads * spread)),
+    high: Math.floor(middle + far_spreads * spread),
+    runs: others.length,
+  };
+  const isGone = rows === 0 && others.every((other) => other >= always_rows_min);
+  return { is_unusual: rows < usual.low || rows > usual.high || isGone, usual };
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  const half = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Mail, MailMessage } from '../../platform/mail.ts';
+import { OutboundRefused } from '../../platform/outbound.ts';
+import type { Outbound } from '../../platform/outbound.ts';
+import { webhookHeaders } from '../../platform/standard_webhooks.ts';
+
+/** How long a receiver may take to answer: 10 s. */
+const answer_ms_max = 10_000;
+
+/** What became of one attempt. `failed` may be mended by another one, `hopeless` not, `gone` is a receiver that wants nothing more (410). Sentences hold nothing that the receiver said. */
+export type AttemptResult = { outcome: 'delivered' } | { outcome: 'failed' | 'hopeless' | 'gone'; detail: string };
+
+/** A signed message on its way to a webhook. */
+export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
+
+/**
+ * Posts a message once, signed for this moment, and waits up to `answer_ms` for the status. Every status of 200 to 299 is a delivery; redirects are not followed and of the answer's body nothing is
+ * read. Rejects only when `signal` is aborted; then it is not known what became of it.
+ */
+export async function postWebhook(
+  { outbound, clock }: { outbound: Outbound; clock: Clock },
+  { url, key, id, body }: WebhookMessage,
+  signal: AbortSignal,
+  answer_ms = answer_ms_max,
+): Promise<AttemptResult> {
+  const timeout = AbortSignal.timeout(answer_ms);
+  try {
+    const response = await outbound.fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/json', 'user-agent': 'sluice', ...webhookHeaders(key, id, clock.now(), body) },
+      body,
+      signal: AbortSignal.any([signal, timeout]),
+    });
+    await response.body?.cancel();
+    return resultOf(response.status);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (timeout.aborted) return { outcome: 'failed', detail: `The receiver did not answer within ${answer_ms / 1000} seconds.` };
+    return { outcome: 'failed', detail: error instanceof OutboundRefused ? error.message : `The receiver could not be reached${causeOf(error)}.` };
+  }
+}
+
+function resultOf(status: number): AttemptResult {
+  if (status >= 200 && status <= 299) return { outcome: 'delivered' };
+  if (status === 410) return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices, so the target was switched off.' };
+  if (status >= 300 && status <= 399)
+    return { outcome: 'failed', detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.` };
+  return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.` };
+}
+
+/** The code of the system's error, which names no address. */
+function causeOf(error: unknown): string {
+  const { code } = ((error as Error).cause ?? error) as { code?: unknown };
+  return typeof code === 'string' ? ` (${code})` : '';
+}
+
+/** Hands a mail to the relay once. Never rejects. */
+export async function sendMail(mail: Mail, message: MailMessage): Promise<AttemptResult> {
+  if (!mail.is_configured) return { outcome: 'hopeless', detail: 'This server sends no mails: its operator has to set SLUICE_SMTP_URL.' };
+  if (await mail.send(message)) return { outcome: 'delivered' };
+  return { outcome: 'failed', detail: 'The mail relay did not take the mail; the log of the server says why.' };
+}

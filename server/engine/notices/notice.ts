@@ -1,0 +1,32 @@
+import type { RunEnd } from '../runs.ts';
+
+/** What can be told of an export: one event for each change of its state. */
+export const notice_events = ['failing', 'recovered', 'late', 'unusual_volume', 'paused_automatically'] as const;
+
+/** One of `notice_events`. */
+export type NoticeEvent = (typeof notice_events)[number];
+
+/** The run that a notice is about. */
+export type NoticeRun = {
+  id: string;
+  status: RunEnd['status'];
+  error_code: string | null;
+  latest_error: string | null;
+  data_interval_start: string;
+  data_interval_end: string;
+  records_completed: number | null;
+};
+
+/** A change of an export's state. `detail` is a sentence for people, `facts` what its event says beside it; docs/notices.md lists them. */
+export type Notice = { event: NoticeEvent; detail: string; run: NoticeRun | null; facts: Record<string, unknown> };
+
+/** What webhooks get as JSON and mails are written from. */
+export type NoticeBody = {
+  type: `batch_export.${NoticeEvent}`;
+  timestamp: string;
+  data: {
+    batch_export: { id: string; team_id: number; name: string; model: string; interval: string; destination_type: string };
+    detail: string;
+    run: NoticeRun | null;
+  } & Record<string, unknown>;
+};

@@ -1,0 +1,187 @@
+import { addAbortSignal } from 'node:stream';
+import type { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import type { Outbound } from '../../platform/outbound.ts';
+import { textOf } from './config_rules.ts';
+import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
+import type { ObjectStore } from './object_store.ts';
+import { isMissing, s3_faults } from './s3_faults.ts';
+import { endUploadsBut } from './upload.ts';
+
+/** A bucket, the keys to it and how it is addressed. Without an access key the client takes the credentials of the server's surroundings: who allows that is the caller's matter. */
+export type S3Place = {
+  bucket_name: string;
+  region: string;
+  aws_access_key_id?: string | null;
+  aws_secret_access_key?: string | null;
+  endpoint_url?: string | null;
+  use_virtual_style_addressing?: boolean;
+  encryption?: 'AES256' | 'aws:kms' | null;
+  kms_key_id?: string | null;
+};
+
+const connect_timeout_milliseconds = 10_000;
+const mark_name = 'sluice-upload';
+
+/** A client and the options of all its calls. */
+type Access = { client: S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
+
+/** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
+export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): ObjectStore {
+  const access = { client: openClient(place, outbound), place, options: { abortSignal: signal } };
+  return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access) };
+}
+
+function openClient(place: S3Place, outbound: Outbound): S3Client {
+  const endpoint = textOf(place.endpoint_url);
+  const accessKeyId = textOf(place.aws_access_key_id);
+  const secretAccessKey = textOf(place.aws_secret_access_key);
+  return new S3Client({
+    region: place.region,
+    ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { credentials: { accessKeyId, secretAccessKey } }),
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
+    maxAttempts: request_attempts_max,
+    retryMode: 'standard',
+    // Stores other than AWS do not know the newer checksums of the SDK.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      httpAgent: outbound.agents.http,
+      httpsAgent: outbound.agents.https,
+      connectionTimeout: connect_timeout_milliseconds,
+      requestTimeout: request_timeout_milliseconds,
+      throwOnRequestTimeout: true,
+    },
+  });
+}
+
+type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: string };
+
+function encryptionOf(place: S3Place): Encryption {
+  if (place.encryption === undefined || place.encryption === null) return {};
+  const key = textOf(place.kms_key_id);
+  return { ServerSideEncryption: place.encryption, ...(key === undefined ? {} : { SSEKMSKeyId: key }) };
+}
+
+function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+  const { client, place, options } = access;
+  const at = { Bucket: place.bucket_name };
+  const encryption = encryptionOf(place);
+  return {
+    find: async () => void (await client.send(new HeadBucketCommand(at), options)),
+    put: async (key, text) =>
+      void (await client.send(new PutObjectCommand({ ...at, ...encryption, Key: key, Body: text, ContentType: 'application/json' }), options)),
+    read: (key) =>
+      orUndefined(async () => {
+        const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }), options);
+        return addAbortSignal(options.abortSignal, Body as Readable);
+      }),
+    describe: (key) =>
+      orUndefined(async () => {
+        const head = await client.send(new HeadObjectCommand({ ...at, Key: key }), options);
+        return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
+      }),
+    remove: async (key) => void (await client.send(new DeleteObjectCommand({ ...at, Key: key }), options)),
+    list: (prefix, { direct }) => listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+  };
+}
+
+function uploadsOf(access: Access): Pick<ObjectStore, 'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'> {
+  const { client, place, options } = access;
+  const at = { Bucket: place.bucket_name };
+  const encryption = encryptionOf(place);
+  return {
+    startUpload: async (key, { mark, content_type }) => {
+      const started = await client.send(
+        new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: content_type }),
+        options,
+      );
+      if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
+      return started.UploadId;
+    },
+    uploadPart: async (key, uploadId, number, bytes, signal) => {
+      const sent = await client.send(
+        new UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number, Body: bytes, ContentLength: bytes.length }),
+        { abortSignal: AbortSignal.any([options.abortSignal, signal]), requestTimeout: partTimeout(bytes.length) },
+      );
+      return { number, etag: sent.ETag ?? '' };
+    },
+    completeUpload: async (key, uploadId, parts) => {
+      const MultipartUpload = { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) };
+      const completed = await orUndefined(() =>
+        client.send(new CompleteMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId, MultipartUpload }), options),
+      );
+      return completed !== undefined;
+    },
+    endUpload: (key, uploadId, signal) => endUpload(access, key, uploadId, signal),
+    endUploads: (prefix, kept) =>
+      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) => endUpload(access, key, uploadId, options.abortSignal)),
+    listParts: (key, uploadId) => orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
+  };
+}
+
+async function endUpload({ client, place }: Access, key: string, uploadId: string, abortSignal: AbortSignal): Promise<void> {
+  await orUndefined(() => client.send(new AbortMultipartUploadCommand({ Bucket: place.bucket_name, Key: key, UploadId: uploadId }), { abortSignal }));
+}
+
+async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* listKeys({ client, options }: Access, input: { Bucket: string; Prefix: string; Delimiter?: string }): AsyncIterable<string> {
+  let token: string | undefined;
+  do {
+    const page = await client.send(new ListObjectsV2Command({ ...input, ...(token === undefined ? {} : { ContinuationToken: token }) }), options);
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (token !== undefined);
+}
+
+async function* listUploads(access: Access, input: { Bucket: string; Prefix: string }): AsyncIterable<{ key: string; upload_id: string }> {
+  let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+  while (from !== undefined) {
+    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, { ...input, ...from });
+    for (const { Key, UploadId } of page.Uploads ?? []) if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
+    from =
+      page.IsTruncated === true && page.NextKeyMarker !== undefined
+        ? { KeyMarker: page.NextKeyMarker, ...(page.NextUploadIdMarker === undefined ? {} : { UploadIdMarker: page.NextUploadIdMarker }) }
+        : undefined;
+  }
+}
+
+function sendListUploads({ client, options }: Access, input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string }) {
+  return client.send(new ListMultipartUploadsCommand(input), options);
+}
+
+async function listParts(
+  { client, options }: Access,
+  input: { Bucket: string; Key: string; UploadId: string },
+): Promise<{ number: number; etag: string; bytes: number }[]> {
+  const parts: { number: number; etag: string; bytes: number }[] = [];
+  let marker: string | undefined;
+  do {
+    const page = await client.send(new ListPartsCommand({ ...input, ...(marker === undefined ? {} : { PartNumberMarker: marker }) }), options);
+    for (const part of page.Parts ?? []) parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (marker !== undefined);
+  return parts;
+}

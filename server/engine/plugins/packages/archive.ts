@@ -1,0 +1,50 @@
+import { PluginError } from '../plugin.ts';
+import type { PluginFiles } from '../plugin.ts';
+import { openCollector } from './collector.ts';
+import { package_limits, showBytes } from './limits.ts';
+import type { PackageLimits } from './limits.ts';
+import { readTar } from './tar.ts';
+import { readZip } from './zip.ts';
+
+/**
+ * Reads an archive, zip or tar (packed with gzip or not), told apart by their content. Guarantee: everything happens in memory and within the limits; what is
+ * given back are relative names that are different on every file system, with texts whose sizes and checksums were right. Links, devices, encrypted or
+ * overlapping entries, names that lead out, and archives that are damaged or cut short are refused by a `PluginError` that says which and why.
+ */
+export async function readArchive(bytes: AsyncIterable<Uint8Array> | Buffer, limits: PackageLimits = package_limits): Promise<PluginFiles> {
+  const archive = Buffer.isBuffer(bytes) ? bytes : await gather(bytes, limits.packed_bytes_max);
+  if (archive.length > limits.packed_bytes_max) throw tooLarge(limits.packed_bytes_max);
+  const collector = openCollector(limits, archive.length);
+  if (isZip(archive)) await readZip(archive, collector);
+  else if (isGzip(archive) || isTar(archive)) await readTar(archive, isGzip(archive), collector);
+  else throw new PluginError('invalid', 'This is neither a zip archive nor a tar archive. Give the address of one of these.');
+  return collector.finish();
+}
+
+async function gather(bytes: AsyncIterable<Uint8Array>, size_bytes_max: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > size_bytes_max) throw tooLarge(size_bytes_max);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(size_bytes_max: number): PluginError {
+  return new PluginError('too_large', `The archive is larger than ${showBytes(size_bytes_max)}; leave out what the plugin does not need to run.`);
+}
+
+function isZip(archive: Buffer): boolean {
+  const signature = archive.subarray(0, 4).toString('latin1');
+  return signature === 'PK\u0003\u0004' || signature === 'PK\u0005\u0006';
+}
+
+function isGzip(archive: Buffer): boolean {
+  return archive[0] === 0x1f && archive[1] === 0x8b;
+}
+
+function isTar(archive: Buffer): boolean {
+  return archive.subarray(257, 262).toString('latin1') === 'ustar';
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PluginCollection } from '../plugin.ts';
+import { isObject } from './faults.ts';
+
+/** A package that the server offers by name. `url` is an address as `openOrigin` takes it; `maintainer` says whose it is: the platform's own makers' or the community's. */
+export type CatalogueEntry = {
+  name: string;
+  description: string;
+  url: string;
+  collection: PluginCollection;
+  maintainer: 'official' | 'community';
+};
+
+const collections: PluginCollection[] = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
+const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
+const own_catalogue = join(import.meta.dirname, 'catalogue.json');
+
+/**
+ * The entries of the catalogue: a JSON file with a list of them, the server's own when no path is given. Guarantee: names and addresses are different, and nothing else than
+ * the documented keys is in an entry. A file that is missing or wrong throws an error for the operator that names the file and every fault.
+ */
+export function readCatalogue(path: string | undefined): CatalogueEntry[] {
+  const file = path ?? own_catalogue;
+  const entries = readList(file);
+  const faults = entries.flatMap((entry, index) => faultsOf(entry).map((fault) => `entry ${index + 1}: ${fault}`));
+  for (const key of ['name', 'url'] as const) {
+    const values = entries.map((entry) => (isObject(entry) ? entry[key] : undefined));
+    const twice = values.filter((value, index) => typeof value === 'string' && values.indexOf(value) !== index);
+    faults.push(...twice.map((value) => `the ${key} ${String(value)} is there twice`));
+  }
+  if (faults.length > 0) throw new Error(`The plugin catalogue ${file} is wrong: ${faults.join('; ')}.`);
+  return (entries as CatalogueEntry[]).map(({ name, description, url, collection, maintainer }) => ({ name, description, url, collection, maintainer }));
+}
+
+function readList(file: string): unknown[] {
+  try {
+    const json: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (Array.isArray(json)) return json;
+  } catch (error) {
+    throw new Error(`The plugin catalogue ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  throw new Error(`The plugin catalogue ${file} is wrong: it must be a list of entries.`);
+}
+
+function faultsOf(entry: unknown): string[] {
+  if (!isObject(entry)) return ['must be an object'];
+  const { name, description, url, collection, maintainer } = entry;
+  const isText = (value: unknown, length_max: number) => typeof value === 'string' && value.trim() !== '' && value.length <= length_max;
+  return [
+    isText(name, 200) ? [] : ['name must be text of 1 to 200 characters'],
+    isText(description, 1000) ? [] : ['description must be text of 1 to 1000 characters'],
+    isText(url, 800) ? [] : ['url must be text of 1 to 800 characters'],
+    collections.includes(collection as PluginCollection) ? [] : [`collection must be one of ${collections.join(', ')}`],
+    maintainers.includes(maintainer as CatalogueEntry['maintainer']) ? [] : [`maintainer must be one of ${maintainers.join(', ')}`],
+  ].flat();
+}

@@ -1,0 +1,107 @@
+import { PluginError } from '../plugin.ts';
+import type { PluginFiles } from '../plugin.ts';
+import { foldName, nameFault, showName } from './file_names.ts';
+import { showBytes } from './limits.ts';
+import type { PackageLimits } from './limits.ts';
+
+/**
+ * Gathers the files of one package while they are read. Guarantee: every member throws `PluginError` at the first name, count or size that breaks a rule,
+ * before more of it is read; nothing but memory is touched.
+ */
+export type Collector = {
+  /** Announces a file or folder by the name that the origin gives it, and gives the name to keep it under. */
+  add(kind: 'file' | 'folder', name: string): string;
+  /** Says that so many more bytes have been unpacked. */
+  count(bytes: number): void;
+  /** Keeps the content of a file that was announced; what is not UTF-8 text is checked and counted like the rest and then left out. */
+  keep(name: string, content: Buffer): void;
+  /** The files by name. When everything lies in one folder, as in archives of npm, GitHub and GitLab, that folder is taken off. */
+  finish(): PluginFiles;
+};
+
+/** Opens one for a package of `packed_bytes` bytes; undefined where nothing is packed. */
+export function openCollector(limits: PackageLimits, packed_bytes: number | undefined): Collector {
+  const kinds = new Map<string, 'file' | 'folder'>();
+  const names: string[] = [];
+  const counts = { file: 0, folder: 0 };
+  const kept: [string, string][] = [];
+  let unpacked = 0;
+  return {
+    add: (kind, given) => {
+      const name = checkName(kind === 'folder' ? given.replace(/\/$/, '') : given);
+      counts[kind] += 1;
+      if (counts[kind] > limits.files_max)
+        throw new PluginError('too_large', `The package has more than ${limits.files_max} ${kind}s; leave out what it does not need to run.`);
+      if (kind === 'file') names.push(name);
+      enter(kinds, name, kind);
+      return name;
+    },
+    count: (bytes) => {
+      unpacked += bytes;
+      checkSize(unpacked, packed_bytes, limits);
+    },
+    keep: (name, content) => {
+      const text = readText(content);
+      if (text !== undefined) kept.push([name, text]);
+    },
+    finish: () => {
+      if (names.length === 0) throw new PluginError('invalid', 'The package is empty; it must have a plugin.json and code.');
+      const root = commonRoot(names);
+      return Object.fromEntries(kept.map(([name, text]) => [name.slice(root.length), text]));
+    },
+  };
+}
+
+function checkName(given: string): string {
+  // `tar -C folder .` writes every name with a leading "./".
+  const name = given.replace(/^(\.\/)+/, '');
+  const fault = nameFault(name);
+  if (fault !== undefined) throw new PluginError('invalid', `The package has a file whose name ${showName(given)} ${fault}. Pack it again without this file.`);
+  return name;
+}
+
+/** Notes a name and the folders that it implies; a second file of the same name, in any case or composition, would hide the first one from a reviewer. */
+function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file' | 'folder'): void {
+  const fold = foldName(name);
+  const parts = fold.split('/');
+  for (let depth = 1; depth < parts.length; depth += 1) {
+    const parent = parts.slice(0, depth).join('/');
+    if (kinds.get(parent) === 'file') throw duplicate(name);
+    kinds.set(parent, 'folder');
+  }
+  const earlier = kinds.get(fold);
+  if (earlier !== undefined && (earlier === 'file' || kind === 'file')) throw duplicate(name);
+  kinds.set(fold, kind);
+}
+
+function duplicate(name: string): PluginError {
+  return new PluginError('invalid', `The package has two entries named ${showName(name)} (in some spelling of upper and lower case). Keep one of them.`);
+}
+
+function checkSize(unpacked: number, packed: number | undefined, limits: PackageLimits): void {
+  if (unpacked > limits.unpacked_bytes_max) {
+    throw new PluginError('too_large', `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out what it does not need to run.`);
+  }
+  if (packed !== undefined && unpacked > limits.ratio_bytes_min && unpacked > packed * limits.ratio_max) {
+    throw new PluginError(
+      'too_large',
+      `The package unpacks to more than ${limits.ratio_max} times its packed size, which no code does; leave out the files that are all the same byte.`,
+    );
+  }
+}
+
+/** The text of UTF-8 bytes; undefined for everything else and for text with U+0000, which the database cannot hold. */
+function readText(content: Buffer): string | undefined {
+  if (content.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function commonRoot(names: string[]): string {
+  const slash = names[0]!.indexOf('/');
+  const root = slash === -1 ? '' : names[0]!.slice(0, slash + 1);
+  return names.every((name) => name.startsWith(root)) ? root : '';
+}

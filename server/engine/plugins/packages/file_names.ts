@@ -1,0 +1,32 @@
+const name_bytes_max = 255;
+const depth_max = 20;
+
+/**
+ * What is wrong with a file's name within a package, as the end of a sentence, or undefined. Guarantee: a name that passes is relative, stays inside the
+ * package on every system, looks like what it is, and is safe as the key of an object.
+ */
+export function nameFault(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (!name.isWellFormed()) return 'is not valid text';
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) return 'has characters that cannot be seen';
+  if (Buffer.byteLength(name) > name_bytes_max) return `is longer than ${name_bytes_max} bytes`;
+  if (name.includes('\\')) return 'has a backslash; folders are parted by /';
+  if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return 'is an absolute path';
+  const parts = name.split('/');
+  if (parts.includes('..')) return 'leads out of the package';
+  if (parts.includes('') || parts.includes('.')) return 'has an empty part or a "."';
+  if (parts.length > depth_max) return `lies more than ${depth_max} folders deep`;
+  if (parts.includes('__proto__')) return 'is reserved';
+  return undefined;
+}
+
+/** A name as file systems that ignore case and Unicode composition see it: two names with the same fold are the same file somewhere. */
+export function foldName(name: string): string {
+  return name.normalize('NFC').toLowerCase().normalize('NFC');
+}
+
+/** A name for use in a sentence: what cannot be seen is shown as U+XXXX, and long ones are cut. */
+export function showName(name: string): string {
+  const seen = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (letter) => `<U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`);
+  return `"${seen.length > 100 ? `${seen.slice(0, 100)}…` : seen}"`;
+}

@@ -1,0 +1,58 @@
+import { PluginError } from '../plugin.ts';
+import { checkPlace } from './forge.ts';
+import type { ForgeApi, Wanted } from './forge.ts';
+import { textsOf, undefinedWhenMissing } from './forge_answers.ts';
+import type { OriginDeps } from './origin.ts';
+import { requestJson, requestOrigin } from './origin_request.ts';
+
+const origin = 'GitLab';
+
+/**
+ * Reads the parts of an address's path: groups and project, and then nothing, or `-` followed by `tree/...`, `commit/...`, `tags/...`, `releases[/<tag>]` or
+ * `archive/<ref>/<file>`. Throws `PluginError` for other pages.
+ */
+export function readGitlabPlace(parts: string[]): { repository: string; wanted: Wanted } {
+  const dash = parts.indexOf('-');
+  const names = dash === -1 ? parts : parts.slice(0, dash);
+  const repository = names.map((name, index) => (index === names.length - 1 ? name.replace(/\.git$/, '') : name));
+  const wanted = dash === -1 ? ({ kind: 'newest' } as const) : readTail(parts.slice(dash + 1));
+  checkPlace(repository, wanted);
+  return { repository: repository.join('/'), wanted };
+}
+
+function readTail([page, ...rest]: string[]): Wanted {
+  const path = rest.join('/');
+  if (page === 'tree') return { kind: 'path', parts: rest };
+  if (page === 'commit') return { kind: 'commit', id: path };
+  if (page === 'releases' && (path === '' || path === 'permalink/latest')) return { kind: 'release' };
+  if (page === 'releases' || page === 'tags') return { kind: 'tag', name: path };
+  if (page === 'archive' && rest.length >= 2) return { kind: 'path', parts: rest.slice(0, -1) };
+  throw new PluginError('invalid', 'This page of GitLab is no package. Give the address of the project, of a branch, tag, commit or release, or of a folder.');
+}
+
+/** GitLab's REST interface (version 4) for one project. */
+export function gitlabApi(deps: OriginDeps, repository: string, token: string | undefined): ForgeApi {
+  const request = (path: string, query: Record<string, string | undefined> = {}) => {
+    const url = new URL(`${deps.gitlab_url}/api/v4/projects/${encodeURIComponent(repository)}/${path}`);
+    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') url.searchParams.set(name, value);
+    // A bearer token is left behind by redirects to another host; GitLab's own header would not be.
+    return { origin, thing: `the project ${repository} or this part of it`, url, token };
+  };
+  return {
+    title: `${repository} on GitLab`,
+    listRefs: async (kind, beginning, signal) => {
+      const page = kind === 'branch' ? 'branches' : 'tags';
+      const found = await requestJson(deps, request(`repository/${page}`, { search: `^${beginning}`, per_page: '100' }), signal);
+      return textsOf(origin, found, 'name');
+    },
+    findNewestCommit: async (branch, folder, signal) => {
+      const found = await requestJson(deps, request('repository/commits', { ref_name: branch, path: folder, per_page: '1' }), signal);
+      return textsOf(origin, found, 'id')[0];
+    },
+    findRelease: async (signal) => {
+      const found = await requestJson(deps, request('releases/permalink/latest'), signal).catch(undefinedWhenMissing);
+      return found === undefined ? undefined : textsOf(origin, [found], 'tag_name')[0];
+    },
+    downloadArchive: (ref, signal) => requestOrigin(deps, request('repository/archive.tar.gz', { sha: ref }), signal),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Headers } from 'undici';
+import { DownloadTooLarge, DownloadTooSlow, download } from '../../../platform/download.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { OutboundRefused } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound.ts';
+import { PluginError } from '../plugin.ts';
+import { package_limits, showBytes } from './limits.ts';
+
+/** What requests to origins need. `download_seconds` bounds each of them; 60 when it is not given. */
+export type RequestDeps = { outbound: Outbound; log: Logger; download_seconds?: number };
+
+/** One request to an origin. `origin` names it in sentences ("GitHub"), `thing` what is asked for ("the repository acme/plugin"). The token goes to no other origin. */
+export type OriginRequest = {
+  origin: string;
+  thing: string;
+  url: URL;
+  accept?: string;
+  token?: string | undefined;
+};
+
+const seconds_default = 60;
+
+/**
+ * The body of an origin's answer. Guarantee: at most 20 MiB, within the time limit, from addresses that the guard lets through; everything else is a `PluginError` with a sentence
+ * for the user: `not_found`, `refused` (guard, credentials), `too_large`, `timeout`, `unreachable` (network, rate limits, faults of the origin). Neither it nor the log has the token or
+ * the address's query.
+ */
+export async function requestOrigin(deps: RequestDeps, request: OriginRequest, signal: AbortSignal): Promise<Buffer> {
+  const headers: Record<string, string> = { 'user-agent': 'sluice', accept: request.accept ?? '*/*' };
+  if (request.token !== undefined) headers['authorization'] = `Bearer ${request.token}`;
+  const seconds_max = deps.download_seconds ?? seconds_default;
+  try {
+    const answer = await download(deps.outbound, request.url, { headers, size_bytes_max: package_limits.packed_bytes_max, seconds_max, signal });
+    const fault = statusFault(request, answer.status, answer.headers);
+    if (fault !== undefined) throw fault;
+    return answer.body;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const fault = error instanceof PluginError ? error : networkFault(request, error);
+    deps.log.info({ origin: request.origin, host: request.url.host, code: fault.code, err: fault.cause }, fault.message);
+    throw fault;
+  }
+}
+
+/** The same for an answer that must be JSON; what the origin says instead is its fault. */
+export async function requestJson(deps: RequestDeps, request: OriginRequest, signal: AbortSignal): Promise<unknown> {
+  const body = await requestOrigin(deps, { accept: 'application/json', ...request }, signal);
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw unreadable(request.origin, error);
+  }
+}
+
+/** For an answer that is not what the origin's interface promises. */
+export function unreadable(origin: string, cause?: unknown): PluginError {
+  return new PluginError(
+    'unreachable',
+    `${origin} did not answer as it should. Try again later; if it stays so, the operator should check the address that is set for it.`,
+    { cause },
+  );
+}
+
+function statusFault({ origin, thing, token }: OriginRequest, status: number, headers: Headers): PluginError | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  const isLimited = status === 429 || (status === 403 && (headers.get('x-ratelimit-remaining') === '0' || headers.has('retry-after')));
+  if (isLimited) return new PluginError('unreachable', `${origin} takes no more requests for now. Try again later, or give a token, which may ask more often.`);
+  const advice = token === undefined ? 'If it is private, give a token that may read it.' : 'The token may not be allowed to read it.';
+  if (status === 401 || status === 403) return new PluginError('refused', `${origin} refuses access to ${thing}. ${advice}`);
+  if (status === 404 || status === 410) return new PluginError('not_found', `${origin} does not have ${thing}. Check the address. ${advice}`);
+  return new PluginError('unreachable', `${origin} answered with status ${status}. Try again later.`);
+}
+
+function networkFault({ origin, url, thing }: OriginRequest, error: unknown): PluginError {
+  if (error instanceof DownloadTooLarge)
+    return new PluginError(
+      'too_large',
+      `${origin} sends more than ${showBytes(error.size_bytes_max)} for ${thing}. Leave out what the plugin does not need to run.`,
+    );
+  if (error instanceof DownloadTooSlow) return new PluginError('timeout', `${origin} did not deliver ${thing} in time. Try again later.`, { cause: error });
+  if (error instanceof OutboundRefused) return new PluginError('refused', error.message, { cause: error });
+  return new PluginError('unreachable', `${origin} cannot be reached at ${url.host}. Check the address and try again later.`, { cause: error });
+}

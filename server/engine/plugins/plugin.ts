@@ -1,0 +1,61 @@
+/** A package's files: name within the package (forward slashes, no leading slash) -> text. What is not UTF-8 text is not kept. */
+export type PluginFiles = Record<string, string>;
+
+/** The collections; a record belongs to the one in which it was made. */
+export type PluginCollection = 'pipeline_destinations' | 'pipeline_frontend_apps' | 'pipeline_import_apps';
+
+/** Where a version of a package comes from. */
+export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';
+
+/** What the code of a package offers: exported functions that the platform calls, keys of its `jobs`, and its `runEvery...` functions. */
+export type Capabilities = { methods: string[]; jobs: string[]; scheduled_tasks: string[] };
+
+/** One field of a package's configuration, in the list layout; the dictionary layout is brought into this form, in its `order`. */
+export type ConfigField = {
+  key?: string;
+  name?: string;
+  type?: 'string' | 'json' | 'attachment' | 'choice';
+  default?: unknown;
+  hint?: string;
+  markdown?: string;
+  order?: number;
+  required?: boolean;
+  secret?: boolean;
+  choices?: string[];
+  required_if?: unknown[];
+  visible_if?: unknown[];
+  site?: boolean;
+};
+
+/** What a package's `plugin.json` says. `config_schema` is as it was written; `fields` is the same in the list layout. */
+export type PluginManifest = {
+  name: string;
+  description: string | null;
+  icon: string | null;
+  url: string | null;
+  version: string | null;
+  main: string | null;
+  config_schema: unknown;
+  fields: ConfigField[];
+  public_jobs: Record<string, unknown>;
+};
+
+/** A package as it was read from its origin: whole, within the limits, its plugin.json understood. `content_sha256` is over names and texts of all files. */
+export type PluginPackage = { files: PluginFiles; manifest: PluginManifest; tag: string | null; content_sha256: string };
+
+/** A fault of a package or its origin that its user can mend. `file`, `line`, `column` where it is known; lines and columns count from 1. */
+export class PluginError extends Error {
+  readonly code: 'invalid' | 'not_found' | 'unreachable' | 'too_large' | 'refused' | 'compile' | 'runtime' | 'timeout' | 'memory';
+  readonly file: string | undefined;
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** @param message a sentence that says what to do, without secrets */
+  constructor(code: PluginError['code'], message: string, at: { file?: string; line?: number; column?: number; cause?: unknown } = {}) {
+    super(message, { cause: at.cause });
+    this.name = 'PluginError';
+    this.code = code;
+    this.file = at.file;
+    this.line = at.line;
+    this.column = at.column;
+  }
+}

@@ -1,0 +1,72 @@
+import { readManifest } from './packages/manifest.ts';
+import { contentSha256 } from './packages/content.ts';
+import type { Capabilities, PluginCollection, PluginFiles, PluginManifest } from './plugin.ts';
+import { compilePlugin } from './sandbox/compile.ts';
+import type { CompiledPlugin } from './sandbox/compile.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
+
+/** A package that was compiled and looked at: everything that a version is made of. `manifest` is null for source that has no plugin.json (yet). */
+export type PreparedPlugin = {
+  tag: string | null;
+  files: PluginFiles;
+  content_sha256: string;
+  manifest: PluginManifest | null;
+  code: CompiledPlugin;
+  capabilities: Capabilities;
+  metrics: Record<string, string>;
+  public_jobs: Record<string, unknown>;
+};
+
+/** Longer than the sandbox lets any code run: the last net. */
+const inspect_ms_max = 60_000;
+
+/** What a package without server code offers. */
+const no_capabilities: Capabilities = { methods: [], jobs: [], scheduled_tasks: [] };
+
+const without_manifest: PluginManifest = {
+  name: 'plugin',
+  description: null,
+  icon: null,
+  url: null,
+  version: null,
+  main: null,
+  config_schema: [],
+  fields: [],
+  public_jobs: {},
+};
+
+/**
+ * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing is stored. Throws a PluginError, with file, line and column, for what does not
+ * compile or breaks while it is loaded. Of a name that plugin.json and the code both have among the public jobs, plugin.json's stays.
+ */
+export async function preparePlugin(files: PluginFiles, tag: string | null, sandbox: Sandbox): Promise<PreparedPlugin> {
+  const manifest = files['plugin.json'] === undefined ? null : readManifest(files);
+  const code = await compilePlugin(files, manifest ?? without_manifest);
+  const seen =
+    code.server === null
+      ? { capabilities: no_capabilities, metrics: {}, public_jobs: {} }
+      : await sandbox.inspect(code.server, AbortSignal.timeout(inspect_ms_max));
+  return {
+    tag,
+    files,
+    content_sha256: contentSha256(files),
+    manifest,
+    code,
+    capabilities: seen.capabilities,
+    metrics: seen.metrics,
+    public_jobs: { ...seen.public_jobs, ...manifest?.public_jobs },
+  };
+}
+
+const destination_methods = ['onEvent', 'exportEvents', 'composeWebhook'];
+const import_tasks = ['runEveryMinute', 'runEveryHour', 'runEveryDay'];
+
+/** Why code cannot serve a collection, as a sentence that says what it lacks; undefined: it can. */
+export function serviceFault(collection: PluginCollection, { code, capabilities }: Pick<PreparedPlugin, 'code' | 'capabilities'>): string | undefined {
+  const has = (names: string[], wanted: string[]) => names.some((name) => wanted.includes(name));
+  if (collection === 'pipeline_destinations')
+    return has(capabilities.methods, destination_methods) ? undefined : 'A destination must export onEvent, exportEvents or composeWebhook.';
+  if (collection === 'pipeline_import_apps')
+    return has(capabilities.scheduled_tasks, import_tasks) ? undefined : 'An import app must export runEveryMinute, runEveryHour or runEveryDay.';
+  return code.site === null && code.frontend === null ? 'A frontend app must have a site.ts or a frontend.tsx.' : undefined;
+}

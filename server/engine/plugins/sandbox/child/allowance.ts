@@ -1,0 +1,77 @@
+import { log_line_length_max, log_lines_per_call_max, requests_open_length_max, requests_open_max, requests_per_call_max, timers_max } from '../limits.ts';
+import type { SandboxLimits } from '../limits.ts';
+
+/** What a plugin may still use in the calls that are under way. The `take...` functions give the reason where there is nothing left. */
+export type Allowance = {
+  /** A call begins; with `isFirst` nothing of what was before counts any more. */
+  begin(isFirst: boolean): void;
+  /** The last call has ended: timers are stopped, open requests forgotten. */
+  end(): void;
+  isProcessorUsedUp(): boolean;
+  /** The lines to be logged for one: it, cut; or that there are too many; or none. */
+  takeLine(text: string): string[];
+  takeRequest(request: number, length: number): string | undefined;
+  /** False where the request is not open. */
+  giveRequestBack(request: number): boolean;
+  /** Rings once after `milliseconds`, at most the length of a call. */
+  takeTimer(timer: number, milliseconds: number, ring: () => void): string | undefined;
+  giveTimerBack(timer: number): void;
+};
+
+/** Counts what a plugin uses. `processorTime` is the time of the processor in nanoseconds that its isolate has used. */
+export function openAllowance(limits: SandboxLimits, processorTime: () => bigint): Allowance {
+  const requests = new Map<number, number>();
+  const timers = new Map<number, NodeJS.Timeout>();
+  let calls = 0;
+  let requests_made = 0;
+  let lines_written = 0;
+  let processor_began = 0n;
+  const giveTimerBack = (timer: number): void => {
+    clearTimeout(timers.get(timer));
+    timers.delete(timer);
+  };
+  const end = (): void => {
+    requests.clear();
+    for (const timer of timers.keys()) giveTimerBack(timer);
+  };
+  return {
+    begin: (isFirst) => {
+      if (isFirst) {
+        calls = requests_made = lines_written = 0;
+        processor_began = processorTime();
+      }
+      calls += 1;
+    },
+    end,
+    isProcessorUsedUp: () => processorTime() - processor_began > BigInt(calls * limits.cpu_milliseconds) * 1_000_000n,
+    takeLine: (text) => {
+      lines_written += 1;
+      if (lines_written > calls * log_lines_per_call_max)
+        return lines_written === calls * log_lines_per_call_max + 1 ? ['Further lines of this call are dropped.'] : [];
+      return [text.slice(0, log_line_length_max)];
+    },
+    takeRequest: (request, length) => {
+      const open_length = requests.values().reduce((sum, other) => sum + other, length);
+      if (open_length > requests_open_length_max) return `The open requests have more than ${requests_open_length_max} characters: await some of them.`;
+      if (requests.size >= requests_open_max) return `More than ${requests_open_max} requests are open at a time: await some of them.`;
+      if (requests_made >= calls * requests_per_call_max) return `The call has made ${requests_per_call_max} requests: no more are taken.`;
+      requests_made += 1;
+      requests.set(request, length);
+      return undefined;
+    },
+    giveRequestBack: (request) => requests.delete(request),
+    takeTimer: (timer, milliseconds, ring) => {
+      if (timers.size >= timers_max) return `More than ${timers_max} timers are running.`;
+      const wait = Math.min(Math.max(milliseconds || 0, 0), limits.call_milliseconds);
+      timers.set(
+        timer,
+        setTimeout(() => {
+          timers.delete(timer);
+          ring();
+        }, wait),
+      );
+      return undefined;
+    },
+    giveTimerBack,
+  };
+}

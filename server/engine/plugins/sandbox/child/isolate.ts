@@ -1,0 +1,137 @@
+import ivm from 'isolated-vm';
+import { text_length_max } from '../limits.ts';
+import type { OrderMessage, ReportMessage } from '../protocol.ts';
+import type { Slots } from '../slots.ts';
+import { openAllowance } from './allowance.ts';
+import type { Allowance } from './allowance.ts';
+import { computeFor } from './compute.ts';
+import { openStretches } from './stretches.ts';
+
+/** One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault` all are without effect. */
+export type PluginIsolate = {
+  call(order: Extract<OrderMessage, { type: 'call' }>): void;
+  reply(order: Extract<OrderMessage, { type: 'reply' }>): void;
+  dispose(): void;
+};
+
+type LoadOrder = Extract<OrderMessage, { type: 'load' }>;
+type Report = (message: ReportMessage) => void;
+type Enter = (kind: string, number: number, first?: ivm.Transferable, second?: string) => Promise<unknown>;
+type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
+
+/**
+ * Opens an isolate, runs `code` in it and reports `returned` with what it offers, or `thrown`. Only numbers and strings cross its border; it holds two
+ * functions of ours (see guest/bridge.ts), and we hold one of its. It is entered for one stretch of code at a time, each with a limit of time, and only while
+ * a call is under way: between calls nothing of a plugin runs.
+ */
+export function openIsolate(order: LoadOrder, guest: string, slots: Slots, report: Report): PluginIsolate {
+  const { instance, limits } = order;
+  const calls = new Set<number>();
+  // How often the plugin has come to rest: what was begun before a rest is not continued after it.
+  let rests = 0;
+  let enter: Enter = async () => {};
+
+  const isolate = new ivm.Isolate({ memoryLimit: limits.memory_megabytes, onCatastrophicError: () => stretches.giveUp() });
+  const allowance = openAllowance(limits, () => (isolate.isDisposed ? 0n : isolate.cpuTime));
+  const settle = (type: 'returned' | 'thrown', call: number, text: string): void => {
+    if (!calls.delete(call)) return;
+    report({ type, instance, call, text });
+    if (calls.size > 0) return;
+    rests += 1;
+    allowance.end();
+    stretches.add(() => enter('idle', 0));
+  };
+  const stretches = openStretches(isolate, limits, slots, {
+    isProcessorUsedUp: () => calls.size > 0 && allowance.isProcessorUsedUp(),
+    onFault: (reason, is_stuck) => {
+      allowance.end();
+      report({ type: 'fault', instance, reason, is_stuck });
+    },
+    onError: (error) => calls.forEach((call) => settle('thrown', call, describe(error))),
+  });
+  const resume = (kind: 'reply' | 'ring', number: number, first?: boolean, second?: string): void => {
+    const begun = rests;
+    stretches.add(async () => (begun === rests ? enter(kind, number, first, second) : undefined));
+  };
+  const begin = (call: number): void => {
+    allowance.begin(calls.size === 0);
+    calls.add(call);
+  };
+  const send = receiver({
+    isCalled: () => calls.size > 0,
+    settle,
+    allowance,
+    ring: (timer) => resume('ring', timer),
+    report: (message) => report({ ...message, instance }),
+  });
+
+  begin(order.call);
+  stretches.add(async () => {
+    enter = await load(isolate, order, guest, send);
+  });
+  return {
+    call: ({ call, method, text }) => {
+      begin(call);
+      stretches.add(() => enter('call', call, method, text));
+    },
+    // Answers that come after the end of the call that asked are dropped.
+    reply: ({ request, is_ok, text }) => {
+      if (allowance.giveRequestBack(request)) resume('reply', request, is_ok, text);
+    },
+    dispose: () => {
+      allowance.end();
+      stretches.dispose();
+    },
+  };
+}
+
+/** Makes the world of the plugin and runs its code; gives the function through which the isolate is entered from then on. */
+async function load(isolate: ivm.Isolate, { call, code, setup, limits }: LoadOrder, guest: string, send: Send): Promise<Enter> {
+  const run = { timeout: limits.slice_milliseconds };
+  const context = await isolate.createContext();
+  const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
+  // Strict, because a stack trace of sloppy code hands out the functions that are on it.
+  const source = `'use strict';\n${guest}\nreturn guest.start($0, $1);`;
+  const made: unknown = await context.evalClosure(source, functions, { ...run, filename: 'platform.js', result: { reference: true } });
+  const dispatch = made as ivm.Reference<(...parameters: ivm.Transferable[]) => void>;
+  const enter: Enter = (kind, number, first, second) => dispatch.apply(undefined, [kind, number, first, second], run);
+  // One line is added, so the first line of the code is line 0.
+  const script = await isolate.compileScript(`(function (module, exports, require) {\n${code}\n})`, { filename: 'plugin.js', lineOffset: -1 });
+  const factory: unknown = await script.run(context, { ...run, reference: true, release: true });
+  await enter('load', call, (factory as ivm.Reference<unknown>).derefInto({ release: true }), setup);
+  return enter;
+}
+
+type LineOrRequest = { type: 'log'; level: string; text: string } | { type: 'request'; request: number; name: string; text: string };
+type Receiving = {
+  isCalled(): boolean;
+  settle(type: 'returned' | 'thrown', call: number, text: string): void;
+  allowance: Allowance;
+  ring(timer: number): void;
+  report(message: LineOrRequest): void;
+};
+
+/** The function by which the isolate hands something over. It answers with an empty text, or with the reason of a refusal; it never throws. */
+function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Send {
+  return (kind, number, name, text) => {
+    if (typeof kind !== 'string' || typeof number !== 'number' || typeof name !== 'string' || typeof text !== 'string') return 'This cannot be sent.';
+    if (text.length > text_length_max) return `More than ${text_length_max} characters were given or returned: do it in parts.`;
+    if (kind === 'returned' || kind === 'thrown') {
+      settle(kind, number, text);
+      return '';
+    }
+    if (!isCalled()) return 'The call is over: await everything before a method ends.';
+    if (kind === 'timer') return allowance.takeTimer(number, Number(text), () => ring(number)) ?? '';
+    if (kind === 'clear') allowance.giveTimerBack(number);
+    if (kind === 'log') for (const line of allowance.takeLine(text)) report({ type: 'log', level: name.slice(0, 5), text: line });
+    if (kind !== 'request') return '';
+    const refusal = allowance.takeRequest(number, text.length);
+    if (refusal === undefined) report({ type: 'request', request: number, name: name.slice(0, 40), text });
+    return refusal ?? '';
+  };
+}
+
+function describe(error: unknown): string {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  return JSON.stringify({ name: name.slice(0, 200), message: message.slice(0, 4_000), stack: (stack ?? '').slice(0, 20_000), is_retry: false });
+}

@@ -1,0 +1,44 @@
+import { Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { encodeFrame, openFrameReader } from '../frames.ts';
+import { frame_bytes_max } from '../limits.ts';
+import type { OrderMessage, ReportMessage } from '../protocol.ts';
+import { openSlots } from '../slots.ts';
+import { openIsolate } from './isolate.ts';
+import type { PluginIsolate } from './isolate.ts';
+
+// The sandbox process. It is given to node on standard input as one text (see program.ts); orders and reports go over descriptor 3.
+const server = new Socket({ fd: 3, readable: true, writable: true });
+const isolates = new Map<number, PluginIsolate>();
+// A stretch of code that waited for a thread would look as if it were stuck.
+const slots = openSlots(availableParallelism());
+let guest = '';
+
+const report = (message: ReportMessage): void => void server.write(encodeFrame(message, frame_bytes_max));
+
+const obey = (order: OrderMessage): void => {
+  if (order.type === 'start') guest = order.guest;
+  else if (order.type === 'ping') report({ type: 'pong', size_bytes: process.memoryUsage.rss() });
+  else if (order.type === 'load') isolates.set(order.instance, openIsolate(order, guest, slots, reportOf(order.instance)));
+  else if (order.type === 'call') isolates.get(order.instance)?.call(order);
+  else if (order.type === 'reply') isolates.get(order.instance)?.reply(order);
+  else {
+    isolates.get(order.instance)?.dispose();
+    isolates.delete(order.instance);
+  }
+};
+
+function reportOf(instance: number): (message: ReportMessage) => void {
+  return (message) => {
+    if (message.type === 'fault') isolates.delete(instance);
+    report(message);
+  };
+}
+
+server.on(
+  'data',
+  openFrameReader(frame_bytes_max, (message) => obey(message as OrderMessage)),
+);
+// Without the server there is nobody to work for.
+server.on('close', () => process.exit(0));
+server.on('error', () => process.exit(0));

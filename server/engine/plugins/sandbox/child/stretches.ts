@@ -1,0 +1,66 @@
+import type ivm from 'isolated-vm';
+import type { SandboxLimits } from '../limits.ts';
+import type { Slots } from '../slots.ts';
+
+/** Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out to be stuck; after it nothing runs any more. */
+export type StretchEvents = {
+  onFault(reason: 'timeout' | 'memory', is_stuck: boolean): void;
+  /** Of what a stretch throws, such as a promise that rejects while nobody waits for it: no call can be trusted to end any more. */
+  onError(error: unknown): void;
+  isProcessorUsedUp(): boolean;
+};
+
+/** The stretches of code of one isolate, one after the other. */
+export type Stretches = {
+  /** Runs `work`, which enters the isolate with its limit of time, after those before it. */
+  add(work: () => Promise<unknown>): void;
+  /** The thread does not come back. */
+  giveUp(): void;
+  /** Ends the isolate; what has not begun is dropped. */
+  dispose(): void;
+};
+
+// V8 looks for an order to end between steps of JavaScript; some built-in functions are one long step.
+const grace_milliseconds = 500;
+
+/** Opens the queue of an isolate. Nothing of it throws. */
+export function openStretches(isolate: ivm.Isolate, limits: SandboxLimits, slots: Slots, events: StretchEvents): Stretches {
+  let is_over = false;
+  let tail: Promise<void> = Promise.resolve();
+  const dispose = (): void => {
+    if (is_over) return;
+    is_over = true;
+    if (!isolate.isDisposed) isolate.dispose();
+  };
+  const fault = (reason: 'timeout' | 'memory'): void => {
+    if (is_over) return;
+    events.onFault(reason, false);
+    dispose();
+  };
+  // Said even of an isolate that was disposed: the process has to be ended to get its thread back.
+  const giveUp = (): void => {
+    is_over = true;
+    events.onFault(isolate.isDisposed ? 'memory' : 'timeout', true);
+  };
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    if (is_over) return;
+    const watch = setTimeout(giveUp, limits.slice_milliseconds + grace_milliseconds);
+    try {
+      await work();
+      if (events.isProcessorUsedUp()) fault('timeout');
+    } catch (error) {
+      if (isolate.isDisposed) fault('memory');
+      else if (error instanceof Error && error.message === 'Script execution timed out.') fault('timeout');
+      else events.onError(error);
+    } finally {
+      clearTimeout(watch);
+    }
+  };
+  return {
+    add: (work) => {
+      tail = tail.then(() => slots.run(() => run(work)));
+    },
+    giveUp,
+    dispose,
+  };
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { after, test } from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { stop } from 'esbuild';
+import { plain_manifest } from '../../../../test/plugin_sandbox.ts';
+import { PluginError } from '../plugin.ts';
+import type { PluginFiles } from '../plugin.ts';
+import { bundlePackage } from './bundle.ts';
+import type { Bundles, CompileFault } from './bundle.ts';
+import { compilePlugin } from './compile.ts';
+import { readCode } from './fault.ts';
+import { findEntry, resolveModule } from './package_modules.ts';
+
+after(() => stop());
+
+/** Runs compiled server code of our own making, without a sandbox. */
+async function run(files: PluginFiles, main: string | null = null): Promise<Record<string, any>> {
+  const bundles = await bundlePackage(files, { ...plain_manifest, main });
+  const { server } = bundles as Exclude<Bundles, { fault: unknown }>;
+  const module = { exports: {} };
+  const require = (name: string) => {
+    throw new Error(`outside: ${name}`);
+  };
+  runInNewContext(`(function (module, exports, require) {\n${server}\n})`)(module, module.exports, require);
+  return module.exports;
+}
+
+const works: [string, PluginFiles, unknown][] = [
+  ['TypeScript', { 'index.ts': 'type A = { b: number }; export const value = (a: A): number => a.b!; export const result = value({ b: 1 } as A);' }, 1],
+  ['JavaScript with module.exports', { 'index.js': 'module.exports = { result: 2 };' }, 2],
+  [
+    'relative imports without ending',
+    { 'index.ts': "import { a } from './lib/a'; export const result = a;", 'lib/a.ts': "export * from './b';", 'lib/b.js': 'exports.a = 3;' },
+    3,
+  ],
+  ['the ending that TypeScript will have', { 'index.ts': "import { a } from './a.js'; export const result = a;", 'a.ts': 'export const a = 4;' }, 4],
+  ['a folder with an index', { 'index.ts': "import { a } from './lib'; export const result = a;", 'lib/index.ts': 'export const a = 5;' }, 5],
+  ['JSON', { 'index.ts': "import data from './data.json'; export const result = data.n;", 'data.json': '{"n":6}' }, 6],
+  [
+    'files that import each other',
+    {
+      'index.ts': "import { f } from './a'; export const n = () => 7; export const result = f();",
+      'a.ts': "import { n } from './index'; export const f = () => n();",
+    },
+    7,
+  ],
+  [
+    'types of packages that are not there',
+    { 'index.ts': "import type { A } from '@posthog/plugin-scaffold'; import { B } from 'missing'; export const result: A | B = 8 as B;" },
+    8,
+  ],
+  [
+    'names that stand in every object',
+    { 'index.ts': "import { a } from './constructor'; export const result = a;", 'constructor.ts': 'export const a = 9;' },
+    9,
+  ],
+];
+
+for (const [name, files, expected] of works) test(`compiles ${name}`, async () => assert.equal((await run(files))['result'], expected));
+
+test('begins with what plugin.json names', async () => {
+  assert.equal((await run({ 'index.ts': 'export const result = 1;', 'dist/main.js': 'exports.result = 2;' }, './dist/main.js'))['result'], 2);
+});
+
+const faults: [string, PluginFiles, Partial<CompileFault>][] = [
+  ['a missing value', { 'index.ts': 'export const a = 1;\nexport const b = ;\n' }, { file: 'index.ts', line: 2, column: 18 }],
+  ['an unfinished file', { 'index.ts': 'function f() {' }, { file: 'index.ts', line: 1, column: 15 }],
+  ['a fault in an imported file', { 'index.ts': "import './lib/a';", 'lib/a.ts': '\n\n  let let = 1;' }, { file: 'lib/a.ts', line: 3, column: 7 }],
+  ['JSON that is none', { 'index.ts': "import './a.json';", 'a.json': '{\n  "a": }' }, { file: 'a.json', line: 2, column: 8 }],
+  ['await outside of a function', { 'index.ts': 'export const a = await 1;' }, { file: 'index.ts', line: 1, column: 18 }],
+  ['a fault in the site', { 'index.ts': '', 'site.ts': 'export function inject( {' }, { file: 'site.ts', line: 1, column: 26 }],
+];
+
+for (const [name, files, place] of faults) {
+  test(`refuses ${name}, with its place`, async () => {
+    const { fault } = (await bundlePackage(files, plain_manifest)) as { fault: CompileFault };
+    assert.deepEqual([fault.file, fault.line, fault.column], [place.file, place.line, place.column], fault.message);
+  });
+}
+
+test('gives faults as PluginErrors, and outlives a compiler that breaks', async () => {
+  await assert.rejects(compilePlugin({ 'index.ts': '\nexport const a = ;' }, plain_manifest), (error: PluginError) => {
+    assert.ok(error instanceof PluginError);
+    assert.deepEqual([error.code, error.file, error.line, error.column], ['compile', 'index.ts', 2, 18]);
+    return true;
+  });
+  await assert.rejects(compilePlugin({ 'index.ts': `export const a = ${'('.repeat(1_500_000)}` }, plain_manifest), { code: 'compile', file: undefined });
+});
+
+test('refuses a main that the package does not have', async () => {
+  await assert.rejects(compilePlugin({ 'index.ts': '' }, { ...plain_manifest, main: '../../etc/passwd' }), { code: 'compile', file: 'plugin.json' });
+});
+
+test('reads no file of the server, whatever is imported', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-compile-'));
+  try {
+    await writeFile(join(folder, 'secret.js'), 'exports.marker = "marker-of-the-server";');
+    await writeFile(join(folder, 'secret.json'), '{"version":3,"sources":["marker-of-the-server"],"mappings":"AAAA"}');
+    const up = relative(process.cwd(), folder);
+    const files = {
+      'index.ts': [
+        `export const a = async (n: string) => import(\`./${up}/\${n}.js\`);`,
+        `export const b = (n: string) => require('./${up}/' + n);`,
+        `export const c = () => require('./${up}/secret.js');`,
+        `export const d = () => require('${folder}/secret.js');`,
+        `export const e = () => new URL('./${up}/secret.js', import.meta.url);`,
+        `export const f = async (n: string) => import('./' + n + '.json');`,
+        `//# sourceMappingURL=${folder}/secret.json`,
+      ].join('\n'),
+      'lib/a.ts': '',
+      'tsconfig.json': `{"extends":"${folder}/secret.json"}`,
+    };
+    const { server } = await compilePlugin(files, plain_manifest);
+    assert.doesNotMatch(server!, /marker-of-the-server/);
+    assert.doesNotMatch(Buffer.from(server!.split('base64,')[1]!, 'base64').toString('utf8'), /marker-of-the-server/);
+    const exported = await run(files);
+    for (const name of ['b', 'c', 'd']) assert.throws(() => exported[name]('secret.js'), /outside: /);
+    await assert.rejects(exported['a']('secret'), /outside: /);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('finds the place of an error through the source map', async () => {
+  const { server } = await compilePlugin(
+    { 'index.ts': "import { a } from './lib/a';\na();", 'lib/a.ts': 'type T = 1;\nexport function a(): T {\n  throw new Error("x");\n}' },
+    plain_manifest,
+  );
+  const code = readCode(server!);
+  const line = code.text.split('\n').findIndex((text) => text.includes('throw new Error')) + 1;
+  assert.deepEqual(code.locate(`Error: x\n    at a (plugin.js:${line}:9)`), { file: 'lib/a.ts', line: 3, column: 9 });
+  assert.deepEqual(code.locate('Error: x\n    at a (plugin.js:99999:9)'), {});
+  assert.deepEqual(code.locate('no stack'), {});
+});
+
+test('compiles what pages load, and parts that are missing are null', async () => {
+  const site = {
+    'site.ts': "import { greet } from './greet'; export function inject({ config }: { config: { name: string } }) { return greet(config.name); }",
+    'greet.ts': 'export const greet = (n: string) => `hello ${n}`;',
+  };
+  const compiled = await compilePlugin(site, plain_manifest);
+  assert.equal(compiled.server, null);
+  assert.equal(compiled.frontend, null);
+  assert.equal(runInNewContext(compiled.site!).inject({ config: { name: 'page' } }), 'hello page');
+  const { frontend } = await compilePlugin(
+    { 'frontend.tsx': "import React from 'react'; export const scene = { component: () => <b>{1}</b> };" },
+    plain_manifest,
+  );
+  const react = { createElement: (...parameters: unknown[]) => parameters };
+  assert.deepEqual(JSON.stringify(runInNewContext(frontend!)(() => react).scene.component()), '["b",null,1]');
+});
+
+test('resolves within the package alone', () => {
+  const files = { 'index.ts': '', 'lib/a.ts': '', 'lib/index.js': '', 'data.json': '', 'readme.md': '' };
+  const cases: [string, string, string | undefined][] = [
+    ['index.ts', './lib/a', 'lib/a.ts'],
+    ['lib/a.ts', '..', 'index.ts'],
+    ['lib/a.ts', '.', 'lib/index.js'],
+    ['lib/a.ts', './', 'lib/index.js'],
+    ['lib/a.ts', '../data.json', 'data.json'],
+    ['index.ts', './readme.md', undefined],
+    ['index.ts', '../index', undefined],
+    ['index.ts', './lib/../../index', undefined],
+    ['index.ts', '/index.ts', undefined],
+    ['index.ts', 'index.ts', undefined],
+    ['index.ts', './__proto__', undefined],
+  ];
+  for (const [importer, specifier, expected] of cases) assert.equal(resolveModule(files, importer, specifier), expected, `${specifier} in ${importer}`);
+  assert.equal(findEntry(files, plain_manifest, 'site'), undefined);
+});

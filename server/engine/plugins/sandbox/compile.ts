@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { dieWithParent, findProgram, searchPath } from '../../../platform/embedded/programs.ts';
+import { PluginError } from '../plugin.ts';
+import type { PluginFiles, PluginManifest } from '../plugin.ts';
+import type { Bundles } from './bundle.ts';
+import { encodeFrame, openFrameReader } from './frames.ts';
+import { frame_bytes_max } from './limits.ts';
+
+/** The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the package does not have is null. */
+export type CompiledPlugin = { server: string | null; site: string | null; frontend: string | null };
+
+const compile_milliseconds_max = 30_000;
+const memory_bytes_max = 1_500_000_000;
+
+const Part = Type.Union([Type.String(), Type.Null()]);
+const Place = Type.Optional(Type.Integer({ minimum: 0 }));
+const answer = Compile(
+  Type.Union([
+    Type.Object({ server: Part, site: Part, frontend: Part }),
+    Type.Object({ fault: Type.Object({ message: Type.String(), file: Type.Optional(Type.String()), line: Place, column: Place }) }),
+  ]),
+);
+
+/**
+ * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them; everything else that is imported is left to the sandbox. Nothing of
+ * the package is run. Throws a PluginError `compile` with file, line and column of the first fault.
+ * A process of its own does it and is gone afterwards, because source can be made that breaks the compiler or takes all memory.
+ */
+export async function compilePlugin(files: PluginFiles, manifest: PluginManifest): Promise<CompiledPlugin> {
+  const bundles = await inProcess(files, manifest);
+  if ('fault' in bundles) throw new PluginError('compile', bundles.fault.message, bundles.fault);
+  return bundles;
+}
+
+function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundles> {
+  const order = encodeOrder(files, manifest);
+  const child = start();
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => end(child), compile_milliseconds_max);
+    const read = openFrameReader(frame_bytes_max, (message) => {
+      if (!answer.Check(message)) throw new TypeError('The compiler answered with something else.');
+      resolve(message);
+      end(child);
+    });
+    child.stdout!.on('data', (chunk: Buffer) => {
+      try {
+        read(chunk);
+      } catch (error) {
+        end(child);
+        reject(new PluginError('compile', 'The compiler answered with something that cannot be read.', { cause: error }));
+      }
+    });
+    // Whoever ends before the answer gets a broken pipe; that it ended is what counts.
+    child.stdin!.on('error', () => {});
+    child.once('error', reject);
+    child.once('close', () => {
+      clearTimeout(late);
+      // Without effect where the answer has come.
+      reject(new PluginError('compile', 'The compiler gave up on the source: make it smaller, or nest it less deeply.'));
+    });
+    child.stdin!.write(order);
+  });
+}
+
+function encodeOrder(files: PluginFiles, manifest: PluginManifest): Buffer {
+  try {
+    return encodeFrame({ files, manifest }, frame_bytes_max);
+  } catch (error) {
+    throw new PluginError('compile', `The package's texts are too long to be compiled: at most ${frame_bytes_max / 1024 / 1024} MiB are taken.`, {
+      cause: error,
+    });
+  }
+}
+
+function start(): ChildProcess {
+  // The limit holds for the compiler that the process starts as well.
+  const limiter = process.platform === 'linux' ? findProgram('prlimit') : undefined;
+  const limit = limiter === undefined ? [] : [limiter, `--data=${memory_bytes_max}`];
+  const [program, ...rest] = [...dieWithParent('KILL'), ...limit, process.execPath, fileURLToPath(new URL('compile_process.ts', import.meta.url))];
+  // A group of its own: the compiler below the process ends with it.
+  return spawn(program, rest, { env: { PATH: searchPath }, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+}
+
+function end(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,59 @@
+import { Buffer, TextDecoder, TextEncoder, atob, btoa } from './bytes.ts';
+import { console } from './console.ts';
+import { crypto } from './crypto.ts';
+import { Headers, Response, fetch } from './fetch.ts';
+import { capture } from './meta.ts';
+import { RetryError } from './retry_error.ts';
+import { clearTimeout, setTimeout } from './timers.ts';
+import { URL } from './url.ts';
+import { URLSearchParams } from './url_search.ts';
+import { zlib } from './zlib.ts';
+
+const platform_object = Object.freeze({ capture });
+
+/** Names that a plugin's code finds without an import, beside those of the language. */
+export const globals: Record<string, unknown> = {
+  Buffer,
+  TextDecoder,
+  TextEncoder,
+  atob,
+  btoa,
+  console,
+  crypto,
+  Headers,
+  Response,
+  fetch,
+  RetryError,
+  clearTimeout,
+  setTimeout,
+  URL,
+  URLSearchParams,
+  queueMicrotask: (callback: () => void) => void Promise.resolve().then(callback),
+  sluice: platform_object,
+  // The name that existing plugins use.
+  posthog: platform_object,
+};
+
+/** Names of the language that a plugin has no use for and an attacker has: shared memory is a clock, and blocks threads. */
+export const removed_globals = ['WebAssembly', 'SharedArrayBuffer', 'Atomics'];
+
+const modules: Record<string, Record<string, unknown>> = {
+  crypto,
+  url: { URL, URLSearchParams },
+  buffer: { Buffer, atob, btoa },
+  util: { TextDecoder, TextEncoder },
+  zlib,
+  'node-fetch': { default: fetch, fetch, Headers, Response },
+  '@posthog/plugin-scaffold': { RetryError },
+};
+
+/** What an import of something outside the package gives. Throws an Error that names what there is. */
+export function requireModule(name: unknown): unknown {
+  const known = String(name).replace(/^node:/, '');
+  if (!Object.hasOwn(modules, known)) {
+    throw new Error(
+      `${String(name)} cannot be imported: a plugin has its own files and ${Object.keys(modules).join(', ')}. Put what else it needs into the package.`,
+    );
+  }
+  return 'default' in modules[known]! ? { ...modules[known], __esModule: true } : { ...modules[known] };
+}

@@ -1,0 +1,73 @@
+import { fromText, platform, toText } from './bridge.ts';
+import { readExports } from './exported.ts';
+import type { Exported } from './exported.ts';
+import { makeMeta } from './meta.ts';
+import type { Setup } from './meta.ts';
+import { globals, removed_globals, requireModule } from './modules.ts';
+import { settle } from './requests.ts';
+import { RetryError } from './retry_error.ts';
+import { forgetTimers, ring } from './timers.ts';
+
+type Factory = (module: { exports: unknown }, exports: unknown, require: (name: unknown) => unknown) => void;
+
+// Methods that get nothing but `meta`; so do the scheduled tasks.
+const without_payload = /^(setupPlugin|teardownPlugin|getSettings|runEvery.*)$/;
+
+let exported: Exported | undefined;
+let meta: Record<string, unknown> = {};
+
+/**
+ * Makes the world of a plugin in a fresh isolate and gives the one function through which it is entered. Each entry runs the plugin's code until it gives
+ * way, and never throws what the plugin throws: outcomes go through `send`, as `returned` or `thrown` with the number of the call.
+ */
+export function start(send: typeof platform.send, compute: typeof platform.compute) {
+  platform.send = send;
+  platform.compute = compute;
+  for (const name of removed_globals) Reflect.deleteProperty(globalThis, name);
+  for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  return (kind: 'load' | 'call' | 'reply' | 'ring' | 'idle', number: number, first: unknown, second: string): void => {
+    if (kind === 'load') void conclude(number, load(first as Factory, fromText(second) as Setup));
+    else if (kind === 'call') void conclude(number, call(first as string, second));
+    else if (kind === 'reply') settle(number, first === true, second);
+    else if (kind === 'ring') ring(number);
+    else forgetTimers();
+  };
+}
+
+async function load(factory: Factory, setup: Setup): Promise<unknown> {
+  const module = { exports: {} as unknown };
+  factory.call(module.exports, module, module.exports, requireModule);
+  exported = readExports(module.exports);
+  meta = makeMeta(setup, exported.jobs);
+  if (!setup.is_inspection) await exported.find('setupPlugin')?.(meta);
+  return exported.inspection;
+}
+
+async function call(method: string, text: string): Promise<unknown> {
+  const run = exported?.find(method);
+  if (run === undefined) throw new Error(`The plugin does not export ${method}.`);
+  return without_payload.test(method) ? run(meta) : run(fromText(text), meta);
+}
+
+async function conclude(number: number, work: Promise<unknown>): Promise<void> {
+  try {
+    const refusal = platform.send('returned', number, '', toText(await work));
+    if (refusal !== '') throw new Error(refusal);
+  } catch (error) {
+    platform.send('thrown', number, '', toText(describe(error)));
+  }
+}
+
+function describe(error: unknown): Record<string, unknown> {
+  try {
+    const { name, message, stack } = error instanceof Error ? error : new Error(typeof error === 'string' ? error : toText(error));
+    const is_retry = error instanceof RetryError || name === 'RetryError';
+    return { name: cut(name, 200), message: cut(message, 4_000), stack: cut(stack, 20_000), is_retry };
+  } catch {
+    return { name: 'Error', message: 'Something was thrown that cannot be described.', stack: '', is_retry: false };
+  }
+}
+
+function cut(value: unknown, length: number): string {
+  return String(value).slice(0, length);
+}

@@ -1,0 +1,152 @@
+import { Compile } from 'typebox/compile';
+import type { Static } from 'typebox';
+import { PluginCallError, parse, readCode, thrownError } from './fault.ts';
+import type { MappedCode } from './fault.ts';
+import { serveRequest } from './host_services.ts';
+import type { Desk } from './host_services.ts';
+import { fetches_max, requests_open_max, text_length_max } from './limits.ts';
+import type { SandboxLimits } from './limits.ts';
+import type { InstanceReport, ProcessHolder, Seat } from './process_holder.ts';
+import { Inspection } from './protocol.ts';
+import type { OrderMessage } from './protocol.ts';
+import { openSlots } from './slots.ts';
+
+/** What an instance is made of. `setup` is the JSON text that the code is set up with; without a desk it can ask for nothing. */
+export type InstanceOptions = { code: string; setup: string; limits: SandboxLimits; desk: Omit<Desk, 'signal'> | undefined; holder: ProcessHolder };
+
+/** One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after one of the sandbox's own, or `isGone`, another instance is needed. */
+export type Instance = {
+  inspection: Static<typeof Inspection>;
+  readonly isGone: boolean;
+  /** The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and the instance is gone then. */
+  call(method: string, text: string, signal: AbortSignal): Promise<string>;
+  /** Ends it at once; calls under way reject. */
+  end(): void;
+};
+
+type Pending = { resolve(text: string): void; reject(error: unknown): void };
+
+const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
+const inspection = Compile(Inspection);
+// The sandbox counts those of the calls under way; ones that a call left behind may still be served.
+const requests_served_max = 4 * requests_open_max;
+
+/** Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well. */
+export async function openInstance(options: InstanceOptions, signal: AbortSignal): Promise<Instance> {
+  const code = readCode(options.code);
+  if (code.text.length + options.setup.length > text_length_max)
+    throw new PluginCallError('compile', `Compiled code, config and attachments have more than ${text_length_max} characters: make them smaller.`, false);
+  const pending = new Map<number, Pending>();
+  const over = new AbortController();
+
+  const leave = (reject: (call: number) => unknown): void => {
+    over.abort();
+    seat.leave();
+    for (const [call, waiting] of pending) waiting.reject(reject(call));
+    pending.clear();
+  };
+  const seat = await options.holder.sit({
+    onReport: receiver({ ...options, code, pending, leave, over, seat: () => seat }),
+    onEnd: () => leave(() => new PluginCallError('runtime', 'The sandbox process ended during the call: call again.', true)),
+  });
+  const isGone = (): boolean => over.signal.aborted || !seat.process.is_alive;
+  const ask = asker(options.limits, seat, pending, leave);
+  const { instance } = seat;
+  try {
+    const text = await ask((call) => ({ type: 'load', instance, call, code: code.text, setup: options.setup, limits: options.limits }), signal);
+    const found = parse(text);
+    if (!inspection.Check(found))
+      throw new PluginCallError('runtime', 'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.', false);
+    return {
+      inspection: found,
+      get isGone() {
+        return isGone();
+      },
+      call: async (method, payload, callSignal) => {
+        if (payload.length > text_length_max) throw new PluginCallError('runtime', `The payload has more than ${text_length_max} characters of JSON.`, false);
+        if (isGone()) throw new PluginCallError('runtime', 'The sandbox process ended before the call: call again.', true);
+        return ask((call) => ({ type: 'call', instance, call, method, text: payload }), callSignal);
+      },
+      end: () => leave(() => new PluginCallError('runtime', 'The plugin was unloaded during the call: call again.', true)),
+    };
+  } catch (error) {
+    leave(() => error);
+    throw error;
+  }
+}
+
+type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
+
+/** The function that gives an order and waits for its end, at most as long as a call may take; whatever ends it early ends the instance. */
+function asker(limits: SandboxLimits, seat: Seat, pending: Map<number, Pending>, leave: (reject: (call: number) => unknown) => void): Ask {
+  let last_call = 0;
+  return (make, signal) => {
+    const call = (last_call += 1);
+    const unwatch = seat.process.watch();
+    const collateral = () => new PluginCallError('runtime', 'Another call of the plugin was ended, and this one with it: call again.', true);
+    const endWith = (error: unknown) => leave((other) => (other === call ? error : collateral()));
+    const abort = () => endWith(signal.reason);
+    const late = () => endWith(new PluginCallError('timeout', `The call took longer than ${limits.call_milliseconds / 1_000} s.`, false));
+    const timer = setTimeout(late, limits.call_milliseconds);
+    signal.addEventListener('abort', abort);
+    return new Promise<string>((resolve, reject) => {
+      signal.throwIfAborted();
+      pending.set(call, { resolve, reject });
+      seat.process.send(make(call));
+    }).finally(() => {
+      pending.delete(call);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      unwatch();
+    });
+  };
+}
+
+type Receiving = Omit<InstanceOptions, 'code'> & {
+  code: MappedCode;
+  pending: Map<number, Pending>;
+  leave(reject: (call: number) => unknown): void;
+  over: AbortController;
+  seat(): Seat;
+};
+
+/** Acts on what the process reports of an instance. */
+function receiver({ code, pending, leave, over, desk, limits, seat }: Receiving): (report: InstanceReport) => void {
+  let served = 0;
+  const fetches = openSlots(fetches_max);
+  const answer = async (request: number, name: string, text: string): Promise<void> => {
+    const { instance, process } = seat();
+    const reply = (is_ok: boolean, result: string) => process.send({ type: 'reply', instance, request, is_ok, text: result });
+    if (desk === undefined) return reply(false, refusal('Error', 'The plugin is only being looked at: ask for services in a method.'));
+    if (served >= requests_served_max) return reply(false, refusal('RetryError', 'Too many requests are being served: await some of them.'));
+    served += 1;
+    const serve = () => serveRequest({ ...desk, signal: over.signal }, name, text);
+    const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
+    served -= 1;
+    if (over.signal.aborted) return;
+    if (result.length > text_length_max) reply(false, refusal('RangeError', 'The answer is too long.'));
+    else reply(is_ok, result);
+  };
+  return (report) => {
+    if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
+    else if (report.type === 'thrown') pending.get(report.call)?.reject(thrownError(report.text, code));
+    else if (report.type === 'request') void answer(report.request, report.name, report.text);
+    else if (report.type === 'log') desk?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
+    else leave(() => faultError(report.reason, limits));
+  };
+}
+
+function refusal(name: string, message: string): string {
+  return JSON.stringify({ name, message });
+}
+
+function faultError(reason: 'timeout' | 'memory', limits: SandboxLimits): PluginCallError {
+  if (reason === 'memory')
+    return new PluginCallError('memory', `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`, false);
+  const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
+  return new PluginCallError(
+    'timeout',
+    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of the processor in a call: do less at a time.`,
+    false,
+  );
+}

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { OutboundRefused } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound.ts';
+
+const bytes_max = 5 * 1024 * 1024;
+const base64_length_max = Math.ceil(bytes_max / 3) * 4;
+const fetch_milliseconds_max = 10_000;
+const redirects_max = 5;
+const header_length_max = 32_768;
+
+const text = (maxLength: number) => Type.String({ maxLength });
+
+/** What a plugin asks to be fetched; `body` is base64. */
+export const PluginRequest = Type.Object({
+  url: text(8_192),
+  method: Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' }),
+  headers: Type.Array(Type.Tuple([text(200), text(header_length_max)]), { maxItems: 100 }),
+  body: Type.Union([text(base64_length_max), Type.Null()]),
+});
+
+/** What a plugin asks to be fetched; `body` is base64. */
+export type PluginRequest = Static<typeof PluginRequest>;
+
+/** What the other side answered; `body` is base64. */
+export type PluginResponse = { url: string; status: number; status_text: string; headers: [string, string][]; body: string };
+
+// The client writes these itself; written by hand they can split a request in two or reach another host behind a proxy.
+const reserved_headers = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
+
+/**
+ * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or `*.example.com` for every name below it; on every port)
+ * and that the server's guard lets through, at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target fulfils the same; any
+ * other is the answer. Throws an OutboundRefused for what is not allowed, a RangeError for what is too large, and what the client throws for a fault of the network.
+ */
+export async function fetchForPlugin(
+  outbound: Pick<Outbound, 'fetch'>,
+  allowed_hosts: string[],
+  request: PluginRequest,
+  signal: AbortSignal,
+): Promise<PluginResponse> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
+  let url = checkUrl(request.url, allowed_hosts);
+  let headers = checkHeaders(request.headers);
+  const body = request.body === null || request.method === 'GET' || request.method === 'HEAD' ? null : Buffer.from(request.body, 'base64');
+  for (let hops = 0; hops <= redirects_max; hops += 1) {
+    const response = await outbound.fetch(url, { method: request.method, headers, body, redirect: 'manual', signal: patience });
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (location === null || body !== null || !['GET', 'HEAD'].includes(request.method)) return readResponse(url, response);
+    await response.body?.cancel();
+    const next = checkUrl(new URL(location, url).href, allowed_hosts);
+    if (next.origin !== url.origin) headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
+    url = next;
+  }
+  throw new OutboundRefused(`${url.host} redirects more than ${redirects_max} times.`);
+}
+
+/** The URL when it may be asked for by a plugin with these hosts; throws an OutboundRefused otherwise. */
+function checkUrl(text: string, allowed_hosts: string[]): URL {
+  const url = URL.parse(text);
+  if (url === null) throw new OutboundRefused('The URL cannot be read.');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}`);
+  if (url.username !== '' || url.password !== '') throw new OutboundRefused('Put user and password into an authorization header, not into the URL.');
+  if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase()))) {
+    throw new OutboundRefused(`The plugin may not reach ${url.host}: add it to the allowed hosts of the plugin.`);
+  }
+  return url;
+}
+
+function isAllowed({ hostname }: URL, allowed: string): boolean {
+  return allowed.startsWith('*.') ? hostname.endsWith(allowed.slice(1)) : allowed === hostname;
+}
+
+function checkHeaders(headers: [string, string][]): [string, string][] {
+  const reserved = headers.find(([name]) => reserved_headers.test(name));
+  if (reserved !== undefined) throw new OutboundRefused(`The header ${reserved[0]} cannot be set: the client writes it.`);
+  return headers;
+}
+
+async function readResponse(url: URL, response: Awaited<ReturnType<Outbound['fetch']>>): Promise<PluginResponse> {
+  const parts: Uint8Array[] = [];
+  let size_bytes = 0;
+  for await (const part of response.body ?? []) {
+    const bytes = part as Uint8Array;
+    size_bytes += bytes.length;
+    if (size_bytes > bytes_max) throw new RangeError(`The answer of ${url.host} has more than ${bytes_max / 1024 / 1024} MiB.`);
+    parts.push(bytes);
+  }
+  const body = Buffer.concat(parts).toString('base64');
+  return { url: url.href, status: response.status, status_text: response.statusText, headers: [...response.headers], body };
+}

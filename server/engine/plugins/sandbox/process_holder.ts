@@ -1,0 +1,74 @@
+import type { Logger } from '../../../platform/log.ts';
+import { sandboxProgram } from './program.ts';
+import type { ReportMessage } from './protocol.ts';
+import { startSandboxProcess } from './sandbox_process.ts';
+import type { SandboxProcess } from './sandbox_process.ts';
+
+/** What a process says of one instance. */
+export type InstanceReport = Exclude<ReportMessage, { type: 'pong' }>;
+
+/** Hears what happens to an instance; after `onEnd` nothing more. */
+export type Listener = { onReport(report: InstanceReport): void; onEnd(): void };
+
+/** The place of an instance in a process. */
+export type Seat = { instance: number; process: SandboxProcess; leave(): void };
+
+/** Keeps one sandbox process for everybody who sits in it: started for the first, ended after the last; after an end, another one for the next. */
+export type ProcessHolder = {
+  readonly pid: number | undefined;
+  sit(listener: Listener): Promise<Seat>;
+  /** Ends the process; whoever still sits in it hears of the end. */
+  close(): Promise<void>;
+};
+
+type Room = { process: SandboxProcess; listeners: Map<number, Listener> };
+
+/** Opens a holder; no process is started yet. */
+export function openProcessHolder(log: Logger): ProcessHolder {
+  let room: Room | undefined;
+  let last_instance = 0;
+  let is_closed = false;
+
+  const open = (program: Awaited<ReturnType<typeof sandboxProgram>>): Room => {
+    const listeners = new Map<number, Listener>();
+    const process = startSandboxProcess(program, log, (message) => {
+      if (message.type === 'pong') return;
+      listeners.get(message.instance)?.onReport(message);
+      if (message.type === 'fault' && message.is_stuck) process.kill();
+    });
+    const dismiss = () => {
+      for (const listener of listeners.values()) listener.onEnd();
+      listeners.clear();
+    };
+    void process.ended.then(dismiss);
+    return { process, listeners };
+  };
+
+  return {
+    get pid() {
+      return room?.process.is_alive === true ? room.process.pid : undefined;
+    },
+    sit: async (listener) => {
+      const program = await sandboxProgram();
+      if (is_closed) throw new Error('The plugin sandbox is closed.');
+      if (room?.process.is_alive !== true) room = open(program);
+      const { process, listeners } = room;
+      const instance = (last_instance += 1);
+      listeners.set(instance, listener);
+      return {
+        instance,
+        process,
+        leave: () => {
+          if (!listeners.delete(instance)) return;
+          if (listeners.size === 0) process.kill();
+          else process.send({ type: 'dispose', instance });
+        },
+      };
+    },
+    close: async () => {
+      is_closed = true;
+      room?.process.kill();
+      await room?.process.ended;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, stop } from 'esbuild';
+import type { Plugin } from 'esbuild';
+
+/** The sandbox process as one text for node's standard input, the world that it puts into isolates as another, and the folders that it has to read. */
+export type SandboxProgram = { child: string; guest: string; folders: string[] };
+
+const require = createRequire(import.meta.url);
+let program: Promise<SandboxProgram> | undefined;
+
+/**
+ * Our own two programs, put together from `child/` and `guest/`; made once. The process needs no TypeScript, no WebAssembly and none of the server's
+ * files then, so that it can run without the just-in-time compilers and with next to nothing to read.
+ */
+export function sandboxProgram(): Promise<SandboxProgram> {
+  program ??= make();
+  return program;
+}
+
+async function make(): Promise<SandboxProgram> {
+  const isolated_vm = require.resolve('isolated-vm');
+  const external: Plugin = {
+    name: 'isolated-vm',
+    setup: (steps) => steps.onResolve({ filter: /^isolated-vm$/ }, () => ({ path: isolated_vm, external: true })),
+  };
+  const options = { bundle: true, write: false, target: 'node24', logLevel: 'silent', tsconfigRaw: '{}' } as const;
+  const [child, guest] = await Promise.all([
+    build({ ...options, entryPoints: [here('child/main.ts')], platform: 'node', format: 'cjs', plugins: [external] }),
+    build({ ...options, entryPoints: [here('guest/runtime.ts')], platform: 'neutral', format: 'iife', globalName: 'guest' }),
+  ]);
+  // Nothing else here compiles in this process.
+  await stop();
+  const loader = dirname(createRequire(isolated_vm).resolve('node-gyp-build/package.json'));
+  return { child: child.outputFiles[0]!.text, guest: guest.outputFiles[0]!.text, folders: [dirname(isolated_vm), loader] };
+}
+
+function here(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}

@@ -1,0 +1,54 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { log_line_length_max, text_length_max } from './limits.ts';
+import type { SandboxLimits } from './limits.ts';
+
+/** What the server tells the sandbox process. `instance` is the number of one loaded plugin, never used twice; `call` and `request` count within it. */
+export type OrderMessage =
+  | { type: 'start'; guest: string }
+  | { type: 'load'; instance: number; call: number; code: string; setup: string; limits: SandboxLimits }
+  | { type: 'call'; instance: number; call: number; method: string; text: string }
+  | { type: 'reply'; instance: number; request: number; is_ok: boolean; text: string }
+  | { type: 'dispose'; instance: number }
+  | { type: 'ping' };
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Text = Type.String({ maxLength: text_length_max });
+const strict = { additionalProperties: false };
+
+/** What the sandbox process tells the server, which believes none of it: each message is checked against this shape. */
+export const ReportMessage = Type.Union([
+  Type.Object({ type: Type.Literal('pong'), size_bytes: Count }, strict),
+  Type.Object({ type: Type.Literal('returned'), instance: Count, call: Count, text: Text }, strict),
+  Type.Object({ type: Type.Literal('thrown'), instance: Count, call: Count, text: Text }, strict),
+  // The isolate is gone; `is_stuck` says that its thread is not, and that the process has to be ended.
+  Type.Object(
+    { type: Type.Literal('fault'), instance: Count, reason: Type.Union([Type.Literal('timeout'), Type.Literal('memory')]), is_stuck: Type.Boolean() },
+    strict,
+  ),
+  Type.Object({ type: Type.Literal('request'), instance: Count, request: Count, name: Type.String({ maxLength: 40 }), text: Text }, strict),
+  Type.Object(
+    { type: Type.Literal('log'), instance: Count, level: Type.String({ maxLength: 5 }), text: Type.String({ maxLength: log_line_length_max }) },
+    strict,
+  ),
+]);
+
+/** A message of the sandbox process that has the right shape. */
+export type ReportMessage = Static<typeof ReportMessage>;
+
+/** A plugin's error as its code reports it; `stack` is V8's text with positions in the compiled code. */
+export const ThrownError = Type.Object({
+  name: Type.String({ maxLength: 200 }),
+  message: Type.String({ maxLength: 4_000 }),
+  stack: Type.String({ maxLength: 20_000 }),
+  is_retry: Type.Boolean(),
+});
+
+/** What `load` answers: what the code offers. The lists are bounded, the names are what JavaScript allows. */
+export const Inspection = Type.Object({
+  methods: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
+  jobs: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
+  scheduled_tasks: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
+  metrics: Type.Record(Type.String({ maxLength: 200 }), Type.Union([Type.Literal('sum'), Type.Literal('max'), Type.Literal('min')]), { maxProperties: 100 }),
+  public_jobs: Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), { maxProperties: 100 }),
+});

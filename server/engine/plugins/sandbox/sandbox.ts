@@ -1,0 +1,132 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Outbound } from '../../../platform/outbound.ts';
+import type { Capabilities } from '../plugin.ts';
+import { PluginCallError, parse } from './fault.ts';
+import type { HostServices } from './host_services.ts';
+import { openInstance } from './instance.ts';
+import type { Instance, InstanceOptions } from './instance.ts';
+import { default_limits } from './limits.ts';
+import type { SandboxLimits } from './limits.ts';
+import { openProcessHolder } from './process_holder.ts';
+
+/** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
+export type SandboxDeps = { outbound: Pick<Outbound, 'fetch'>; log: Logger; clock: Clock; limits?: Partial<SandboxLimits> };
+
+/** A file that a project gave as a value of its plugin's config. */
+export type PluginAttachment = { content_type: string; file_name: string; contents: Uint8Array };
+
+/** A plugin of a project, to be loaded. `id` names it in the log; `code` is the server part of a CompiledPlugin; for `allowed_hosts` see `fetchForPlugin`. */
+export type PluginInstance = {
+  id: string;
+  code: string;
+  config: Record<string, unknown>;
+  attachments?: Record<string, PluginAttachment>;
+  allowed_hosts: string[];
+  host: HostServices;
+  limits?: Partial<SandboxLimits>;
+};
+
+/** What code offers, as it says itself. */
+export type PluginInspection = { capabilities: Capabilities; metrics: Record<string, 'sum' | 'max' | 'min'>; public_jobs: Record<string, unknown> };
+
+/** A plugin that can be called. */
+export type LoadedPlugin = {
+  capabilities: Capabilities;
+  /**
+   * Calls an exported method with a JSON value and gives what it returns as a JSON value, null for nothing. `jobs.x` is the job x; setupPlugin, getSettings and the
+   * scheduled tasks get no payload. Calls may overlap. Throws a PluginCallError; where the sandbox or the instance ended meanwhile, the next call loads the
+   * plugin anew, with `setupPlugin`. Aborting ends the instance in the same way, and rejects with the signal's reason.
+   */
+  call(method: string, payload: unknown, signal: AbortSignal): Promise<unknown>;
+  /** Calls `teardownPlugin` where there is one, whose faults go to the plugin's log, and unloads. */
+  close(): Promise<void>;
+};
+
+/** Runs the code of plugins, of which nothing is believed, outside this process. */
+export type Sandbox = {
+  /** The process in which loaded plugins run; undefined while none is loaded. */
+  readonly pid: number | undefined;
+  /** Runs the code without calling anything of it, in a process of its own. Throws a PluginCallError. */
+  inspect(code: string, signal: AbortSignal): Promise<PluginInspection>;
+  /** Runs the code and its `setupPlugin`. Throws a PluginCallError. */
+  load(instance: PluginInstance): Promise<LoadedPlugin>;
+  /** Ends all processes; calls under way reject. */
+  close(): Promise<void>;
+};
+
+/**
+ * Opens the sandbox. Processes are started when they are needed: one for what is loaded, another for what is only inspected, so that a package which nobody has
+ * enabled cannot disturb what runs. A plugin gets no file, no environment, no network but `fetch` to allowed hosts, and bounded time and memory.
+ */
+export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
+  const running = openProcessHolder(deps.log);
+  const inspecting = openProcessHolder(deps.log);
+  const limits = { ...default_limits, ...deps.limits };
+  return {
+    get pid() {
+      return running.pid;
+    },
+    inspect: async (code, signal) => {
+      const setup = JSON.stringify({ config: {}, attachments: {}, is_inspection: true });
+      const instance = await openInstance({ code, setup, limits, desk: undefined, holder: inspecting }, signal);
+      instance.end();
+      const { metrics, public_jobs, ...capabilities } = instance.inspection;
+      return { capabilities, metrics, public_jobs };
+    },
+    load: async ({ code, config, attachments, allowed_hosts, host, limits: own, id }) => {
+      const setup = JSON.stringify({ config, attachments: encodeAttachments(attachments ?? {}), is_inspection: false });
+      const desk = { host, outbound: deps.outbound, allowed_hosts, now: () => deps.clock.now() };
+      return openLoaded({ code, setup, limits: { ...limits, ...own }, desk, holder: running }, host, deps.log.child({ plugin: id }));
+    },
+    close: async () => {
+      await Promise.all([running.close(), inspecting.close()]);
+    },
+  };
+}
+
+async function openLoaded(options: InstanceOptions, host: HostServices, log: Logger): Promise<LoadedPlugin> {
+  // Of nobody's call: a call that is aborted must not take the loading away from others that wait for it.
+  const closing = new AbortController();
+  let held: Promise<Instance> | undefined;
+  const current = async (): Promise<Instance> => {
+    const before = held;
+    const instance = await before;
+    if (instance?.isGone === false) return instance;
+    // Of several calls that come here, one loads.
+    if (held === before) {
+      if (instance !== undefined) log.info('the plugin is loaded again, because its instance has ended');
+      held = openInstance(options, closing.signal);
+      held.catch(() => {
+        held = undefined;
+      });
+    }
+    return held!;
+  };
+  const { methods, jobs, scheduled_tasks } = (await current()).inspection;
+  return {
+    capabilities: { methods, jobs, scheduled_tasks },
+    call: async (method, payload, signal) => {
+      if (closing.signal.aborted) throw new Error('The plugin was closed.');
+      const result = parse(await (await current()).call(method, JSON.stringify(payload ?? null), signal));
+      if (result === undefined) throw new PluginCallError('runtime', `${method} returned something that cannot be read.`, false);
+      return result;
+    },
+    close: async () => {
+      if (closing.signal.aborted) return;
+      closing.abort(new Error('The plugin was closed.'));
+      const instance = await held?.catch(() => undefined);
+      if (instance?.isGone !== false) return;
+      if (methods.includes('teardownPlugin')) {
+        const teardown = instance.call('teardownPlugin', 'null', new AbortController().signal);
+        await teardown.catch((error: Error) => host.log('error', `teardownPlugin failed: ${error.message}`));
+      }
+      instance.end();
+    },
+  };
+}
+
+function encodeAttachments(attachments: Record<string, PluginAttachment>): Record<string, unknown> {
+  const entries = Object.entries(attachments).map(([key, { contents, ...rest }]) => [key, { ...rest, contents: Buffer.from(contents).toString('base64') }]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}

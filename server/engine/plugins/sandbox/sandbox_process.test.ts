@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { findProcess } from '../../../platform/embedded/programs.ts';
+import { silentLog } from '../../../platform/log.ts';
+import { sandboxProgram } from './program.ts';
+import { startSandboxProcess } from './sandbox_process.ts';
+
+// A process that was taken over, with the means that it then has.
+const taken_over = (words: string) => `
+  const server = new (require('node:net').Socket)({ fd: 3, readable: true, writable: true });
+  const frame = (text) => { const head = Buffer.alloc(4); head.writeUInt32BE(Buffer.byteLength(text)); return Buffer.concat([head, Buffer.from(text)]); };
+  server.on('data', () => {});
+  ${words}`;
+
+const breaches: [string, string][] = [
+  ['says something that is not a report', 'server.write(frame(JSON.stringify({ type: "own", everything: true })));'],
+  ['says more than a report has', 'server.write(frame(JSON.stringify({ type: "returned", instance: 1, call: 1, text: "", extra: 1 })));'],
+  ['says something that is not JSON', 'server.write(frame("{"));'],
+  ['announces more than is taken', 'server.write(Buffer.from([0x7f, 0xff, 0xff, 0xff]));'],
+  ['says a wrong number', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: -1 })));'],
+  ['has grown too large', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: 3e9 })));'],
+  ['falls silent', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: 1 })));'],
+];
+
+for (const [name, words] of breaches) {
+  test(`a process that ${name} is ended, and nothing of it is believed`, async () => {
+    const { folders } = await sandboxProgram();
+    const reports: unknown[] = [];
+    const child = startSandboxProcess({ child: taken_over(words), guest: '', folders }, silentLog(), (report) => reports.push(report));
+    child.watch();
+    await child.ended;
+    assert.equal(child.is_alive, false);
+    assert.deepEqual(reports, []);
+  });
+}
+
+test('a process may not read, write or start anything', async () => {
+  const attempts = [
+    "require('node:fs').readFileSync('/etc/passwd')",
+    "require('node:fs').writeFileSync('/tmp/sluice-escape', '')",
+    "require('node:child_process').execSync('id')",
+    "new (require('node:worker_threads').Worker)('1', { eval: true })",
+  ];
+  const words = `const text = JSON.stringify([${attempts.map((attempt) => `(() => { try { ${attempt}; return 'done'; } catch (error) { return error.code; } })()`).join(', ')}]);
+    server.write(frame(JSON.stringify({ type: 'returned', instance: 1, call: 1, text: text + JSON.stringify(process.env) })));`;
+  const { folders } = await sandboxProgram();
+  const text = await new Promise<string>((resolve) => {
+    const child = startSandboxProcess({ child: taken_over(words), guest: '', folders }, silentLog(), (report) => {
+      resolve(report.type === 'returned' ? report.text : report.type);
+      child.kill();
+    });
+  });
+  assert.equal(text, `${JSON.stringify(attempts.map(() => 'ERR_ACCESS_DENIED'))}{}`);
+});
+
+test('the process ends with the server that was killed', async () => {
+  const here = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+  const source = `
+    import { openTestSandbox } from ${here('../../../../test/plugin_sandbox.ts')};
+    const { loadCode, sandbox } = await openTestSandbox();
+    await loadCode('exports.onEvent = () => 1;');
+    process.stdout.write(String(sandbox.pid));
+    setInterval(() => {}, 1000);`;
+  const server = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [chunk] = (await once(server.stdout, 'data')) as [Buffer];
+  const pid = Number(chunk.toString());
+  assert.notEqual(await findProcess(pid), undefined);
+  server.kill('SIGKILL');
+  for (let turn = 0; turn < 200 && (await findProcess(pid)) !== undefined; turn += 1) await pause(25);
+  assert.equal(await findProcess(pid), undefined);
+});

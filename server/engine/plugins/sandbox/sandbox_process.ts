@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { Compile } from 'typebox/compile';
+import { dieWithParent } from '../../../platform/embedded/programs.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { encodeFrame, openFrameReader } from './frames.ts';
+import { frame_bytes_max } from './limits.ts';
+import type { SandboxProgram } from './program.ts';
+import { ReportMessage } from './protocol.ts';
+import type { OrderMessage } from './protocol.ts';
+
+/** A process that runs plugins. After `kill`, or its end, `send` is without effect. */
+export type SandboxProcess = {
+  readonly pid: number | undefined;
+  readonly is_alive: boolean;
+  /** Throws a RangeError for a message that is too long. */
+  send(order: OrderMessage): void;
+  /** While anything is watched the process has to answer; each call is undone by what it returns. */
+  watch(): () => void;
+  kill(): void;
+  /** Resolves when the process has ended, whatever the reason; never rejects. */
+  ended: Promise<void>;
+};
+
+const heap_megabytes_max = 512;
+const size_bytes_max = 2_000_000_000;
+const beat_milliseconds = 400;
+// Two seconds; more for the first answer, because the process has to start.
+const silence_beats_max = 5;
+const start_beats_max = 40;
+const output_length_max = 2_000;
+
+const report = Compile(ReportMessage);
+
+/**
+ * Starts a process without environment, without just-in-time compilers and with permission to read the engine of isolates alone; it ends with this one. It is
+ * killed when it says something that is not a report, when it does not answer for 2 s while it is watched, and when it grows beyond 2 GB.
+ */
+export function startSandboxProcess(program: SandboxProgram, log: Logger, onReport: (message: ReportMessage) => void): SandboxProcess {
+  const child = start(program);
+  const channel = child.stdio[3] as Duplex;
+  let is_alive = true;
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      is_alive = false;
+      resolve();
+    };
+    child.once('close', end);
+    child.once('error', end);
+  });
+  const kill = (): void => {
+    is_alive = false;
+    child.kill('SIGKILL');
+  };
+  const killFor = (reason: string): void => {
+    if (is_alive) log.warn({ pid: child.pid, reason }, 'the plugin sandbox is ended');
+    kill();
+  };
+  const send = (order: OrderMessage): void => {
+    const frame = encodeFrame(order, frame_bytes_max);
+    if (is_alive) channel.write(frame);
+  };
+  const watchdog = openWatchdog(
+    () => send({ type: 'ping' }),
+    () => killFor('it does not answer'),
+  );
+  const read = openFrameReader(frame_bytes_max, (message) => {
+    if (!is_alive) return;
+    if (!report.Check(message)) return killFor('it said something that is not a report');
+    if (message.type !== 'pong') return onReport(message);
+    watchdog.answered();
+    if (message.size_bytes > size_bytes_max) killFor('it has grown too large');
+  });
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      if (is_alive) read(chunk);
+    } catch (error) {
+      killFor((error as Error).message);
+    }
+  });
+  // A broken pipe is the end of the process, which `ended` tells.
+  for (const stream of [channel, child.stdin!]) stream.on('error', () => {});
+  keepLastWords(child, log);
+  void ended.then(watchdog.stop);
+  child.stdin!.end(program.child);
+  send({ type: 'start', guest: program.guest });
+  return {
+    pid: child.pid,
+    get is_alive() {
+      return is_alive;
+    },
+    send,
+    watch: watchdog.watch,
+    kill,
+    ended,
+  };
+}
+
+function start({ folders }: SandboxProgram): ChildProcess {
+  const permission = ['--permission', '--allow-addons', ...[...folders, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`)];
+  const flags = ['--jitless', `--max-old-space-size=${heap_megabytes_max}`, '--no-warnings', ...permission, '-'];
+  const [command, ...rest] = [...dieWithParent('KILL'), process.execPath, ...flags];
+  return spawn(command!, rest, { env: {}, cwd: folders[0]!, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+}
+
+/** Counts beats and not time, so that a server that was itself held up does not take it for the silence of the process. */
+function openWatchdog(ping: () => void, bark: () => void) {
+  let watched = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let beats_of_silence = 0;
+  let beats_max = start_beats_max;
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    beats_of_silence = 0;
+  };
+  const beat = (): void => {
+    if (beats_of_silence === 0) ping();
+    beats_of_silence += 1;
+    if (beats_of_silence > beats_max) bark();
+  };
+  return {
+    answered: () => {
+      beats_of_silence = 0;
+      beats_max = silence_beats_max;
+    },
+    stop,
+    watch: () => {
+      watched += 1;
+      timer ??= setInterval(beat, beat_milliseconds);
+      let is_watched = true;
+      return () => {
+        if (!is_watched) return;
+        is_watched = false;
+        watched -= 1;
+        if (watched === 0) stop();
+      };
+    },
+  };
+}
+
+/** What V8 prints before it gives up is the only word about why. */
+function keepLastWords(child: ChildProcess, log: Logger): void {
+  let words = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.on('data', (chunk: Buffer) => {
+      words = (words + chunk.toString('utf8')).slice(0, output_length_max);
+    });
+  }
+  child.once('close', () => {
+    if (words !== '') log.warn({ pid: child.pid, output: words }, 'the plugin sandbox ended with a message');
+  });
+}

@@ -1,0 +1,114 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import sql, { raw } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { contentSha256 } from './packages/content.ts';
+import { PluginError } from './plugin.ts';
+import type { PluginFiles } from './plugin.ts';
+import type { PreparedPlugin } from './prepare.ts';
+
+/** A version of a plugin's code as it was installed. */
+export type PluginVersion = PreparedPlugin & { id: string; plugin_id: number };
+
+/** Which of the two kept versions: the one that runs, or the one that a rollback goes back to. */
+type WhichVersion = 'version_id' | 'previous_version_id';
+
+/** The row as it is stored; JSON is kept as text, because the seal is over the text. */
+type Row = Texts & { id: string; plugin_id: number; content_sha256: string; code_sha256: string; seal: Buffer };
+type Texts = { tag: string | null; files: string; manifest: string | null; code: string; capabilities: string; metrics: string; public_jobs: string };
+
+/** Stores a version under its seal and gives its id. It runs once the plugin's row names it. */
+export async function insertVersion(tx: Transaction, secrets: Secrets, plugin_id: number, prepared: PreparedPlugin, installed_by: number): Promise<string> {
+  const texts: Texts = {
+    tag: prepared.tag,
+    files: JSON.stringify(prepared.files),
+    manifest: prepared.manifest === null ? null : JSON.stringify(prepared.manifest),
+    code: JSON.stringify(prepared.code),
+    capabilities: JSON.stringify(prepared.capabilities),
+    metrics: JSON.stringify(prepared.metrics),
+    public_jobs: JSON.stringify(prepared.public_jobs),
+  };
+  const row = { ...texts, id: uuidv7(), plugin_id, content_sha256: prepared.content_sha256, code_sha256: hash('sha256', texts.code) };
+  await tx.run(sql`
+    INSERT INTO plugin_versions (id, plugin_id, tag, files, content_sha256, manifest, code, code_sha256, capabilities, metrics, public_jobs, seal, installed_by)
+    VALUES (${row.id}, ${plugin_id}, ${row.tag}, ${row.files}::json, ${row.content_sha256}, ${row.manifest}::json, ${row.code}::json, ${row.code_sha256},
+      ${row.capabilities}::json, ${row.metrics}::json, ${row.public_jobs}::json, ${sealOf(secrets, row)}, ${installed_by})`);
+  return row.id;
+}
+
+/** Removes the versions that are neither the plugin's present one nor the one before it. */
+export async function removeOldVersions(tx: Transaction, plugin_id: number): Promise<void> {
+  await tx.run(sql`
+    DELETE FROM plugin_versions v USING plugins p
+    WHERE p.id = ${plugin_id} AND v.plugin_id = p.id AND v.id IS DISTINCT FROM p.version_id AND v.id IS DISTINCT FROM p.previous_version_id`);
+}
+
+/**
+ * The version that is to be used. Guarantee: files, compiled code and what is said of them are to the byte what was installed for this plugin; a row that was changed, swapped or copied
+ * from elsewhere throws PluginError('refused'). Throws PluginError('not_found') for a plugin without code.
+ */
+export async function loadVersion(db: Queryable, secrets: Secrets, plugin_id: number, which: WhichVersion = 'version_id'): Promise<PluginVersion> {
+  const row = await findRow(db, plugin_id, which);
+  if (row === undefined) throw new PluginError('not_found', 'The plugin has no code yet: send it with update_source/.');
+  const version = versionOf(row);
+  if (!isWhole(secrets, plugin_id, row, version))
+    throw new PluginError('refused', 'The stored code is not what was installed, so it is not loaded: install it again (upgrade/, or PUT update_source/).');
+  return version;
+}
+
+/** The present version as it is stored, to be compared with another one and never to be run; `is_whole`: it is what was installed. Undefined without one. */
+export async function findVersion(db: Queryable, secrets: Secrets, plugin_id: number): Promise<(PluginVersion & { is_whole: boolean }) | undefined> {
+  const row = await findRow(db, plugin_id, 'version_id');
+  if (row === undefined) return undefined;
+  const version = versionOf(row);
+  return { ...version, is_whole: isWhole(secrets, plugin_id, row, version) };
+}
+
+function isWhole(secrets: Secrets, plugin_id: number, row: Row, { files }: PluginVersion): boolean {
+  return (
+    row.plugin_id === plugin_id &&
+    timingSafeEqual(sealOf(secrets, row), sealBytes(row.seal)) &&
+    hash('sha256', row.code) === row.code_sha256 &&
+    contentSha256(files) === row.content_sha256
+  );
+}
+
+function findRow(db: Queryable, plugin_id: number, which: WhichVersion): Promise<Row | undefined> {
+  return db.row<Row>(sql`
+    SELECT v.id, v.plugin_id, v.tag, v.files::text AS files, v.content_sha256, v.manifest::text AS manifest, v.code::text AS code, v.code_sha256,
+      v.capabilities::text AS capabilities, v.metrics::text AS metrics, v.public_jobs::text AS public_jobs, v.seal
+    FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)} WHERE p.id = ${plugin_id}`);
+}
+
+function versionOf({ id, plugin_id, tag, files, content_sha256, manifest, code, capabilities, metrics, public_jobs }: Row): PluginVersion {
+  return {
+    id,
+    plugin_id,
+    tag,
+    content_sha256,
+    files: filesOf(files),
+    manifest: manifest === null ? null : (JSON.parse(manifest) as PluginVersion['manifest']),
+    code: JSON.parse(code) as PluginVersion['code'],
+    capabilities: JSON.parse(capabilities) as PluginVersion['capabilities'],
+    metrics: JSON.parse(metrics) as PluginVersion['metrics'],
+    public_jobs: JSON.parse(public_jobs) as PluginVersion['public_jobs'],
+  };
+}
+
+/** What is no object of texts holds no files. */
+function filesOf(text: string): PluginFiles {
+  const files: unknown = JSON.parse(text);
+  const isFiles = typeof files === 'object' && files !== null && Object.values(files).every((file) => typeof file === 'string');
+  return isFiles ? (files as PluginFiles) : {};
+}
+
+function sealOf(secrets: Secrets, row: Omit<Row, 'seal'>): Buffer {
+  const said = [row.id, row.plugin_id, row.tag, row.content_sha256, row.code_sha256, row.manifest, row.capabilities, row.metrics, row.public_jobs];
+  return secrets.hash(`plugin version ${JSON.stringify(said)}`);
+}
+
+/** As long as a seal is, whatever stands in the row. */
+function sealBytes(seal: Buffer): Buffer {
+  return Buffer.concat([seal, Buffer.alloc(32)]).subarray(0, 32);
+}

@@ -1,0 +1,154 @@
+import { Socket, isIP } from 'node:net';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { stopError, throwIfStopped } from '../destination.ts';
+import type { DestinationDeps } from '../destination.ts';
+
+/** How a server that speaks PostgreSQL's protocol is reached. */
+export type ServerAccess = {
+  user: string;
+  password: string;
+  host: string;
+  port: number;
+  database: string;
+  has_self_signed_cert?: boolean;
+  require_tls?: boolean;
+  /** Statements that every session begins with. */
+  session: string;
+};
+
+/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
+export type Connection = {
+  rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs one statement and gives how many rows it touched. */
+  run(text: string): Promise<number>;
+  /** Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took. */
+  copy(statement: string, bytes: Readable): Promise<number>;
+  /** Rows of a query in batches, in bounded memory; needs an open transaction. */
+  batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
+  /** Ends the session; what is not committed is rolled back. */
+  close(): Promise<void>;
+};
+
+const connect_timeout_milliseconds = 30_000;
+/** For everything up to the answer to the first statement; `pg` itself stops counting when the server lets the user in. */
+const start_timeout_milliseconds = 60_000;
+const close_timeout_milliseconds = 5_000;
+
+/**
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
+ * that is used; the session speaks UTC and UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
+ */
+export async function connect(access: ServerAccess, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+  throwIfStopped(signal);
+  const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
+  const { address } = await unlessStopped(outbound.resolveHost(access.host), starting);
+  try {
+    return await open(access, address, true, { signal, starting });
+  } catch (error) {
+    const isPlainAllowed = access.require_tls === false && error instanceof Error && /does not support SSL/.test(error.message);
+    if (!isPlainAllowed) throw error;
+    return open(access, address, false, { signal, starting });
+  }
+}
+
+type Signals = { signal: AbortSignal; starting: AbortSignal };
+
+async function open(access: ServerAccess, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
+  const socket = new Socket();
+  const tls = { rejectUnauthorized: access.has_self_signed_cert !== true, host: access.host, ...(isIP(access.host) === 0 ? { servername: access.host } : {}) };
+  const client = new pg.Client({
+    user: access.user,
+    password: access.password,
+    host: address,
+    port: access.port,
+    database: access.database,
+    ssl: isEncrypted ? tls : false,
+    stream: () => socket,
+    application_name: 'sluice',
+    connectionTimeoutMillis: connect_timeout_milliseconds,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
+  const lost = Promise.race([lossOf(client), stopOf(signal, socket)]);
+  lost.catch(() => undefined);
+  try {
+    await unlessStopped(Promise.race([client.connect(), lost]), starting);
+    await unlessStopped(Promise.race([client.query(access.session), lost]), starting);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return connectionOf(client, socket, lost);
+}
+
+/** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
+function lossOf(client: pg.Client): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    client.on('error', reject);
+    client.on('end', () => reject(new Error('Connection terminated')));
+  });
+}
+
+/** Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when the connection has ended. */
+function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    const stop = () => {
+      reject(stopError(signal));
+      socket.destroy();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+  });
+}
+
+/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
+async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let stop = () => {};
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(stopError(signal));
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): Connection {
+  const rows = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+    (await Promise.race([values === undefined ? client.query<Row>(text) : client.query<Row>(text, values), lost])).rows;
+  return {
+    rows,
+    run: async (text) => (await Promise.race([client.query(text), lost])).rowCount ?? 0,
+    copy: async (statement, bytes) => {
+      const sink = client.query(copyFrom(statement));
+      try {
+        await Promise.race([pipeline(bytes, sink), lost]);
+      } finally {
+        bytes.destroy();
+      }
+      return sink.rowCount;
+    },
+    batches: async function* <Row extends pg.QueryResultRow>(text: string, size: number) {
+      await rows(`DECLARE sluice_batches CURSOR FOR ${text}`);
+      for (;;) {
+        const batch = await rows<Row>(`FETCH FORWARD ${size} FROM sluice_batches`);
+        if (batch.length === 0) break;
+        yield batch;
+      }
+      await rows('CLOSE sluice_batches');
+    },
+    close: async () => {
+      const timer = setTimeout(() => socket.destroy(), close_timeout_milliseconds);
+      await Promise.race([client.end(), lost]).catch(() => undefined);
+      clearTimeout(timer);
+      socket.destroy();
+    },
+  };
+}

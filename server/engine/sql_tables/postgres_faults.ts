@@ -1,0 +1,103 @@
+import { NonRetryableError, RetryableError } from '../destination.ts';
+
+/** A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the user is told, where `%` stands for what the server said. */
+export type ServerFault = { retryable: boolean; code: string; message: string };
+
+/** What a server has of its own beside the faults of PostgreSQL; both come before those: first by what it says, then by SQLSTATE or its class. */
+export type OwnFaults = { by_message: readonly [RegExp, ServerFault][]; by_code: Readonly<Record<string, ServerFault>> };
+
+/** A fault that only a change can mend. */
+export const final = (code: string, message: string): ServerFault => ({ retryable: false, code, message });
+/** A fault that another attempt may get past. */
+export const passing = (code: string, message: string): ServerFault => ({ retryable: true, code, message });
+
+const unverified = final(
+  'tls_not_verified',
+  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+);
+const unreachable = passing('connection_failed', 'The server does not answer at this host and port. Check both, and that its firewall lets this server in.');
+
+/** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
+const faults: Record<string, ServerFault> = {
+  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key host.'),
+  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
+  ECONNREFUSED: unreachable,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  ETIMEDOUT: unreachable,
+  ECONNRESET: passing('connection_lost', 'The server closed the connection.'),
+  EPIPE: passing('connection_lost', 'The server closed the connection.'),
+  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
+  SELF_SIGNED_CERT_IN_CHAIN: unverified,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
+  UNABLE_TO_GET_ISSUER_CERT: unverified,
+  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
+  CERT_HAS_EXPIRED: unverified,
+  outbound_refused: final('outbound_refused', '%'),
+  '28P01': final('authentication_failed', 'The server refused user or password; check the keys user and password.'),
+  '28000': final('authentication_failed', 'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.'),
+  '3D000': final('database_missing', 'There is no database of this name; check the key database.'),
+  '3F000': final('schema_missing', 'There is no schema of this name; make it or check the key schema.'),
+  '42501': final(
+    'permission_denied',
+    'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, INSERT and SELECT on the table, and TEMPORARY on the database for persons.',
+  ),
+  '42P01': final('table_missing', 'The table or one that it needs is gone (%).'),
+  '25006': passing('read_only', 'The server takes no writes just now; it is a standby or in recovery.'),
+  '55P03': passing('locked', 'Another delivery or session holds a lock on the table or on this delivery.'),
+  '55006': passing('locked', 'An object is in use by another session.'),
+  '53100': passing('disk_full', 'The disk of the server is full; free some space. The run goes on by itself.'),
+  '53300': passing('too_many_connections', 'The server has no free connections.'),
+  '57014': passing('cancelled_by_server', 'The server cancelled the statement (%).'),
+  '22': final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.'),
+  '23': final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
+  '28': final('authentication_failed', 'The server refused the user (%).'),
+  '42': final('statement_refused', 'The server refused the statement (%). The table may not fit the export.'),
+  '0A': final('statement_refused', 'The server does not support what the export needs (%).'),
+  '54': final('limit_exceeded', 'A row is larger than the server allows (%).'),
+  '08': passing('connection_lost', 'The connection to the server broke.'),
+  '40': passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
+  '53': passing('out_of_resources', 'The server is short of resources (%).'),
+  '57': passing('server_stopping', 'The server is stopping or starting.'),
+  '58': passing('server_fault', 'The server reported a fault of its system (%).'),
+  XX: passing('server_fault', 'The server reported an internal fault (%).'),
+};
+
+const by_message: [RegExp, ServerFault][] = [
+  [/does not support SSL/, final('tls_not_offered', 'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.')],
+  [/timeout expired|Connection terminated due to connection timeout/, unreachable],
+  [/Connection terminated|connection is closed|not queryable|Client was closed/, passing('connection_lost', 'The connection to the server broke.')],
+  [/error establishing an SSL connection/, final('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.')],
+];
+
+const none: OwnFaults = { by_message: [], by_code: {} };
+
+/** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+export function postgresError(error: unknown, own: OwnFaults = none): unknown {
+  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  const fault = saidFault(error, own.by_message) ?? codedFault(code, own.by_code) ?? codedFault(code, faults) ?? saidFault(error, by_message);
+  if (fault === undefined) return error;
+  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => error.message.replace(/\.$/, ''));
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+}
+
+function saidFault(error: Error, table: readonly [RegExp, ServerFault][]): ServerFault | undefined {
+  return table.find(([pattern]) => pattern.test(error.message))?.[1];
+}
+
+/** A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE. */
+function codedFault(code: unknown, table: Readonly<Record<string, ServerFault>>): ServerFault | undefined {
+  if (typeof code !== 'string') return undefined;
+  return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);
+}
+
+/** Runs `work` and throws what `postgresError` makes of its errors. */
+export async function withPostgresErrors<Result>(work: () => Promise<Result>, own: OwnFaults = none): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw postgresError(error, own);
+  }
+}

@@ -1,0 +1,37 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { Readable } from 'node:stream';
+
+const unescapes: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', '0': '\0' };
+
+/** The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line. Rejects with the error of the stream, and when the text ends inside a line. */
+export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  let begun: string[] = [];
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    const text = decoder.write(chunk);
+    let from = 0;
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      yield begun.join('') + text.slice(from, at);
+      begun = [];
+      from = at + 1;
+    }
+    if (from < text.length) begun.push(text.slice(from));
+  }
+  if (begun.length > 0) throw new Error('The source ended in the middle of a line.');
+}
+
+/** The text that a field of a line stands for, or null for the field that stands for null. */
+export function fieldText(field: string): string | null {
+  if (field === '\\N') return null;
+  let at = field.indexOf('\\');
+  if (at === -1) return field;
+  // A loop: with a million escapes a replacement by a function takes several times as long.
+  let text = '';
+  let from = 0;
+  for (; at !== -1; at = field.indexOf('\\', from)) {
+    const character = field[at + 1] ?? '';
+    text += field.slice(from, at) + (unescapes[character] ?? character);
+    from = at + 2;
+  }
+  return text + field.slice(from);
+}

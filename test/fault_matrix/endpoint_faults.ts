@@ -1,0 +1,87 @@
+import { openHttpReceiver } from '../http_receiver.ts';
+import type { Answer, HttpReceiver } from '../http_receiver.ts';
+import type { Ending, FaultCase, Scene } from './matrix.ts';
+import { until } from './matrix.ts';
+
+/** As often as one attempt sends a request. */
+const tries = 5;
+// No pause between the tries.
+const at_once = { 'retry-after': '0' };
+
+/** Faults of HTTP endpoints, on a receiver that is closed with `close`. */
+export async function openEndpointFaults(): Promise<{ cases: FaultCase[]; close(): Promise<void> }> {
+  const receiver = await openHttpReceiver({ token: 'right' });
+  const answered = (fault: string, status: number, code: string, ending: Ending, headers: Record<string, string> = at_once): FaultCase => ({
+    destination: 'HTTP',
+    fault,
+    code,
+    ending,
+    prepare: async () => place(receiver, { strike: async () => receiver.plan(...Array<Answer>(tries).fill({ status, headers, body: 'No.' })) }),
+  });
+  const cases: FaultCase[] = [
+    answered('400 Bad Request', 400, 'request_refused', 'Failed'),
+    answered('403 Forbidden', 403, 'permission_denied', 'Failed'),
+    answered('410 Gone', 410, 'endpoint_missing', 'Failed'),
+    answered('413 Content Too Large', 413, 'request_too_large', 'Failed'),
+    answered('a redirect', 307, 'redirect_refused', 'Failed', { location: '/elsewhere' }),
+    answered('429 with a Retry-After of two minutes', 429, 'throttled', 'tried again', { 'retry-after': '120' }),
+    answered('500 five times', 500, 'server_fault', 'tried again'),
+    answered('503 at the last of all attempts', 503, 'server_fault', 'FailedRetryable'),
+    {
+      destination: 'HTTP',
+      fault: 'the wrong token',
+      code: 'authentication_failed',
+      ending: 'Failed',
+      prepare: async () => ({ ...place(receiver, {}), config: { url: `${receiver.url}/guarded`, token: 'wrong' }, is_lasting: true }),
+    },
+    {
+      destination: 'HTTP',
+      fault: 'nothing at the address',
+      code: 'endpoint_missing',
+      ending: 'Failed',
+      prepare: async () => ({ ...place(receiver, {}), config: { url: `${receiver.url}/nothing` }, is_lasting: true }),
+    },
+    {
+      destination: 'HTTP',
+      fault: 'an address that is not public',
+      code: 'outbound_refused',
+      ending: 'Failed',
+      prepare: async () => ({ ...place(receiver, {}), config: { url: 'https://10.0.0.1/' }, is_lasting: true }),
+    },
+    {
+      destination: 'HTTP',
+      fault: 'it hangs, and the run is cancelled',
+      code: 'cancelled',
+      ending: 'Cancelled',
+      prepare: async () => {
+        let asked = false;
+        return place(receiver, {
+          strike: async () => {
+            receiver.onRequest(() => (asked = true));
+            receiver.plan('hang');
+          },
+          meanwhile: async () => {
+            await until(() => asked);
+            return 'cancelled';
+          },
+        });
+      },
+    },
+  ];
+  return { cases, close: () => receiver.close() };
+}
+
+let places = 0;
+
+function place(receiver: HttpReceiver, changes: Partial<Scene>): Scene {
+  const path = `/place-${(places += 1)}`;
+  return {
+    config: { url: `${receiver.url}${path}` },
+    visible: async () => receiver.taken(path).length,
+    lift: async () => {
+      receiver.plan();
+      receiver.onRequest(() => undefined);
+    },
+    ...changes,
+  };
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ClickHouseClient } from '@clickhouse/client';
+import sql from 'sql-template-tag';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import type { QueryHouse } from '../query_exports.ts';
+import type { FaultCase, Scene } from './matrix.ts';
+
+let places = 0;
+
+/** Faults of our own stores and of the run itself; they are the same whatever the destination, here files. */
+export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
+  const { db } = house.deps;
+  const scene = (changes: Partial<Scene>): (() => Promise<Scene>) => {
+    return async () => {
+      const prefix = `faults/engine-${(places += 1)}`;
+      return { config: { prefix }, visible: () => linesIn(join(folder, prefix)), ...changes };
+    };
+  };
+  const files = (fault: string, code: string, ending: FaultCase['ending'], changes: Partial<Scene>): FaultCase => ({
+    destination: 'File',
+    fault,
+    code,
+    ending,
+    prepare: scene(changes),
+  });
+  return [
+    files(
+      'ClickHouse breaks off in the middle of a slice',
+      'internal',
+      'tried again',
+      once((engine) => ({ ...engine, clickhouse: breakingStore(engine.clickhouse) })),
+    ),
+    files(
+      'ClickHouse is gone when the rows are counted',
+      'internal',
+      'tried again',
+      once((engine) => ({ ...engine, clickhouse: absentStore(engine.clickhouse) })),
+    ),
+    files('fewer rows are read than were counted', 'count_mismatch', 'tried again', {
+      strike: async ({ id }) => countAs(db, id, 4),
+      lift: async ({ id }) => countAs(db, id, 3),
+    }),
+    files('more rows are read than were counted', 'count_mismatch', 'tried again', {
+      strike: async ({ id }) => countAs(db, id, 2),
+      lift: async ({ id }) => countAs(db, id, 3),
+    }),
+    files(
+      'PostgreSQL restarts before the delivery is shown',
+      'internal',
+      'tried again',
+      once((engine) => ({ ...engine, db: breakingAtCommit(engine.db) })),
+    ),
+    files('this server lacks the destination', 'unknown_destination', 'Failed', {
+      strike: async ({ batch_export_id }) => setType(db, batch_export_id, 'Floppy'),
+      lift: async ({ batch_export_id }) => setType(db, batch_export_id, 'File'),
+    }),
+    files('the secrets cannot be opened', 'secrets_unreadable', 'Failed', {
+      strike: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET destination_secrets = '\\x0102' WHERE id = ${batch_export_id}`)),
+      lift: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET destination_secrets = NULL WHERE id = ${batch_export_id}`)),
+    }),
+    files('the query meets a text that is no number', 'query_failed', 'Failed', {
+      body: { custom_query: 'SELECT toInt64(event) AS number FROM events' },
+      is_lasting: true,
+    }),
+    files('the run is cancelled before it is begun', 'cancelled', 'Cancelled', {
+      strike: async ({ id }) => void (await db.run(sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`)),
+    }),
+    files('the export is deleted', 'cancelled', 'Cancelled', {
+      strike: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET deleted_at = now() WHERE id = ${batch_export_id}`)),
+      is_lasting: true,
+    }),
+  ];
+}
+
+/** The first attempt alone has the faulty engine. */
+function once(faulty: NonNullable<Scene['engine']>): Partial<Scene> {
+  let isFirst = true;
+  return {
+    engine: (engine) => {
+      const given = isFirst ? faulty(engine) : engine;
+      isFirst = false;
+      return given;
+    },
+  };
+}
+
+async function linesIn(path: string): Promise<number> {
+  const names = await readdir(path).catch(() => []);
+  const texts = await Promise.all(names.filter((name) => name.endsWith('.jsonl')).map((name) => readFile(join(path, name), 'utf8')));
+  return texts.join('').split('\n').length - 1;
+}
+
+/** Slices as if so many rows had been counted. */
+async function countAs(db: Database, run_id: string, counted: number): Promise<void> {
+  await db.run(sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`);
+  await db.run(sql`
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records) VALUES (${run_id}, 0, '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', ${counted})
+    ON CONFLICT (run_id, number) DO UPDATE SET records = excluded.records`);
+}
+
+async function setType(db: Database, id: string, type: string): Promise<void> {
+  assert.equal(await db.run(sql`UPDATE batch_exports SET destination_type = ${type} WHERE id = ${id}`), 1);
+}
+
+/** Every streamed answer breaks off after its first bytes, as when the server is killed. */
+function breakingStore(client: ClickHouseClient): ClickHouseClient {
+  return withMethod(client, 'exec', async (parameters: Parameters<ClickHouseClient['exec']>[0]) => {
+    const answer = await client.exec(parameters);
+    const begun = async function* () {
+      for await (const chunk of answer.stream) {
+        yield (chunk as Buffer).subarray(0, 10);
+        throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+      }
+    };
+    return { ...answer, stream: Readable.from(begun(), { objectMode: false }) };
+  });
+}
+
+function absentStore(client: ClickHouseClient): ClickHouseClient {
+  return withMethod(client, 'query', () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })));
+}
+
+/** PostgreSQL ends the connection with the statement that begins the commit. */
+function breakingAtCommit(db: Database): Database {
+  return {
+    ...db,
+    transaction: (work) =>
+      db.transaction((tx) =>
+        work({
+          ...tx,
+          row: async (statement) => {
+            if (statement.text.includes('AS cancelled')) await tx.text('SELECT pg_terminate_backend(pg_backend_pid())');
+            return tx.row(statement);
+          },
+        }),
+      ),
+  };
+}
+
+function withMethod(client: ClickHouseClient, name: string, method: unknown): ClickHouseClient {
+  return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
+}
+
+function bound(target: ClickHouseClient, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key);
+  return typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(target) : value;
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import sql from 'sql-template-tag';
+import { engineOf } from '../../server/api/batch_exports/engine.ts';
+import { claimRun } from '../../server/engine/claims.ts';
+import type { Engine } from '../../server/engine/engine.ts';
+import { executeRun } from '../../server/engine/execute.ts';
+import type { StopReason } from '../../server/engine/execute.ts';
+import { projectBase } from '../batch_exports.ts';
+import type { TestOrganization } from '../harness.ts';
+import type { QueryHouse } from '../query_exports.ts';
+
+/** How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up after the last one, or cancelled. */
+export type Ending = 'Failed' | 'tried again' | 'FailedRetryable' | 'Cancelled';
+
+/** One fault at one destination. */
+export type FaultCase = {
+  destination: string;
+  /** A few words for people. */
+  fault: string;
+  code: string;
+  ending: Ending;
+  prepare(): Promise<Scene>;
+};
+
+/** A place of its own, and the fault in it. */
+export type Scene = {
+  config: Record<string, unknown>;
+  /** Rows that a reader of the place sees now. */
+  visible(): Promise<number>;
+  /** Called when the run is planned, before the attempt. */
+  strike?(run: { id: string; batch_export_id: string }): Promise<void>;
+  /** Goes on beside the attempt; what it resolves to stops the attempt. */
+  meanwhile?(): Promise<StopReason | void>;
+  /** Takes the fault away; left out, it is over by itself, or nothing can mend it. */
+  lift?(run: { id: string; batch_export_id: string }): Promise<void>;
+  /** Is there a way to deliver afterwards? */
+  is_lasting?: true;
+  /** What the export is beside its destination. */
+  body?: Record<string, unknown>;
+  engine?(engine: Engine): Engine;
+};
+
+/** A line of the table: what was found. */
+export type FoundFault = { destination: string; fault: string; ending: string; code: string };
+
+/** Rows of the first run of each export. */
+export const records = 3;
+
+/** Waits until it is so; fails the test after ten seconds. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const began = performance.now(); !(await isSo());) {
+    assert.ok(performance.now() - began < 10_000, 'it has never come to the fault');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+type RunRow = {
+  id: string;
+  batch_export_id: string;
+  status: string;
+  error_code: string | null;
+  latest_error: string | null;
+  failures: number;
+  records_completed: number | null;
+};
+
+const columns = sql`id, batch_export_id, status, error_code, latest_error, failures, records_completed`;
+
+/** The test bed of all cases: one project with three events, whose exports run when told to. */
+export class Matrix {
+  readonly exporting: QueryHouse;
+  readonly home: TestOrganization;
+  private readonly hints: Map<string, string>;
+
+  private constructor(exporting: QueryHouse, home: TestOrganization, hints: Map<string, string>) {
+    this.exporting = exporting;
+    this.home = home;
+    this.hints = hints;
+  }
+
+  static async open(exporting: QueryHouse): Promise<Matrix> {
+    const home = await exporting.house.newOrganization();
+    await exporting.insert(
+      home,
+      Array.from({ length: records }, (_, index) => ({ event: 'seen', at: `2026-01-01T00:1${index}:00Z` })),
+    );
+    const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+    const lines = Array.from(page.matchAll(/^\| `(\w+)` \| (\w+) \| .+? \| (.+) \|$/gm), ([, code, retried]) => [code!, retried!] as const);
+    return new Matrix(exporting, home, new Map(lines));
+  }
+
+  /** Lets the fault happen to a fresh export and checks everything that must hold whatever the fault; gives what was found. */
+  async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<FoundFault> {
+    const name = `${destination}, ${fault}`;
+    const scene = await prepare();
+    const made = await this.exporting.scheduled(this.home, { destination: { type: destination, config: scene.config }, ...scene.body });
+    const [planned] = await this.exporting.plan(made.id);
+    const id = planned!.id;
+    const run = { id, batch_export_id: made.id };
+    if (ending === 'FailedRetryable') await this.db.run(sql`UPDATE batch_export_runs SET failures = 14 WHERE id = ${id}`);
+    await scene.strike?.(run);
+    await this.attempt(id, scene);
+    const found = await this.runOf(id);
+    assert.deepEqual([found.error_code, endingOf(found)], [code, ending], `${name}: ${found.status}, ${found.latest_error}`);
+    assert.equal(found.records_completed === records && found.status === 'Completed', false, `${name}: Completed in spite of the fault`);
+    assert.equal(this.hints.get(code), { Failed: 'no', Cancelled: 'ended' }[ending as string] ?? 'yes', `${name}: docs/errors.md says otherwise of ${code}`);
+    assert.match(found.latest_error ?? '', /^.{10,}[.!]$/s, `${name}: no sentence`);
+    assert.equal(await scene.visible(), 0, `${name}: a part is visible`);
+    await scene.lift?.(run);
+    if (scene.is_lasting === undefined) await this.deliverAfterwards(name, run, scene, ending);
+    return { destination, fault, ending: endingOf(found), code: found.error_code ?? '' };
+  }
+
+  /** Once the fault is gone every row arrives, once: by the next attempt, or by a retry of the run. */
+  private async deliverAfterwards(name: string, run: { id: string; batch_export_id: string }, scene: Scene, ending: Ending): Promise<void> {
+    let { id } = run;
+    if (ending !== 'tried again') {
+      const retried = await this.exporting.house.request('POST', `${projectBase(this.home)}${run.batch_export_id}/runs/${id}/retry/`, { key: this.home.key });
+      assert.equal(retried.status, 200, `${name}: ${retried.text}`);
+      id = retried.body.id;
+    }
+    await this.attempt(id, { ...scene, meanwhile: undefined } as unknown as Scene);
+    const after = await this.runOf(id);
+    assert.deepEqual(
+      [after.status, after.records_completed, await scene.visible()],
+      ['Completed', records, records],
+      `${name}, afterwards: ${after.latest_error}`,
+    );
+  }
+
+  private async attempt(id: string, scene: Scene): Promise<void> {
+    const run = await claimRun(this.db, id, randomUUID());
+    assert.ok(run, 'the run cannot be taken');
+    const stop = new AbortController();
+    const engine = scene.engine?.(this.engine) ?? this.engine;
+    const meanwhile = scene.meanwhile?.().then((reason) => (reason === undefined ? undefined : stop.abort(reason)));
+    await Promise.all([executeRun(engine, run, stop.signal), meanwhile]);
+  }
+
+  private runOf(id: string): Promise<RunRow> {
+    return this.db.row<RunRow>(sql`SELECT ${columns} FROM batch_export_runs WHERE id = ${id}`) as Promise<RunRow>;
+  }
+
+  private get db() {
+    return this.exporting.house.deps.db;
+  }
+
+  private get engine(): Engine {
+    return engineOf(this.exporting.house.deps);
+  }
+}
+
+function endingOf({ status, failures }: RunRow): string {
+  return ['Starting', 'Running'].includes(status) ? (failures === 1 ? 'tried again' : `${status} with ${failures} failures`) : status;
+}
+
+/** The table of docs/fault_matrix.md. */
+export function matrixMarkdown(found: FoundFault[]): string {
+  const lines = found.map(({ destination, fault, ending, code }) => `| ${destination} | ${fault} | ${ending} | \`${code}\` |`);
+  return ['| destination | fault | the run | `error_code` |', '| --- | --- | --- | --- |', ...lines].join('\n');
+}

@@ -1,0 +1,93 @@
+import type { Client } from 'pg';
+
+/** An error as Snowflake reports it. */
+export class SnowflakeRefusal extends Error {
+  readonly code: string;
+  readonly sql_state: string;
+  constructor(code: string, sql_state: string, message: string) {
+    super(message);
+    this.code = code;
+    this.sql_state = sql_state;
+  }
+}
+
+/**
+ * What PostgreSQL lacks of the dialect, in schemas of its own: VARIANT, which is jsonb here and so does not round, its functions, and an information schema that names types as
+ * Snowflake does.
+ */
+const parts = `
+  CREATE SCHEMA snowflake_parts;
+  CREATE DOMAIN snowflake_parts.variant AS jsonb;
+  CREATE FUNCTION snowflake_parts.try_parse_json(value text, parameter text) RETURNS snowflake_parts.variant LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN RETURN CASE WHEN btrim(value) = '' THEN NULL ELSE value::jsonb END; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;
+  CREATE FUNCTION snowflake_parts.to_variant(value text) RETURNS snowflake_parts.variant LANGUAGE sql IMMUTABLE AS $$ SELECT to_jsonb(value) $$;
+  CREATE SCHEMA snowflake_information;
+  CREATE VIEW snowflake_information.tables AS SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW');
+  CREATE VIEW snowflake_information.columns AS SELECT table_schema, table_name, column_name, CASE
+      WHEN domain_name = 'variant' THEN 'VARIANT' WHEN data_type IN ('text', 'character varying') THEN 'TEXT' WHEN data_type = 'numeric' THEN 'NUMBER'
+      WHEN data_type = 'double precision' THEN 'FLOAT' WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ' ELSE upper(data_type) END AS data_type
+    FROM information_schema.columns;`;
+
+/** Makes a database of PostgreSQL fit for the translated statements. */
+export async function installDialect(client: Client): Promise<void> {
+  await client.query(parts);
+}
+
+const name = '"(?:[^"]|"")+"';
+
+/** The forms of statements that the stand-in knows, and their translation; everything else is an error of syntax. */
+const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
+  [/^(SELECT|DELETE FROM|UPDATE|MERGE INTO|INSERT INTO|CREATE TABLE IF NOT EXISTS|DROP TABLE) /, (statement) => statement],
+  [/^(BEGIN TRANSACTION|COMMIT|ROLLBACK)$/, (statement) => statement],
+  [new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name}) \\(`), (statement, table) => `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`],
+  [new RegExp(`^CREATE TEMPORARY TABLE (${name}) LIKE (${name})$`), (_statement, table, like) => `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`],
+  [new RegExp(`^CREATE TEMPORARY TABLE ${name} AS SELECT `), (statement) => statement],
+];
+
+const words: [RegExp, string][] = [
+  [/\bNUMBER\(/g, 'numeric('],
+  [/\bTIMESTAMP_NTZ\(/g, 'timestamp('],
+  [/\bINFORMATION_SCHEMA\./g, 'snowflake_information.'],
+];
+
+/** A statement of the destination in PostgreSQL's words. Throws `SnowflakeRefusal` for one of a form that is not known. */
+export function translate(statement: string): string {
+  for (const [pattern, form] of forms) {
+    const match = pattern.exec(statement);
+    if (match !== null) return inWords(form(statement, ...match.slice(1)));
+  }
+  throw new SnowflakeRefusal('001003', '42000', `SQL compilation error: syntax error in: ${statement.slice(0, 200)}`);
+}
+
+/** Names and literals stay as they are. */
+function inWords(statement: string): string {
+  let parameters = 0;
+  return statement
+    .split(/("(?:[^"]|"")*"|'(?:[^']|'')*')/)
+    .map((text, index) => (index % 2 === 1 ? text : words.reduce((changed, [from, to]) => changed.replaceAll(from, to), text).replaceAll('?', () => `$${(parameters += 1)}`)))
+    .join('');
+}
+
+const refusals: Record<string, [code: string, sql_state: string]> = {
+  '42P01': ['002003', '42S02'],
+  '42703': ['000904', '42000'],
+  '42601': ['001003', '42000'],
+  '42804': ['002023', '22000'],
+  '42501': ['003001', '42501'],
+  '22P02': ['100038', '22018'],
+  '22007': ['100035', '22007'],
+  '22008': ['100035', '22007'],
+  '22003': ['100039', '22003'],
+  '22001': ['100078', '22000'],
+  '23502': ['100072', '22000'],
+  '55P03': ['000625', '57014'],
+  '57014': ['000604', '57014'],
+};
+
+/** PostgreSQL's error in Snowflake's numbers. */
+export function refusalOf(error: unknown): SnowflakeRefusal {
+  if (error instanceof SnowflakeRefusal) return error;
+  const { code = '', message } = error as Error & { code?: string };
+  const [number, sql_state] = refusals[code] ?? ['300002', 'XX000'];
+  return new SnowflakeRefusal(number, sql_state, message);
+}
