@@ -1,5 +1,5 @@
 // How long exports that are all due at the same moment wait for a worker: 10,000 of 100 projects, nearly empty, with one worker and with two. Prints the time from due to planned and from due to
-// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100]
+// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100 1,2]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -93,12 +93,19 @@ CREATE TABLE plugin_cursors (
   event_uuid uuid,
   -- failures in a row; a success sets it back
   failures integer NOT NULL DEFAULT 0,
+  -- where they began, when events were passed over: a stop goes back to it
+  series_inserted_at timestamptz,
+  series_event_uuid uuid,
   retry_at timestamptz,
-  -- the worker that has it, until when
+  -- when the server stopped it; the next start goes on where it stood
+  stopped_at timestamptz,
+  -- the claim of the worker that has it, until when
   leased_by uuid,
   leased_until timestamptz,
   -- name of a scheduled task -> start of the last period in which it ran
   scheduled jsonb NOT NULL DEFAULT '{}',
+  -- who was served longest ago comes first
+  served_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -117,8 +124,10 @@ CREATE UNLOGGED TABLE plugin_cache (
   key text NOT NULL,
   value json NOT NULL,
   expires_at timestamptz,
+  written_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (plugin_config_id, key)
 );
+CREATE INDEX plugin_cache_expiring ON plugin_cache (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Jobs that a plugin has asked for.
 CREATE TABLE plugin_jobs (
@@ -128,11 +137,9 @@ CREATE TABLE plugin_jobs (
   payload json NOT NULL,
   run_at timestamptz NOT NULL,
   failures integer NOT NULL DEFAULT 0,
-  leased_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX plugin_jobs_due ON plugin_jobs (run_at);
-CREATE INDEX plugin_jobs_by_config ON plugin_jobs (plugin_config_id);
+CREATE INDEX plugin_jobs_by_config ON plugin_jobs (plugin_config_id, run_at, id);
 
 CREATE TABLE plugin_logs (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -142,3 +149,6 @@ CREATE TABLE plugin_logs (
   message text NOT NULL
 );
 CREATE INDEX plugin_logs_by_config ON plugin_logs (plugin_config_id, id DESC);
+
+-- Under which web pages load the site apps of a project; random, and another one on request.
+ALTER TABLE projects ADD COLUMN site_token text NOT NULL DEFAULT 'slw_' || replace(gen_random_uuid()::text, '-', '') CONSTRAINT projects_site_token_unique UNIQUE;

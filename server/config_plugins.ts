@@ -1,6 +1,6 @@
-import { folder, setting, text, url } from './config_values.ts';
+import { folder, setting, text, url, whole } from './config_values.ts';
 
-/** The settings of where plugins come from; part of `Config`. */
+/** The settings of where plugins come from and how they run; part of `Config`. */
 export type PluginConfig = {
   plugin_dir: string;
   /** undefined: the server's own catalogue */
@@ -11,6 +11,10 @@ export type PluginConfig = {
   github_api_url: string;
   github_token: string | undefined;
   gitlab_token: string | undefined;
+  /** After so many failures in a row a plugin's config is stopped. */
+  plugin_failures_max: number;
+  /** How many configs of plugins one process has loaded at a time. */
+  plugins_max: number;
 };
 
 const web = url('https:', 'http:');
@@ -45,4 +49,16 @@ export const plugin_settings = {
     'Secret token for that GitHub, for private repositories and more requests an hour; as `SLUICE_NPM_TOKEN`.',
   ),
   gitlab_token: setting('SLUICE_GITLAB_TOKEN', '', text, 'Secret token for the GitLab of `SLUICE_GITLAB_URL`, for private projects; as `SLUICE_NPM_TOKEN`.'),
+  plugin_failures_max: setting(
+    'SLUICE_PLUGIN_FAILURES_MAX',
+    '10',
+    whole(1, 1_000),
+    'After how many failures in a row the server stops a plugin in a project, with the reason in the `error` of its config.',
+  ),
+  plugins_max: setting(
+    'SLUICE_PLUGINS_MAX',
+    '16',
+    whole(1, 1_000),
+    'How many plugin configs one process with a worker has loaded at a time; others wait for their turn.',
+  ),
 };

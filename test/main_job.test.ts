@@ -7,7 +7,6 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
-import { runCampaign } from './chaos/campaign.ts';
 import { call, findProcesses, serverEnvironment, startServer, until } from './server_process.ts';
 import type { ServerProcess } from './server_process.ts';
 
@@ -129,17 +128,4 @@ test('SIGTERM ends server and stores in order', async () => {
     findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0 ? true : undefined,
   );
   server = await startServer(['start'], environment);
-});
-
-test('an export under random kills of server, worker and stores loses nothing and doubles nothing', async (context) => {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
-  try {
-    const outcome = await runCampaign({ folder: home, events: 300_000, kills: 4, seed: 3, pause_ms_max: 600, say: (text) => context.diagnostic(text) });
-    assert.deepEqual(
-      { ...outcome, kills: outcome.kills.length > 0, attempts: outcome.attempts > 0 },
-      { source: 300_000, delivered: 300_000, lost: 0, doubled: 0, kills: true, attempts: true },
-    );
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
 });

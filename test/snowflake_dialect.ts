@@ -39,8 +39,14 @@ const name = '"(?:[^"]|"")+"';
 const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
   [/^(SELECT|DELETE FROM|UPDATE|MERGE INTO|INSERT INTO|CREATE TABLE IF NOT EXISTS|DROP TABLE) /, (statement) => statement],
   [/^(BEGIN TRANSACTION|COMMIT|ROLLBACK)$/, (statement) => statement],
-  [new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name}) \\(`), (statement, table) => `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`],
-  [new RegExp(`^CREATE TEMPORARY TABLE (${name}) LIKE (${name})$`), (_statement, table, like) => `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`],
+  [
+    new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name}) \\(`),
+    (statement, table) => `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`,
+  ],
+  [
+    new RegExp(`^CREATE TEMPORARY TABLE (${name}) LIKE (${name})$`),
+    (_statement, table, like) => `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`,
+  ],
   [new RegExp(`^CREATE TEMPORARY TABLE ${name} AS SELECT `), (statement) => statement],
 ];
 
@@ -64,7 +70,9 @@ function inWords(statement: string): string {
   let parameters = 0;
   return statement
     .split(/("(?:[^"]|"")*"|'(?:[^']|'')*')/)
-    .map((text, index) => (index % 2 === 1 ? text : words.reduce((changed, [from, to]) => changed.replaceAll(from, to), text).replaceAll('?', () => `$${(parameters += 1)}`)))
+    .map((text, index) =>
+      index % 2 === 1 ? text : words.reduce((changed, [from, to]) => changed.replaceAll(from, to), text).replaceAll('?', () => `$${(parameters += 1)}`),
+    )
     .join('');
 }
 

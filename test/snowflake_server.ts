@@ -56,7 +56,11 @@ type World = Omit<SnowflakeServer, 'host' | 'close' | 'fail' | 'recover' | 'isHa
 const certificates = new URL('./certificates/', import.meta.url);
 const user = 'EXPORTS';
 const password = 'correct-horse';
-const keys = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+const keys = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
 
 /** Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one warehouse, one database and one role. */
 export async function openSnowflakeServer(database_url: string): Promise<SnowflakeServer> {
@@ -68,7 +72,17 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   await once(server, 'listening');
   const host = `localhost:${(server.address() as AddressInfo).port}`;
   const account = { database_url, databases: ['ANALYTICS'], warehouses: ['LOADING'], roles: ['EXPORTER'], storage: openSnowflakeStorage(host) };
-  const world: World = { user, password, private_key: keys.privateKey, account, statements: [], unknown_paths: [], tokens: new Map(), faults: [], is_hanging: false };
+  const world: World = {
+    user,
+    password,
+    private_key: keys.privateKey,
+    account,
+    statements: [],
+    unknown_paths: [],
+    tokens: new Map(),
+    faults: [],
+    is_hanging: false,
+  };
   server.on('request', (request, response) => {
     handle(world, request, response).catch((error: Error) => {
       if (!(error instanceof SnowflakeRefusal)) throw error;
@@ -162,7 +176,8 @@ function verifyToken(token: string): void {
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string; sub: string; exp: number };
   const der = createPublicKey(keys.publicKey).export({ type: 'spki', format: 'der' });
   const subject = `MYORG-MYACCOUNT.${user}`;
-  const isRight = claims.sub === subject && claims.iss === `${subject}.SHA256:${createHash('sha256').update(der).digest('base64')}` && claims.exp * 1_000 > Date.now();
+  const isRight =
+    claims.sub === subject && claims.iss === `${subject}.SHA256:${createHash('sha256').update(der).digest('base64')}` && claims.exp * 1_000 > Date.now();
   if (!isSigned || !isRight) throw new SnowflakeRefusal('390144', '', 'JWT token is invalid. [0b9d8b6e]');
 }
 
@@ -173,11 +188,15 @@ function tokenOf(request: http.IncomingMessage): string {
 function renew(world: World, request: http.IncomingMessage, body: Body, response: http.ServerResponse): void {
   const old = String(body['oldSessionToken']);
   const tokens = world.tokens.get(old);
-  if (tokens === undefined || tokens.master !== tokenOf(request)) throw new SnowflakeRefusal('390114', '', 'Authentication token has expired. The user must authenticate again.');
+  if (tokens === undefined || tokens.master !== tokenOf(request))
+    throw new SnowflakeRefusal('390114', '', 'Authentication token has expired. The user must authenticate again.');
   const token = randomUUID();
   world.tokens.delete(old);
   world.tokens.set(token, { ...tokens, is_expired: false });
-  send(response, { success: true, data: { sessionToken: token, masterToken: tokens.master, validityInSecondsST: 3_600, validityInSecondsMT: 14_400, sessionId: 1 } });
+  send(response, {
+    success: true,
+    data: { sessionToken: token, masterToken: tokens.master, validityInSecondsST: 3_600, validityInSecondsMT: 14_400, sessionId: 1 },
+  });
 }
 
 async function logOut(world: World, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {

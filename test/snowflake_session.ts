@@ -9,7 +9,7 @@ import type { SnowflakeStorage } from './snowflake_storage.ts';
 export type SnowflakeAccount = { database_url: string; databases: string[]; warehouses: string[]; roles: string[]; storage: SnowflakeStorage };
 
 /** A column of an answer, with its type as the wire has it. */
-export type AnsweredColumn = { name: string; type: 'text' | 'fixed' | 'real' | 'boolean' };
+type AnsweredColumn = { name: string; type: 'text' | 'fixed' | 'real' | 'boolean' };
 
 /** An answer: rows of texts, or where the client is to bring a file to. */
 export type SnowflakeAnswer = { columns: AnsweredColumn[]; rows: (string | null)[][] } | { transfer: Record<string, unknown> };
@@ -42,7 +42,11 @@ let sessions = 0;
 
 /** Opens a session in which nothing is chosen yet. */
 export async function openSnowflakeSession(account: SnowflakeAccount): Promise<SnowflakeSession> {
-  const client = new pg.Client({ connectionString: account.database_url, options: '-c timezone=UTC', types: { getTypeParser: () => (value: string) => value } as never });
+  const client = new pg.Client({
+    connectionString: account.database_url,
+    options: '-c timezone=UTC',
+    types: { getTypeParser: () => (value: string) => value },
+  });
   client.on('error', () => undefined);
   await client.connect();
   const state: State = { client, account, stages: new Set(), has_warehouse: false, is_in_transaction: false, id: String((sessions += 1)) };
@@ -68,7 +72,9 @@ async function use(state: State, [, kind = '', quoted = '']: RegExpExecArray): P
   const { client, account } = state;
   const chosen = quoted.replaceAll('""', '"');
   const found = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [chosen]);
-  const isThere = { ROLE: account.roles, WAREHOUSE: account.warehouses, DATABASE: account.databases, SCHEMA: found.rows.length > 0 ? [chosen] : [] }[kind]?.includes(chosen);
+  const isThere = { ROLE: account.roles, WAREHOUSE: account.warehouses, DATABASE: account.databases, SCHEMA: found.rows.length > 0 ? [chosen] : [] }[
+    kind
+  ]?.includes(chosen);
   if (isThere !== true) throw new SnowflakeRefusal('002043', '02000', 'SQL compilation error:\nObject does not exist, or operation cannot be performed.');
   if (kind === 'WAREHOUSE') state.has_warehouse = true;
   if (kind === 'SCHEMA') await client.query(`SET search_path = "${quoted}", snowflake_parts`);
@@ -131,7 +137,12 @@ async function copy(state: State, [, table = '', , stage = '', folder = '', form
 }
 
 function requireWarehouse({ has_warehouse }: State): void {
-  if (!has_warehouse) throw new SnowflakeRefusal('000606', '57P03', "No active warehouse selected in the current session. Select an active warehouse with the 'use warehouse' command.");
+  if (!has_warehouse)
+    throw new SnowflakeRefusal(
+      '000606',
+      '57P03',
+      "No active warehouse selected in the current session. Select an active warehouse with the 'use warehouse' command.",
+    );
 }
 
 const changes: Record<string, string[]> = {
@@ -153,7 +164,11 @@ async function query(state: State, statement: string, values: (string | null)[])
   if (statement === 'BEGIN TRANSACTION') state.is_in_transaction = true;
   if (statement === 'COMMIT' || statement === 'ROLLBACK') state.is_in_transaction = false;
   const counts = changes[result.command];
-  if (counts !== undefined) return { columns: counts.map((column) => ({ name: column, type: 'fixed' })), rows: [counts.map((_, index) => (index === 0 ? String(result.rowCount) : '0'))] };
+  if (counts !== undefined)
+    return {
+      columns: counts.map((column) => ({ name: column, type: 'fixed' })),
+      rows: [counts.map((_, index) => (index === 0 ? String(result.rowCount) : '0'))],
+    };
   if (!statement.startsWith('SELECT')) return done;
   const columns = result.fields.map((field) => ({ name: field.name, type: wire_types[field.dataTypeID] ?? 'text' }));
   const wired = (value: string | null, index: number) => (columns[index]?.type === 'boolean' && value !== null ? String(Number(value === 't')) : value);

@@ -16,6 +16,7 @@ import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
+import { siteAppRoutes } from './site_apps/routes.ts';
 import { userRoutes } from './users/routes.ts';
 
 /** Everything that the API has, one line each. */
@@ -31,6 +32,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   eventRoutes,
   pluginRoutes,
   pluginConfigRoutes,
+  siteAppRoutes,
   apiKeyRoutes,
   activityRoutes,
   sessionRoutes,

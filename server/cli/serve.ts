@@ -9,6 +9,7 @@ import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
+import { runPlugins } from './run_plugins.ts';
 import { joinStores, openStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
@@ -39,6 +40,8 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
       worker = await startWorker(opened.engine, { runs_max, project_runs_max, host_runs_max });
       const running = worker;
       stops.push(() => running.stop());
+      const plugins = runPlugins(opened.deps);
+      stops.push(() => plugins.stop());
     }
     const address = parts.api ? await listen(config, opened, stops, say) : 'none';
     return { address, opened, lost: stores.lost, stop };

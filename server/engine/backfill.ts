@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { databaseInstant } from '../platform/postgres/instant.ts';
 import { takenOf } from './deliveries.ts';
@@ -17,6 +18,10 @@ import { writeRunLog } from './run_log.ts';
 const open_runs_max = 8;
 /** With so many open or fewer, further ones are planned, several at once. */
 const refill_runs_max = 4;
+/** How many backfills are looked at in one turn. */
+const backfills_per_turn_max = 200;
+/** How long one backfill may wait for locks before the others get their turn. */
+const lock_seconds_max = 5;
 /** After this many runs that failed for good, the rest would most likely fail alike: the backfill stops. */
 const failed_runs_max = 3;
 
@@ -47,13 +52,21 @@ export async function startBackfill(tx: Transaction, exportId: string, range: { 
  * once, in order, and few are open at a time, so the length of a backfill costs no memory.
  */
 export async function advanceBackfills(engine: Engine): Promise<number> {
-  const open = await engine.db.rows<{ id: string; batch_export_id: string }>(sql`
-    SELECT id, batch_export_id FROM batch_export_backfills WHERE finished_at IS NULL ORDER BY created_at LIMIT 200`);
+  // Those that have enough under way are left out, so that they do not keep later ones from their turn. Leans on batch_export_backfills_open and batch_export_runs_not_completed.
+  const open = await engine.db.rows<{ id: string; batch_export_id: string; team_id: number }>(sql`
+    SELECT backfill.id, backfill.batch_export_id, export.team_id FROM batch_export_backfills backfill JOIN batch_exports export ON export.id = backfill.batch_export_id
+    WHERE backfill.finished_at IS NULL
+      AND (SELECT count(*) FROM batch_export_runs run WHERE run.backfill_id = backfill.id AND run.status IN ('Starting', 'Running')) <= ${refill_runs_max}
+    ORDER BY backfill.created_at LIMIT ${backfills_per_turn_max}`);
   let planned = 0;
+  const busyTeams = new Set<number>();
   for (const backfill of open) {
+    if (busyTeams.has(backfill.team_id)) continue;
     try {
       planned += await engine.db.transaction((tx) => advance(engine, tx, backfill));
     } catch (error) {
+      // A wait that was too long (SQLSTATE 55P03) was most likely for ingestion, and the project's other backfills would wait for it as long.
+      if (isDatabaseError(error) && error.code === '55P03') busyTeams.add(backfill.team_id);
       engine.log.warn({ err: error, backfill_id: backfill.id }, 'a backfill could not be advanced; it is tried again');
     }
   }
@@ -73,6 +86,7 @@ type BackfillRow = {
 type RunCounts = { open: number; failed: number; not_completed: number };
 
 async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
+  await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
   const row = await lockExport(tx, key.batch_export_id);
   const backfill = await tx.row<BackfillRow>(sql`
     SELECT id, batch_export_id, revision, mode, end_at, watermark, next_start_at, status FROM batch_export_backfills

@@ -116,6 +116,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   config: Schema;
   /** Keys of the config that are encrypted at rest and never come back. */
   secrets: readonly (keyof Static<Schema> & string)[];
+  /** Keys of the config that say by which way the data travel and not where they end: a change of one begins no new revision. */
+  ways?: readonly (keyof Static<Schema> & string)[];
   /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
   place?(config: Static<Schema>): string;
   /** The host that runs of this config are sent to, by which their number is bounded (`SLUICE_HOST_RUNS_MAX`); it is found in keys that are not secret. Undefined, or left out: no bound. */
@@ -141,12 +143,17 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   verify(config: Static<Schema>, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]>;
 };
 
+/** Destinations repeat what servers say. What the control store cannot keep (NUL, half of a surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored would never end. */
+function storable(message: string): string {
+  return message.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
 /** Thrown where it is known that another attempt cannot help: the user has to change something. Everything else is retried. */
 export class NonRetryableError extends Error {
   readonly code: string;
   /** @param code short name from the closed list of docs/errors.md @param message a sentence that the user can act on, without secrets */
   constructor(code: string, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+    super(storable(message), options);
     this.name = 'NonRetryableError';
     this.code = code;
   }
@@ -156,7 +163,7 @@ export class NonRetryableError extends Error {
 export class RetryableError extends Error {
   readonly code: string;
   constructor(code: string, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+    super(storable(message), options);
     this.name = 'RetryableError';
     this.code = code;
   }
@@ -173,4 +180,17 @@ export function stopError(signal: AbortSignal): Error {
 /** Throws `stopError` when the signal is aborted already. */
 export function throwIfStopped(signal: AbortSignal): void {
   if (signal.aborted) throw stopError(signal);
+}
+
+/** The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the outcome is nobody's. */
+export async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(stopError(signal));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }

@@ -15,7 +15,8 @@ import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgr
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { columnsOf, openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
-import { cutSlices, streamSlice } from './source.ts';
+import { cutSlicesOnce } from './recent_cuts.ts';
+import { streamSlice } from './source.ts';
 
 /** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
@@ -113,7 +114,7 @@ async function deliverTo(attempt: Attempt, sink: Sink, slices: StoredSlice[]): P
 async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run, definition, config } = attempt;
   if (run.records_total_count !== null) return listSlices(engine, run.id);
-  const slices = run.selection.length === 0 ? [] : await cutSlices(engine, await readingOf(attempt), definition.sliceBytes(config), attempt.signal);
+  const slices = run.selection.length === 0 ? [] : await cutSlicesOnce(engine, await readingOf(attempt), definition.sliceBytes(config), attempt.signal);
   await storeSlices(engine, run, slices);
   return slices;
 }
@@ -152,6 +153,8 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isOn
   const source = await streamSlice(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
+  // A sink that waits for its place has not begun to read: without a listener the stop would end the process. Whoever reads is told by the stream itself.
+  bytes.on('error', () => undefined);
   const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
   signal.addEventListener('abort', stop, { once: true });
   try {

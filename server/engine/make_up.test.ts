@@ -10,6 +10,7 @@ import { advanceBackfills, startBackfill } from './backfill.ts';
 import { claimRun } from './claims.ts';
 import type { Engine } from './engine.ts';
 import type { StoredRectangle } from './ledger.ts';
+import { lockForWriting } from './ingest/lock.ts';
 import { planDueExports } from './plan.ts';
 import { endRun } from './runs.ts';
 
@@ -52,6 +53,44 @@ test('many planners at once plan an interval once', async () => {
       [[{ event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour }]],
     );
   }
+});
+
+test('a project whose ingestion is in the way is waited for once, and not once for each of its exports', async () => {
+  const home = await house.newOrganization();
+  const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
+  for (let number = 0; number < 3; number += 1) await newExport(house, home, { name: `Due ${number}` });
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due} WHERE team_id = ${home.project.id}`,
+  );
+  let attempts = 0;
+  const transaction: Engine['db']['transaction'] = (work) => {
+    attempts += 1;
+    return engine.db.transaction(work);
+  };
+  await house.deps.db.transaction(async (tx) => {
+    await lockForWriting(tx, home.project.id);
+    assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
+  });
+  assert.equal(attempts, 1);
+  assert.equal(await planDueExports(engine), 3);
+});
+
+test('backfills that have enough under way do not keep another project from its turn', async () => {
+  const [busy, other] = [await house.newOrganization(), await house.newOrganization()];
+  await house.deps.db.run(sql`
+    WITH export AS (
+      INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
+      SELECT gen_random_uuid(), ${busy.project.id}, 'Busy ' || number, 'events', 'NoOp', 'hour', 'UTC', now() FROM generate_series(1, 250) number RETURNING id, team_id
+    ), backfill AS (
+      INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs, status)
+      SELECT gen_random_uuid(), id, 1, 'all', '2026-01-01', '2026-02-01', now(), '2026-01-02', 744, 'Running' FROM export RETURNING id, batch_export_id
+    )
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection)
+    SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
+  const { id } = await newExport(house, other);
+  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from: 0, to: hour, mode: 'missing' }));
+  assert.equal(await advanceBackfills(engine), 1);
+  assert.equal((await runsOf(id)).length, 1);
 });
 
 test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { databaseInstant } from '../platform/postgres/instant.ts';
 import { takenOf } from './deliveries.ts';
@@ -77,6 +78,11 @@ async function planTeam(engine: Engine, teamId: number, settledBefore: string): 
   try {
     return await planExports(engine, teamId, settledBefore, null);
   } catch (error) {
+    // No row is waited for, so a wait that was too long (SQLSTATE 55P03) was for ingestion, and every export would wait for it as long.
+    if (isDatabaseError(error) && error.code === '55P03') {
+      engine.log.warn({ err: error, team_id: teamId }, 'the ingestion of a project keeps its exports from being planned; they are tried again');
+      return 0;
+    }
     engine.log.warn({ err: error, team_id: teamId }, 'the exports of a project could not be planned together; they are planned one by one');
   }
   const ids = await engine.db.rows<{ id: string }>(sql`

@@ -61,13 +61,18 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
 /** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
 export async function storeSlices(engine: Engine, run: ClaimedRun, slices: StoredSlice[]): Promise<void> {
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
-  await engine.db.transaction(async (tx) => {
-    await hold(tx, run, sql`records_total_count = ${total}, records_completed = 0`);
-    await tx.run(sql`
+  // One statement, fenced like `hold`: without the run's row there is nothing to insert beside.
+  const held = await engine.db.row(sql`
+    WITH held AS (
+      UPDATE batch_export_runs SET records_total_count = ${total}, records_completed = 0, last_updated_at = now()
+      WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' RETURNING id
+    ), cut AS (
       INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
-      SELECT ${run.id}, slice.number, slice.inserted_from, slice.inserted_to, slice.records
-      FROM jsonb_to_recordset(${JSON.stringify(slices)}::jsonb) AS slice(number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)`);
-  });
+      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.records
+      FROM held, jsonb_to_recordset(${JSON.stringify(slices)}::jsonb) AS slice(number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)
+    )
+    SELECT id FROM held`);
+  if (held === undefined) throw new LostRunError();
 }
 
 /** Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor of the run follow from them. */
@@ -99,15 +104,17 @@ async function holdProgress(tx: Transaction, run: ClaimedRun, outcomes: SliceOut
  * Stores the receipt and marks the point of no return: from here on the destination may show the delivery. False when a cancel came first; then nothing was marked.
  */
 export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: string): Promise<boolean> {
-  return engine.db.transaction(async (tx) => {
-    const open = await tx.row<{ cancelled: boolean }>(sql`
-      SELECT cancel_requested_at IS NOT NULL AND committing_at IS NULL AS cancelled FROM batch_export_runs
-      WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' FOR UPDATE`);
-    if (open === undefined) throw new LostRunError();
-    if (open.cancelled) return false;
-    await hold(tx, run, sql`receipt = ${receipt}, committing_at = now()`);
-    return true;
-  });
+  // One statement decides between a cancel and this: who changes the row first wins.
+  const marked = await engine.db.run(sql`
+    UPDATE batch_export_runs SET receipt = ${receipt}, committing_at = now(), last_updated_at = now()
+    WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' AND (cancel_requested_at IS NULL OR committing_at IS NOT NULL)`);
+  if (marked === 1) return true;
+  if (await isHeld(engine, run)) return false;
+  throw new LostRunError();
+}
+
+async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
+  return (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`)) !== undefined;
 }
 
 async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<typeof sql>): Promise<void> {

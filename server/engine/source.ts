@@ -26,7 +26,7 @@ const sample_records = 10_000;
 const streaming_settings = { max_execution_time: 86_400, cancel_http_readonly_queries_on_client_close: 1 };
 
 /** The store, and what its queries may take. */
-type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
+export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /** ClickHouse text with the parameters and settings beside those of the reading. */
 type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal: AbortSignal };

@@ -1,164 +1,155 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createInterface } from 'node:readline';
-import { createReadStream } from 'node:fs';
-import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../../server/platform/http/api_key.ts';
+import sql from 'sql-template-tag';
+import type { StoredRectangle } from '../../server/engine/ledger.ts';
 import { fillEvents } from '../fill_events.ts';
-import { call, findProcesses, serverEnvironment, startServer, until } from '../server_process.ts';
-import type { ServerProcess } from '../server_process.ts';
+import { until } from '../server_process.ts';
+import { compareIngestion, compareRows, readSource } from './compare.ts';
+import type { Comparison } from './compare.ts';
+import { places } from './delivered.ts';
+import { openDeployment, victims } from './deployment.ts';
+import type { Deployment, Victim } from './deployment.ts';
+import { startOperations } from './operations.ts';
+import { openRandom } from './random.ts';
+import type { Random } from './random.ts';
+import { backfillMissing, settle } from './settle.ts';
+import { startTraffic } from './traffic.ts';
 
-/** What a campaign does: how many events, how many kills at most `pause_ms_max` apart, and the seed that decides whom and when. */
-export type Campaign = { folder: string; events: number; kills: number; seed: number; pause_ms_max: number; say(line: string): void };
+/** What a campaign does: how many events are there before it begins, how many kills follow, and the seed that decides whom and when. `folder` is empty and only its own. */
+export type Campaign = { folder: string; events: number; kills: number; seed: number; say(line: string): void };
 
-/** What came of it: rows at the source and at the destination, compared by uuid. */
-export type Outcome = { source: number; delivered: number; lost: number; doubled: number; kills: string[]; attempts: number };
+/** What came of it. */
+export type Outcome = {
+  kills: Record<string, number>;
+  operations: Record<string, number>;
+  /** Events that were answered for with 200 while processes were killed, and how many of these sends repeated earlier ones. */
+  sent: number;
+  repeated: number;
+  /** Rows of the analytics store. */
+  source: number;
+  ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
+  /** By type of destination. */
+  destinations: Record<string, Comparison & { runs: Record<string, number>; attempts: number; ledger: StoredRectangle[] }>;
+};
 
-type Victim = 'server' | 'worker' | 'postgres' | 'clickhouse';
-type Run = { status: string; records_completed: number | null; latest_error: string | null };
-
-const victims: Victim[] = ['server', 'worker', 'postgres', 'clickhouse'];
-const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
-
-/** mulberry32: the same seed gives the same numbers in [0, 1). */
-function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+const late_ms_max = 3_600_000;
+const kill_pause_ms = [300, 3_000] as const;
+/** A worker dies most often: it is what a run is in the hands of. Stores take longer to come back. */
+const targets: Victim[] = [...victims, 'worker 1', 'worker 2', 'worker 1', 'worker 2', 'api', 'S3 store'];
 
 /**
- * Exports events to files while server, worker, PostgreSQL and ClickHouse are killed with -9 at random moments; whoever is a process of ours is started again as an operator
- * would, the stores come back by themselves. Ends when the run is Completed and gives what was lost or doubled, read from the files themselves.
+ * Kills a deployment's processes with -9 at random while events come in, exports run, and people start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
+ * destination with the source, first what the schedules had to deliver by themselves, then, after a backfill of what is missing, all. Rejects when something does not come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
-  const { folder, say } = campaign;
-  const key = makeApiKey();
-  const environment = serverEnvironment(folder, key);
-  const processes: Record<'server' | 'worker', ServerProcess | undefined> = { server: undefined, worker: undefined };
+  const deployment = await openDeployment(campaign.folder);
   try {
-    processes.server = await startServer(['api'], environment);
-    const port = new URL(processes.server.address).port;
-    environment['SLUICE_PORT'] = port;
-    const exportPath = await startExport(campaign, processes.server.address, key);
-    processes.worker = await startServer(['worker'], environment);
-    const kills = await killAtRandom(campaign, environment, processes, () => newestRun(processes.server!.address, key, exportPath));
-    const run = await until('the run to complete', 300_000, 100, async () => {
-      const newest = await newestRun(processes.server!.address, key, exportPath);
-      if (newest?.status.startsWith('Failed') === true) throw new Error(`The run failed: ${JSON.stringify(newest)}`);
-      return newest?.status === 'Completed' ? newest : undefined;
-    });
-    say(`completed with ${run.records_completed} rows after ${kills.length} kills`);
-    return { ...(await compareFiles(folder)), kills, attempts: await attemptsOf(processes.server.address, key, exportPath) };
+    const begun_at = Date.now();
+    const exports = await createExports(campaign, deployment, begun_at);
+    const ids = Object.values(exports);
+    const traffic = startTraffic(deployment, openRandom(campaign.seed, 1), late_ms_max);
+    const operations = startOperations(deployment, openRandom(campaign.seed, 2), ids);
+    const kills = await killAtRandom(campaign, deployment, openRandom(campaign.seed, 3));
+    await deployment.up();
+    await operations.stop();
+    await traffic.stop();
+    await settle(deployment, ids);
+    const first = await compare(deployment, exports, begun_at);
+    sayComparisons(campaign, 'what the schedules had to deliver', first);
+    await backfillMissing(deployment, ids, begun_at - 2 * late_ms_max, Date.now());
+    const last = await compare(deployment, exports, 0);
+    sayComparisons(campaign, 'everything', last);
+    const source = await readSource(deployment);
+    return {
+      kills,
+      operations: operations.counts(),
+      sent: traffic.sent.size,
+      repeated: traffic.repeated(),
+      source: source.length,
+      ingestion: compareIngestion(traffic.sent, source, campaign.events),
+      destinations: Object.fromEntries(
+        await Promise.all(Object.entries(exports).map(async ([type, id]) => [type, await describe(deployment, id, first[type]!, last[type]!)])),
+      ),
+    };
   } finally {
-    await processes.worker?.stop();
-    await processes.server?.stop();
+    await deployment.close();
   }
 }
 
-/** Fills the store of the server and starts a backfill of a day of it into files, in many slices; gives the path of the export. */
-export async function startExport(campaign: Pick<Campaign, 'folder' | 'events'>, address: string, key: string): Promise<string> {
-  const now = Date.now();
-  const clickhouse = openClickHouse(clickhouseUrl(campaign.folder), { application: 'chaos' });
-  await fillEvents(clickhouse, { team_id: 1, events: campaign.events, ...range, inserted_from: now - 86_400_000, inserted_to: now - 60_000 });
-  await clickhouse.close();
-  // Small files, so that there are many slices and a kill falls between and into them.
-  const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', {
-    name: 'chaos',
-    interval: 'day',
-    destination: { type: 'File', config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 } },
-  });
-  const path = `/api/projects/1/batch_exports/${String(created.body['id'])}`;
-  const answer = await call(address, key, 'POST', `${path}/backfill/`, {
-    start_at: new Date(range.from).toISOString(),
-    end_at: new Date(range.to).toISOString(),
-  });
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-  return path;
+/** True when nothing was lost, doubled or changed, on the way in and on the way out. */
+export function isFaultless({ ingestion, destinations }: Outcome): boolean {
+  return [ingestion, ...Object.values(destinations)].every(({ lost, doubled, changed }) => lost === 0 && doubled === 0 && changed === 0);
 }
 
-async function killAtRandom(
-  campaign: Campaign,
-  environment: Record<string, string>,
-  processes: Record<'server' | 'worker', ServerProcess | undefined>,
-  newest: () => Promise<Run | undefined>,
-): Promise<string[]> {
-  const next = random(campaign.seed);
-  const kills: string[] = [];
-  await until('the run to start', 60_000, 100, async () => ((await newest())?.status === 'Running' ? true : undefined));
-  for (let count = 0; count < campaign.kills; count += 1) {
-    await pause(next() * campaign.pause_ms_max);
-    const victim = victims[Math.floor(next() * victims.length)]!;
-    const run = await newest().catch(() => undefined);
-    if (run?.status === 'Completed') break;
-    kills.push(victim);
-    campaign.say(`kill -9 of ${victim} at ${run?.records_completed ?? '?'} rows`);
-    await killAndRestart(victim, campaign.folder, environment, processes);
+/** Events of the last hour, inserted before anything is exported, and an export to each destination; gives their ids by type. */
+async function createExports({ events }: Campaign, deployment: Deployment, now: number): Promise<Record<string, string>> {
+  await deployment.up();
+  const inserted = { inserted_from: now - late_ms_max, inserted_to: now - 600_000 };
+  await fillEvents(deployment.clickhouse, { team_id: 1, events, from: now - late_ms_max, to: now - 600_000, ...inserted });
+  const exports: Record<string, string> = {};
+  for (const [type, place] of Object.entries(places)) {
+    const body = { name: type, interval: 'every 5 minutes', destination: { type, config: place.config(deployment) } };
+    const made = await deployment.call('POST', '/api/projects/@current/batch_exports/', body);
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    exports[type] = String(made.body['id']);
   }
-  return kills;
+  return exports;
 }
 
-async function killAndRestart(
-  victim: Victim,
-  folder: string,
-  environment: Record<string, string>,
-  processes: Record<'server' | 'worker', ServerProcess | undefined>,
-): Promise<void> {
-  if (victim === 'postgres' || victim === 'clickhouse') {
-    for (const pid of findProcesses(folder, victim)) process.kill(pid, 'SIGKILL');
-    return;
+async function killAtRandom({ kills, say }: Campaign, deployment: Deployment, random: Random): Promise<Record<string, number>> {
+  const killed: Record<string, number> = {};
+  const began = performance.now();
+  for (let count = 1; count <= kills; count += 1) {
+    await pause(random.between(...kill_pause_ms));
+    const victim = await until('a process that can be killed', 60_000, 20, async () => {
+      const one = random.one(targets);
+      return deployment.kill(one) ? one : undefined;
+    });
+    killed[victim] = (killed[victim] ?? 0) + 1;
+    say(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ${kills}: ${victim}; ${await stateOf(deployment)}`);
   }
-  await processes[victim]?.kill();
-  if (victim === 'server') {
-    // The stores were children of the server and went with it; the worker's connections are dead, so an operator starts it again as well.
-    await processes.worker?.kill();
-    processes.server = await startServer(['api'], environment);
-  }
-  processes.worker = await startServer(['worker'], environment);
+  return killed;
 }
 
-async function newestRun(address: string, key: string, exportPath: string): Promise<Run | undefined> {
+/** What was going on, as far as the control store can tell at this moment. */
+async function stateOf({ db }: Deployment): Promise<string> {
   try {
-    const page = await call(address, key, 'GET', `${exportPath}/runs/?limit=1`);
-    return (page.body['results'] as Run[] | undefined)?.[0];
+    const counts = await db.rows<{ status: string; runs: number }>(
+      sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status ORDER BY status`,
+    );
+    return counts.map(({ status, runs }) => `${runs} ${status}`).join(', ');
   } catch {
-    return undefined;
+    return 'the control store is down';
   }
 }
 
-async function attemptsOf(address: string, key: string, exportPath: string): Promise<number> {
-  const page = await call(address, key, 'GET', `${exportPath}/logs/?search=Attempt&limit=500`);
-  return (page.body['results'] as unknown[]).length;
-}
-
-function clickhouseUrl(folder: string): string {
-  return (JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string }).clickhouse_url;
-}
-
-/** Counts what of the source is in the files, by uuid. Throws when anything was left behind beside them. */
-export async function compareFiles(folder: string): Promise<Omit<Outcome, 'kills' | 'attempts'>> {
-  const clickhouse = openClickHouse(clickhouseUrl(folder), { application: 'chaos' });
-  const wanted = new Set<string>();
-  const answer = await clickhouse.query({ query: 'SELECT toString(uuid) AS uuid FROM events', format: 'JSONEachRow' });
-  for await (const rows of answer.stream<{ uuid: string }>()) for (const row of rows) wanted.add(row.json().uuid);
-  await clickhouse.close();
-  const source = wanted.size;
-  let delivered = 0;
-  let doubled = 0;
-  const exported = join(folder, 'exports/chaos');
-  const names = readdirSync(exported);
-  const leftovers = names.filter((name) => name.startsWith('.'));
-  if (leftovers.length > 0) throw new Error(`Left behind: ${leftovers.join(', ')}`);
-  for (const name of names.filter((one) => one.endsWith('.jsonl'))) {
-    for await (const line of createInterface({ input: createReadStream(join(exported, name)) })) {
-      delivered += 1;
-      if (!wanted.delete((JSON.parse(line) as { uuid: string }).uuid)) doubled += 1;
-    }
+async function compare(deployment: Deployment, exports: Record<string, string>, insertedFrom: number): Promise<Record<string, Comparison>> {
+  const source = await readSource(deployment);
+  const compared: Record<string, Comparison> = {};
+  for (const [type, id] of Object.entries(exports)) {
+    const delivered = await places[type]!.read(deployment);
+    compared[type] = await compareRows(deployment.db, { batch_export_id: id, revision: 1 }, source, delivered, { inserted_from: insertedFrom });
   }
-  return { source, delivered, lost: wanted.size, doubled };
+  return compared;
+}
+
+function sayComparisons({ say }: Campaign, what: string, compared: Record<string, Comparison>): void {
+  for (const [type, { rows, repeats, lost, doubled, changed }] of Object.entries(compared))
+    say(`${type}, ${what}: ${rows} rows, of them ${repeats} repeats that were asked for; ${lost} lost, ${doubled} doubled, ${changed} changed`);
+}
+
+async function describe({ db }: Deployment, id: string, first: Comparison, last: Comparison): Promise<Outcome['destinations'][string]> {
+  const runs = await db.rows<{ status: string; runs: number; attempts: number }>(
+    sql`SELECT status, count(*)::int AS runs, sum(attempt)::int AS attempts FROM batch_export_runs WHERE batch_export_id = ${id} GROUP BY status`,
+  );
+  const ledger = await db.row<{ delivered: StoredRectangle[] }>(sql`SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${id}`);
+  return {
+    rows: last.rows,
+    repeats: last.repeats,
+    lost: first.lost + last.lost,
+    doubled: first.doubled + last.doubled,
+    changed: first.changed + last.changed,
+    runs: Object.fromEntries(runs.map((row) => [row.status, row.runs])),
+    attempts: runs.reduce((sum, row) => sum + row.attempts, 0),
+    ledger: ledger?.delivered ?? [],
+  };
 }

@@ -8,7 +8,7 @@ import { makeApiKey } from '../../server/platform/http/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { call, serverEnvironment, startServer, until } from '../server_process.ts';
 import type { ServerProcess } from '../server_process.ts';
-import { compareFiles, startExport } from './campaign.ts';
+import { compareFiles, startExport } from './one_export.ts';
 
 /** A killed worker's run must be in other hands by then. */
 const takeover_ms_max = 15_000;

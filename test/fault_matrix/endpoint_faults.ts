@@ -1,6 +1,6 @@
 import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer, HttpReceiver } from '../http_receiver.ts';
-import type { Ending, FaultCase, Scene } from './matrix.ts';
+import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { until } from './matrix.ts';
 
 /** As often as one attempt sends a request. */
@@ -9,14 +9,15 @@ const tries = 5;
 const at_once = { 'retry-after': '0' };
 
 /** Faults of HTTP endpoints, on a receiver that is closed with `close`. */
-export async function openEndpointFaults(): Promise<{ cases: FaultCase[]; close(): Promise<void> }> {
+export async function openEndpointFaults(): Promise<OpenFaults> {
   const receiver = await openHttpReceiver({ token: 'right' });
   const answered = (fault: string, status: number, code: string, ending: Ending, headers: Record<string, string> = at_once): FaultCase => ({
     destination: 'HTTP',
     fault,
     code,
     ending,
-    prepare: async () => place(receiver, { strike: async () => receiver.plan(...Array<Answer>(tries).fill({ status, headers, body: 'No.' })) }),
+    prepare: async () =>
+      place(receiver, { strike: async () => receiver.plan(...Array.from({ length: tries }, (): Answer => ({ status, headers, body: 'No.' }))) }),
   });
   const cases: FaultCase[] = [
     answered('400 Bad Request', 400, 'request_refused', 'Failed'),
@@ -25,8 +26,8 @@ export async function openEndpointFaults(): Promise<{ cases: FaultCase[]; close(
     answered('413 Content Too Large', 413, 'request_too_large', 'Failed'),
     answered('a redirect', 307, 'redirect_refused', 'Failed', { location: '/elsewhere' }),
     answered('429 with a Retry-After of two minutes', 429, 'throttled', 'tried again', { 'retry-after': '120' }),
-    answered('500 five times', 500, 'server_fault', 'tried again'),
-    answered('503 at the last of all attempts', 503, 'server_fault', 'FailedRetryable'),
+    answered('500 five times', 500, 'store_fault', 'tried again'),
+    answered('503 at the last of all attempts', 503, 'store_fault', 'FailedRetryable'),
     {
       destination: 'HTTP',
       fault: 'the wrong token',
@@ -48,27 +49,26 @@ export async function openEndpointFaults(): Promise<{ cases: FaultCase[]; close(
       ending: 'Failed',
       prepare: async () => ({ ...place(receiver, {}), config: { url: 'https://10.0.0.1/' }, is_lasting: true }),
     },
-    {
-      destination: 'HTTP',
-      fault: 'it hangs, and the run is cancelled',
-      code: 'cancelled',
-      ending: 'Cancelled',
-      prepare: async () => {
-        let asked = false;
-        return place(receiver, {
-          strike: async () => {
-            receiver.onRequest(() => (asked = true));
-            receiver.plan('hang');
-          },
-          meanwhile: async () => {
-            await until(() => asked);
-            return 'cancelled';
-          },
-        });
-      },
-    },
+    hanging(receiver),
   ];
   return { cases, close: () => receiver.close() };
+}
+
+function hanging(receiver: HttpReceiver): FaultCase {
+  const prepare = async (): Promise<Scene> => {
+    let asked = false;
+    return place(receiver, {
+      strike: async () => {
+        receiver.onRequest(() => (asked = true));
+        receiver.plan('hang');
+      },
+      meanwhile: async () => {
+        await until(() => asked);
+        return 'cancelled';
+      },
+    });
+  };
+  return { destination: 'HTTP', fault: 'it hangs, and the run is cancelled', code: 'cancelled', ending: 'Cancelled', prepare };
 }
 
 let places = 0;

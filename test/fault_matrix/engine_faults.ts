@@ -1,31 +1,33 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '@clickhouse/client';
 import sql from 'sql-template-tag';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { QueryHouse } from '../query_exports.ts';
+import { linesIn } from './file_faults.ts';
 import type { FaultCase, Scene } from './matrix.ts';
+
+type Maker = (fault: string, code: string, ending: FaultCase['ending'], changes: Partial<Scene>) => FaultCase;
 
 let places = 0;
 
 /** Faults of our own stores and of the run itself; they are the same whatever the destination, here files. */
 export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
-  const { db } = house.deps;
-  const scene = (changes: Partial<Scene>): (() => Promise<Scene>) => {
-    return async () => {
-      const prefix = `faults/engine-${(places += 1)}`;
-      return { config: { prefix }, visible: () => linesIn(join(folder, prefix)), ...changes };
-    };
-  };
-  const files = (fault: string, code: string, ending: FaultCase['ending'], changes: Partial<Scene>): FaultCase => ({
+  const files: Maker = (fault, code, ending, changes) => ({
     destination: 'File',
     fault,
     code,
     ending,
-    prepare: scene(changes),
+    prepare: async () => {
+      const prefix = `faults/engine-${(places += 1)}`;
+      return { config: { prefix }, visible: () => linesIn(join(folder, prefix)), ...changes };
+    },
   });
+  return [...storeFaults(house.deps.db, files), ...runFaults(house.deps.db, files)];
+}
+
+function storeFaults(db: Database, files: Maker): FaultCase[] {
   return [
     files(
       'ClickHouse breaks off in the middle of a slice',
@@ -47,12 +49,15 @@ export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
       strike: async ({ id }) => countAs(db, id, 2),
       lift: async ({ id }) => countAs(db, id, 3),
     }),
-    files(
-      'PostgreSQL restarts before the delivery is shown',
-      'internal',
-      'tried again',
-      once((engine) => ({ ...engine, db: breakingAtCommit(engine.db) })),
-    ),
+    files('PostgreSQL restarts before the delivery is shown', 'internal', 'tried again', {
+      strike: async ({ id }) => void (await db.text(endingAtCommit(id))),
+      lift: async () => void (await db.text('DROP TRIGGER end_session ON batch_export_runs; DROP FUNCTION end_session')),
+    }),
+  ];
+}
+
+function runFaults(db: Database, files: Maker): FaultCase[] {
+  return [
     files('this server lacks the destination', 'unknown_destination', 'Failed', {
       strike: async ({ batch_export_id }) => setType(db, batch_export_id, 'Floppy'),
       lift: async ({ batch_export_id }) => setType(db, batch_export_id, 'File'),
@@ -87,12 +92,6 @@ function once(faulty: NonNullable<Scene['engine']>): Partial<Scene> {
   };
 }
 
-async function linesIn(path: string): Promise<number> {
-  const names = await readdir(path).catch(() => []);
-  const texts = await Promise.all(names.filter((name) => name.endsWith('.jsonl')).map((name) => readFile(join(path, name), 'utf8')));
-  return texts.join('').split('\n').length - 1;
-}
-
 /** Slices as if so many rows had been counted. */
 async function countAs(db: Database, run_id: string, counted: number): Promise<void> {
   await db.run(sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`);
@@ -123,22 +122,11 @@ function absentStore(client: ClickHouseClient): ClickHouseClient {
   return withMethod(client, 'query', () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })));
 }
 
-/** PostgreSQL ends the connection with the statement that begins the commit. */
-function breakingAtCommit(db: Database): Database {
-  return {
-    ...db,
-    transaction: (work) =>
-      db.transaction((tx) =>
-        work({
-          ...tx,
-          row: async (statement) => {
-            if (statement.text.includes('AS cancelled')) await tx.text('SELECT pg_terminate_backend(pg_backend_pid())');
-            return tx.row(statement);
-          },
-        }),
-      ),
-  };
-}
+/** PostgreSQL ends the connection that marks the beginning of the commit, as when it is restarted just then. */
+const endingAtCommit = (run_id: string) => `
+  CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
+  CREATE TRIGGER end_session BEFORE UPDATE ON batch_export_runs FOR EACH ROW
+    WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
 function withMethod(client: ClickHouseClient, name: string, method: unknown): ClickHouseClient {
   return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { mariaDbMissing } from '../mariadb_server.ts';
 import { openQueryHouse } from '../query_exports.ts';
 import type { QueryHouse } from '../query_exports.ts';
+import { openClickHouseFaults, openMySqlFaults, openRedshiftFaults } from './database_faults.ts';
 import { openEndpointFaults } from './endpoint_faults.ts';
 import { engineFaults } from './engine_faults.ts';
 import { fileFaults } from './file_faults.ts';
@@ -10,6 +12,7 @@ import { Matrix, matrixMarkdown } from './matrix.ts';
 import type { FaultCase, FoundFault } from './matrix.ts';
 import { openObjectFaults } from './object_faults.ts';
 import { openPostgresFaults } from './postgres_faults.ts';
+import { openBigQueryFaults, openSnowflakeFaults } from './warehouse_faults.ts';
 
 const faults_min = 40;
 
@@ -18,9 +21,21 @@ let cases: FaultCase[];
 const closing: (() => Promise<void>)[] = [];
 before(async () => {
   exporting = await openQueryHouse();
-  const opened = await Promise.all([openObjectFaults(), openPostgresFaults(), openEndpointFaults()]);
-  closing.push(...opened.map(({ close }) => close));
-  cases = [...fileFaults(exporting.folder), ...opened.flatMap((one) => one.cases), ...engineFaults(exporting)];
+  const opened = await Promise.allSettled([
+    openObjectFaults(),
+    openPostgresFaults(),
+    openRedshiftFaults(),
+    openSnowflakeFaults(),
+    openBigQueryFaults(),
+    openClickHouseFaults(),
+    openMySqlFaults(),
+    openEndpointFaults(),
+  ]);
+  const worlds = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  // What has opened is closed also when another one has not; else the process would go on for ever.
+  closing.push(...worlds.map(({ close }) => close));
+  for (const one of opened) if (one.status === 'rejected') throw one.reason;
+  cases = [...fileFaults(exporting.folder), ...worlds.flatMap((one) => one.cases), ...engineFaults(exporting)];
 });
 after(async () => {
   for (const close of closing) await close();
@@ -34,5 +49,6 @@ test('whatever happens, a run ends as docs/fault_matrix.md says, shows nothing h
   assert.ok(found.length >= faults_min, `${found.length} faults`);
   const page = await readFile(new URL('../../docs/fault_matrix.md', import.meta.url), 'utf8').catch(() => '');
   const table = matrixMarkdown(found);
-  assert.ok(page.includes(table), `docs/fault_matrix.md is not current; the table is now:\n${table}`);
+  const shown = page.split('\n').filter((line) => mariaDbMissing === undefined || !line.startsWith('| MySQL |'));
+  assert.ok(shown.join('\n').includes(table), `docs/fault_matrix.md is not current; the table is now:\n${table}`);
 });

@@ -53,7 +53,8 @@ export function fileFaults(folder: string): FaultCase[] {
   ];
 }
 
-async function linesIn(path: string): Promise<number> {
+/** Lines of the files that a reader sees in the folder. */
+export async function linesIn(path: string): Promise<number> {
   const names = await readdir(path).catch(() => []);
   const texts = await Promise.all(names.filter((name) => name.endsWith('.jsonl')).map((name) => readFile(join(path, name), 'utf8')));
   return texts.join('').split('\n').length - 1;

@@ -4,7 +4,7 @@ import { openOutbound } from '../../server/platform/outbound.ts';
 import { openAzureServer } from '../azure_server.ts';
 import { openGcsServer } from '../gcs_server.ts';
 import { openS3Server } from '../s3_server.ts';
-import type { Ending, FaultCase, Scene } from './matrix.ts';
+import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { records, until } from './matrix.ts';
 
 type Faulty = { requests: string[]; failNext(pattern: RegExp, status: number, code: string): void; holdNext(pattern: RegExp): void };
@@ -18,7 +18,7 @@ const rowsOf = (names: string[]) => names.filter((name) => name.endsWith('.jsonl
 let places = 0;
 
 /** Faults of stores of objects, on stand-ins that are closed with `close`. */
-export async function openObjectFaults(): Promise<{ cases: FaultCase[]; close(): Promise<void> }> {
+export async function openObjectFaults(): Promise<OpenFaults> {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const [s3, azure, gcs] = await Promise.all([openS3Server([bucket_name]), openAzureServer(), openGcsServer([bucket_name])]);
   const container = new ContainerClient(`${azure.endpoint}/${bucket_name}`, new StorageSharedKeyCredential(azure.account_name, azure.account_key));
@@ -82,7 +82,7 @@ function gcsFaults(store: Store): FaultCase[] {
     configured(store, 'no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }),
     configured(store, 'the metadata service of a cloud', 'outbound_refused', { endpoint_url: 'http://169.254.169.254/' }),
     answered(store, 'the account may not write', /^(PUT|POST) /, 403, 'AccessDenied', 'permission_denied', 'Failed'),
-    answered(store, '503 three times', /^(PUT|POST) /, 503, 'ServiceUnavailable', 'throttled', 'tried again'),
+    answered(store, '503 three times', /^(PUT|POST) /, 503, 'ServiceUnavailable', 'store_fault', 'tried again'),
   ];
 }
 
@@ -138,5 +138,6 @@ function hanging({ destination, server, place }: Store, request: RegExp): FaultC
 
 /** The pattern for the lines that name the scene's own prefix, so that no fault is left for another scene. */
 function below(request: RegExp, { config }: Scene): RegExp {
-  return new RegExp(`(?=.*${String(config['prefix'])}[^0-9])${request.source}`);
+  const { source } = request;
+  return new RegExp(`^(?=.*${String(config['prefix'])}[^0-9])${source.startsWith('^') ? source.slice(1) : `.*${source}`}`);
 }

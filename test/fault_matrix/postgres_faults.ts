@@ -1,7 +1,7 @@
 import { openPostgresServer } from '../postgres_destination.ts';
 import type { PostgresServer } from '../postgres_destination.ts';
 import { openPostgresProxy } from '../postgres_proxy.ts';
-import type { Ending, FaultCase, Scene } from './matrix.ts';
+import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { until } from './matrix.ts';
 
 /** The table as an export makes it, for faults that need one beforehand. */
@@ -10,7 +10,7 @@ const columns = `uuid text, event text, properties jsonb, elements jsonb, "set" 
 type Place = { config: { schema: string }; table: string };
 
 /** Faults of a PostgreSQL that is closed with `close`. */
-export async function openPostgresFaults(): Promise<{ cases: FaultCase[]; close(): Promise<void> }> {
+export async function openPostgresFaults(): Promise<OpenFaults> {
   const server = await openPostgresServer();
   const plain = await openPostgresProxy(server.socket_path, { tls: false });
   const cases: FaultCase[] = [
@@ -43,7 +43,7 @@ export async function openPostgresFaults(): Promise<{ cases: FaultCase[]; close(
     lost(server, 'the connection breaks in the middle of COPY', 'connection_lost', 'tried again', async () => server.proxy.cut()),
     lost(server, 'the run is cancelled in the middle of COPY', 'cancelled', 'Cancelled', async () => 'cancelled' as const),
   ];
-  return { cases, close: async () => void (await plain.close().then(() => server.close())) };
+  return { cases, close: () => plain.close().then(() => server.close()) };
 }
 
 async function placeOn(server: PostgresServer): Promise<Place> {
@@ -100,12 +100,11 @@ function dropping(place: Place): [string, string] {
 
 /** COPY is stopped at its first row, then comes what happens. */
 function lost(server: PostgresServer, fault: string, code: string, ending: Ending, happens: () => Promise<'cancelled' | void>): FaultCase {
-  const stopped = prepared(server, fault, code, ending, (place) => triggered(place, 'PERFORM pg_sleep(30);'));
+  const stopped = prepared(server, fault, code, ending, (place) => triggered(place, 'PERFORM pg_sleep(0.5);'));
   const isCopying = async () => {
     const found = await server.pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'COPY%'");
     return found.rowCount === 1;
   };
-  const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'COPY%'";
   const prepare = async (): Promise<Scene> => {
     const scene = await stopped.prepare();
     return {
@@ -114,9 +113,9 @@ function lost(server: PostgresServer, fault: string, code: string, ending: Endin
         await until(isCopying);
         return happens();
       },
-      // The server itself notices a client that is gone only with the next row.
+      // The server notices a client that is gone when it has the rows: until then its session holds the table.
       lift: async (run) => {
-        await server.pool.query(end);
+        await until(async () => !(await isCopying()));
         await scene.lift?.(run);
       },
     };

@@ -101,7 +101,7 @@ test('what a list may hold, and beside which model', async () => {
     [{ include_events: [''] }, {}, [`${key}__0 blank`]],
     [{ include_events: ['a\0'] }, {}, [`${key}__0 null_characters_not_allowed`]],
     [{ include_events: ['x'.repeat(401)] }, {}, [`${key}__0 max_length`]],
-    [{ include_events: many }, {}, [`${key} max_length`]],
+    [{ include_events: many }, {}, [`${key} max_items`]],
     [{ include_events: ['a'] }, { model: 'persons' }, [`${key} invalid_input`]],
   ];
   for (const [config, rest, attrs] of cases) {

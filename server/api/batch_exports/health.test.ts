@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, newExport, noop_export, projectBase } from '../../../test/batch_exports.ts';
+import { attrsOf, insertRunRow, newExport, noop_export, projectBase } from '../../../test/batch_exports.ts';
 import { completed, endedRun, failed, toldOf } from '../../../test/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
+import { NonRetryableError } from '../../engine/destination.ts';
 import { judgeFreshness } from '../../engine/health/freshness.ts';
+import { listComparableRows } from '../../engine/health/store.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00Z');
@@ -137,6 +139,51 @@ test('a late export is told once however many look, and once more when it is up 
   now += 3 * hour_ms;
   await judge();
   assert.deepEqual((await toldOf(house, id)).slice(3), ['late']);
+});
+
+test('a run that makes up for a cancelled backfill does not hide that the schedule is late', async () => {
+  const { id } = await withExport();
+  await waitsSince(id, new Date(now - 3 * hour_ms).toISOString());
+  const hour = Math.floor((now - Date.parse('2026-01-01T00:00:00Z')) / hour_ms) - 1;
+  await endedRun(house, id, completed, {
+    hour,
+    delivery_id: crypto.randomUUID(),
+    selection: [{ event_from: 0, event_to: now, inserted_from: null, inserted_to: now }],
+  });
+  await judge();
+  assert.deepEqual(await toldOf(house, id), ['late']);
+});
+
+test('days compare by the date that they have in the zone of the export, also across a change of its clocks', async () => {
+  const { id } = await withExport({ interval: 'day' });
+  const day_ms = 24 * hour_ms;
+  // Midnights of Berlin before the change of 25 October 2026, when it had two hours more than UTC: 30 days with 1000 rows on workdays and 100 on weekends.
+  for (let day = 0; day < 30; day += 1) {
+    const midnight = Date.parse('2026-09-24T22:00:00Z') + day * day_ms;
+    const isWeekend = [0, 6].includes(new Date(midnight + 2 * hour_ms).getUTCDay());
+    await insertRunRow(house, id, { status: 'Completed', hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms, total: isWeekend ? 100 : 1000 });
+  }
+  // A Saturday and a Monday after the change.
+  for (const [start, rows] of [
+    ['2026-10-30T23:00:00Z', 100],
+    ['2026-11-01T23:00:00Z', 1000],
+  ] as const) {
+    const comparable = await listComparableRows(house.deps.db, {
+      batch_export_id: id,
+      revision: 1,
+      data_interval_start: start,
+      interval: 'day',
+      timezone: 'Europe/Berlin',
+    });
+    assert.deepEqual([...new Set(comparable)], [rows]);
+  }
+});
+
+test('a fault with text that cannot be stored as JSON ends and pauses all the same', async () => {
+  const { id, get } = await withExport();
+  const { code, message } = new NonRetryableError('permission_denied', 'The server said: half a smile \ud83d and a NUL \0.');
+  for (let run = 0; run < 3; run += 1) await endedRun(house, id, { status: 'Failed', code, message });
+  assert.match((await get()).pause_reason.detail, /half a smile \ufffd and a NUL \ufffd\./);
 });
 
 test('an export has a limit of its own, which is longer than its interval', async () => {

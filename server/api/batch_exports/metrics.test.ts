@@ -13,16 +13,16 @@ before(async () => {
 after(() => house.close());
 
 /** A run that was planned a minute after the end of its interval and began a minute later. */
-type RunWanted = { end: string; status?: string; rows?: number; seconds?: number | null; backfill?: string };
+type RunWanted = { end: string; status?: string; rows?: number; seconds?: number | null; backfill?: string; selection?: object[] };
 
 async function insertRun(
   { id: exportId, team_id }: { id: string; team_id: number },
-  { end, status = 'Completed', rows = 0, seconds = 60, backfill }: RunWanted,
+  { end, status = 'Completed', rows = 0, seconds = 60, backfill, selection = [] }: RunWanted,
 ): Promise<string> {
   const at = (offset_seconds: number) => new Date(Date.parse(end) + offset_seconds * 1000).toISOString();
   const row = await house.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed, created_at, started_at, finished_at)
-    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)}, ${end}, '[]', ${rows}, ${rows * 10}, ${at(60)}, ${at(120)}, ${seconds === null ? null : at(120 + seconds)}
+    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)}, ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)}, ${seconds === null ? null : at(120 + seconds)}
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }
@@ -100,6 +100,25 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   assert.deepEqual(
     narrow.body.results.map((point: { rows: number }) => point.rows),
     [50],
+  );
+});
+
+test('a run has a lag where it delivers what was inserted in its interval, and none where it makes up for a backfill', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  for (const [hour, inserted_after_start] of [
+    [22, 0],
+    [23, null],
+    [24, -1],
+  ] as const) {
+    const end = Date.parse('2026-03-09T00:00:00Z') + hour * 3_600_000;
+    const inserted_from = inserted_after_start === null ? null : end - 3_600_000 + inserted_after_start;
+    await insertRun(made, { end: new Date(end).toISOString(), selection: [{ event_from: null, event_to: 0, inserted_from, inserted_to: end }] });
+  }
+  const { results } = (await metrics(home, made.id)).body;
+  assert.deepEqual(
+    results.map((point: { lag_seconds: number | null }) => point.lag_seconds),
+    [180, null, null],
   );
 });
 

@@ -39,7 +39,7 @@ export const MetricPoint = Type.Object(
     duration_seconds: seconds('From the first attempt of a run to its end; for an hour or day the mean of the runs that ended, null without one.'),
     duration_seconds_max: seconds('The longest of these.'),
     lag_seconds: seconds(
-      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for backfills.',
+      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for backfills and runs that make up for one.',
     ),
     lag_seconds_max: seconds('The longest of these.'),
   },

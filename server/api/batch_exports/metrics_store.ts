@@ -15,7 +15,9 @@ const starts: Record<MetricsWanted['interval'], Sql> = {
 const duration = sql`extract(epoch FROM r.finished_at - r.started_at)::float8`;
 const lag = sql`extract(epoch FROM r.finished_at - r.data_interval_end)::float8`;
 const is_completed = sql`r.status = 'Completed'`;
-const has_lag = sql`${is_completed} AND r.backfill_id IS NULL`;
+/** A run that made up for a backfill's delivers what was inserted before its interval, which says nothing of the schedule. The rectangles of a selection are in the order of insertion. */
+const is_of_schedule = sql`r.backfill_id IS NULL AND coalesce((r.selection #>> '{0,inserted_from}')::numeric >= extract(epoch FROM r.data_interval_start) * 1000, jsonb_array_length(r.selection) = 0)`;
+const has_lag = sql`${is_completed} AND ${is_of_schedule}`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /** The points of an export's chart, oldest first, scheduled before backfill. Leans on batch_export_runs_by_export. */

@@ -13,6 +13,9 @@ const placing: Record<string, string[]> = {
   ClickHouse: ['url', 'database', 'table_name'],
   HTTP: ['url', 'body_format'],
   MySQL: ['host', 'port', 'database', 'table_name'],
+  Redshift: ['host', 'port', 'database', 'schema', 'table_name', 'properties_data_type'],
+  Snowflake: ['account', 'database', 'schema', 'table_name', 'host'],
+  BigQuery: ['project_id', 'dataset_id', 'table_id', 'use_json_type'],
 };
 
 test('the keys that make a new revision are exactly these', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/ended_runs.ts';
@@ -10,7 +11,7 @@ import { openHttpReceiver } from '../../../test/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/http_receiver.ts';
 import { openMailServer } from '../../../test/mail_server.ts';
 import type { MailServer } from '../../../test/mail_server.ts';
-import { sweepNotices } from '../../engine/notices/outbox.ts';
+import { claimDueDelivery, settleDelivery, sweepNotices } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail.ts';
@@ -227,6 +228,44 @@ test('mails go to the targets, and without any target to the administrators', as
   assert.equal(await send(), 2);
   for (const { user } of [bare, administrator]) assert.equal((await relay.waitFor(user.email)).content.subject, 'The export Two lines is failing');
   assert.ok(!relay.mails.some(({ to }) => to.includes(member.user.email)));
+});
+
+test('a receiver that is gone says nothing of the address that its target has by now, and switches off once', async () => {
+  const { home, exported, target, state, change } = await withWebhook();
+  const dues = [];
+  for (const end of [failed, completed, failed]) {
+    await endedRun(house, exported.id, end);
+    dues.push((await claimDueDelivery(house.deps.db, now, now + 60_000))!);
+  }
+  const gone = (url: string) => ({ outcome: 'gone' as const, detail: 'The receiver answered 410.', url });
+  const moved = `${target.url}/moved`;
+  await change({ url: moved });
+  await settleDelivery(house.deps, dues[0]!, gone(target.url));
+  assert.deepEqual([(await state()).enabled, (await state()).last_attempt.outcome], [true, 'failed']);
+  for (const due of dues.slice(1)) await settleDelivery(house.deps, due, gone(moved));
+  assert.deepEqual([(await state()).enabled, (await state()).last_attempt.outcome], [false, 'given_up']);
+  assert.deepEqual(
+    (await deliveriesOf(exported.id)).map(({ outcome }) => outcome),
+    ['pending', 'given_up', 'given_up'],
+  );
+  const activity = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`, { key: home.key });
+  assert.equal(activity.body.results.filter((entry: { user: unknown }) => entry.user === null).length, 1);
+});
+
+test('an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile that he may need', async () => {
+  const { exported, target } = await withWebhook();
+  await endedRun(house, exported.id, failed);
+  const due = (await claimDueDelivery(house.deps.db, now, now + 60_000))!;
+  const settling = await house.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
+    const settled = settleDelivery(house.deps, due, { outcome: 'hopeless', detail: 'Nobody is there.' });
+    const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
+    while ((await waiting()) === undefined) await setImmediate();
+    await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
+    return { settled };
+  });
+  await settling.settled;
+  assert.deepEqual(await deliveriesOf(exported.id), [{ outcome: 'given_up', attempts: 1, next_attempt_at: null }]);
 });
 
 test('without a relay a mail is given up at once; old notices are removed', async () => {

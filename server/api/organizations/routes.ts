@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/body.ts';
-import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { conflict, forbidden, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { arePluginsUsedElsewhere } from '../plugins/store.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
 import { countOrganizations, deleteOrganization, findOrganization, insertOrganization, listOrganizations, updateOrganization } from './store.ts';
@@ -95,13 +97,19 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     url,
     {
       config: { ...one, scope: 'organization:write', level: 15, locks_organization: true },
-      schema: { summary: 'Delete an organization with everything in it', response: { 204: { type: 'null' } } },
+      schema: {
+        summary: 'Delete an organization with everything in it',
+        description: '409 while a project of another organization has a config of one of its plugins.',
+        response: { 204: { type: 'null' }, 409: Problem },
+      },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const { organization_id, level } = request.access;
         const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
         ifMatch(request, before);
+        if (await arePluginsUsedElsewhere(tx, organization_id))
+          throw conflict('Projects of other organizations use global plugins of this one: they must remove their configs first.');
         record(entryOf('deleted', before, undefined));
         await deleteOrganization(tx, organization_id);
       }),

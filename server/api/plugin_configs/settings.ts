@@ -16,8 +16,13 @@ export function changedSettings(config_schema: unknown, stored: Settings, secret
   return Object.fromEntries([...kept, ...Object.entries(sent).filter(([, value]) => value !== null)]);
 }
 
-/** What is wrong with the values, named `config__<key>`. A disabled config may lack what is required. */
+/** Characters of JSON that the values of a config may have together: every list shows them. */
+const settings_length_max = 1_000_000;
+
+/** What is wrong with the values, named `config__<key>`, or `config` where they are too long together. A disabled config may lack what is required. */
 export function settingsFaults(config_schema: unknown, settings: Settings, enabled: boolean): Violation[] {
+  if (JSON.stringify(settings).length > settings_length_max)
+    return [{ attr: 'config', code: 'max_length', detail: `The values must have at most ${settings_length_max} characters of JSON together.` }];
   return configFaults(fieldsOf(config_schema), settings)
     .filter(({ code }) => enabled || code !== 'required')
     .map(({ attr, code, detail }) => ({ attr: `config__${attr}`, code, detail }));

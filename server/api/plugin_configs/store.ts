@@ -68,11 +68,14 @@ export async function updatePluginConfig(tx: Transaction, id: number, { config, 
   await tx.run(sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`);
 }
 
-/** Lets the config begin with the events that come in from now on, whatever it has done before. */
+/** Lets the config begin with the events that come in from now on; one that the server stopped goes on where it stood. Whoever still works on it has lost it. */
 export async function startCursor(tx: Transaction, id: number): Promise<void> {
+  // Events are stamped in whole milliseconds.
   await tx.run(sql`
-    INSERT INTO plugin_cursors (plugin_config_id) VALUES (${id})
-    ON CONFLICT (plugin_config_id) DO UPDATE SET inserted_at = now(), event_uuid = NULL, failures = 0, retry_at = NULL, updated_at = now()`);
+    INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at) VALUES (${id}, date_trunc('milliseconds', now()))
+    ON CONFLICT (plugin_config_id) DO UPDATE SET
+      inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL ELSE k.event_uuid END,
+      failures = 0, series_inserted_at = NULL, series_event_uuid = NULL, retry_at = NULL, stopped_at = NULL, leased_by = NULL, leased_until = NULL, updated_at = now()`);
 }
 
 /** Deletes the config and by cascade what its plugin keeps and has logged. */

@@ -1,12 +1,25 @@
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { followSchema } from '../../engine/plugins/follow_schema.ts';
-import { invalid } from '../../platform/http/errors.ts';
+import { storableFault } from '../../engine/plugins/packages/storable.ts';
+import { invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { requirePluginsLevel } from './found.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 import { updatePlugin } from './store.ts';
 import type { HiddenPlugin } from './store.ts';
+
+const json_fields = ['config_schema', 'capabilities', 'metrics', 'public_jobs'] as const;
+
+/** Throws 400 for fields of any JSON that are too long to be shown in every list. */
+export function refuseLong(sent: PluginPatch): void {
+  // Bodies have neither texts that cannot be stored nor deep values.
+  const faults = json_fields.flatMap((attr) => {
+    const fault = storableFault(sent[attr]);
+    return fault === undefined ? [] : [{ attr, code: 'max_length' as const, detail: `This field ${fault}.` }];
+  });
+  if (faults.length > 0) throw invalidMany(faults);
+}
 
 const written_types: unknown[] = ['source', 'inline'];
 
@@ -22,6 +35,7 @@ export async function changePlugin(
   hidden: HiddenPlugin,
   sent: PluginPatch,
 ): Promise<void> {
+  refuseLong(sent);
   if (sent.is_global !== undefined && sent.is_global !== before.is_global) await requirePluginsLevel(tx, request, 9);
   const { plugin_type, ...fields } = sent;
   // Null is the default, which for code that is written through the API is `source`.

@@ -8,6 +8,7 @@ import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { body } from '../../platform/http/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { write } from '../../platform/http/write.ts';
+import { refuseLong } from './change.ts';
 import type { Collection } from './collections.ts';
 import { contentChange, pluginEntry } from './entry.ts';
 import { fetching, namingFaults } from './faults.ts';
@@ -28,6 +29,7 @@ type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlug
 export async function createPlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection, catalogue: CatalogueEntry[]) {
   await requirePluginsLevel(deps.db, request, 6);
   const { url, ...fields } = body(request, PluginCreate);
+  refuseLong(fields);
   if (fields.is_global === true) await requirePluginsLevel(deps.db, request, 9);
   const plugin_type = fields.plugin_type ?? (url === undefined ? 'source' : 'custom');
   const wanted = sourceWanted(plugin_type, { url, name: fields.name ?? null }, collection, catalogue);

@@ -9,6 +9,7 @@ import { changing, reading } from './record_routes.ts';
 import { Plugin, PluginWithDifferences, PluginWithSource, SourceChange, Upgrade } from './schema.ts';
 import { sourceOf, updateSource } from './source.ts';
 import { findHiddenPlugin, updateLatestTag } from './store.ts';
+import { inTurn } from './turns.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
 /** What is done with a plugin's package: look for updates, upgrade, roll back, show and edit its source. */
@@ -35,7 +36,8 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       const { id } = await getOwnPlugin(deps.db, request, collection);
       const hidden = await findHiddenPlugin(deps.db, id);
       const origin = hidden === undefined ? undefined : await fetching('url', async () => storedOrigin(deps, id, hidden));
-      if (origin !== undefined) await updateLatestTag(deps.db, id, await fetching('url', (signal) => origin.findLatest(signal)));
+      // Of an archive or a folder the newest version is known by its content only.
+      if (origin !== undefined) await updateLatestTag(deps.db, id, await inTurn(request, () => fetching('url', (signal) => origin.findLatest(signal))));
       return getOwnPlugin(deps.db, request, collection);
     },
   );
@@ -53,7 +55,7 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
         response: { 200: PluginWithDifferences },
       },
     },
-    (request, reply) => upgradePlugin(deps, request, reply, collection),
+    (request, reply) => inTurn(request, () => upgradePlugin(deps, request, reply, collection)),
   );
 
   app.post(
@@ -96,11 +98,11 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.patch(
     `${one}update_source/`,
     { config: changing, schema: { ...schema, summary: 'Change files; those that are not named stay', description: `${description} ${own}` } },
-    (request, reply) => updateSource(deps, request, reply, collection, 'patch'),
+    (request, reply) => inTurn(request, () => updateSource(deps, request, reply, collection, 'patch')),
   );
   app.put(
     `${one}update_source/`,
     { config: changing, schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` } },
-    (request, reply) => updateSource(deps, request, reply, collection, 'put'),
+    (request, reply) => inTurn(request, () => updateSource(deps, request, reply, collection, 'put')),
   );
 }

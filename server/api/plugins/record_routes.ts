@@ -15,6 +15,7 @@ import { getPlugin, lockOwnPlugin, placeOf, requirePluginsLevel } from './found.
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { countPlugins, deletePlugin, isUsedElsewhere, listPlugins } from './store.ts';
+import { inTurn } from './turns.ts';
 
 /** What every route that reads a plugin is configured with. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
@@ -53,7 +54,7 @@ function makingRoute(app: FastifyInstance, deps: Deps, collection: Collection, c
     'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the sandbox before the answer; its plugin.json and its code decide the fields. One that cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields are stored as sent, code comes through `update_source/`. Needs the plugins access level 6, for `is_global` 9.';
   app.post(base, { config: changing, schema: { summary: `Install ${noun}`, description, body: PluginCreate, response: { 201: Plugin } } }, (request, reply) => {
     isValidateOnly(request);
-    return createPlugin(deps, request, reply, collection, catalogue);
+    return inTurn(request, () => createPlugin(deps, request, reply, collection, catalogue));
   });
 }
 

@@ -13,7 +13,20 @@ import { s3 } from './s3/s3.ts';
 import { snowflake } from './snowflake/snowflake.ts';
 
 /** Every destination that an export can have, one line each. */
-export const destinations: readonly DestinationDefinition[] = [s3, azureblob, gcs, postgres, redshift, snowflake, bigquery, clickhouse, mysql, http, file, noop];
+export const destinations: readonly DestinationDefinition[] = [
+  s3,
+  azureblob,
+  gcs,
+  postgres,
+  redshift,
+  snowflake,
+  bigquery,
+  clickhouse,
+  mysql,
+  http,
+  file,
+  noop,
+];
 
 /** The destination of a type's name as it is written in `destination.type`, or undefined when there is none. */
 export function findDestination(type: string): DestinationDefinition | undefined {

@@ -26,7 +26,8 @@ export async function followRun(engine: Engine, tx: Transaction, run: ClaimedRun
   if (facts.is_deleted || facts.revision !== run.revision) return;
   const before = await getHealth(tx, run.batch_export_id, run.revision);
   const volume = await volumeOf(tx, run, end, facts);
-  const ended = { status: end.status, revision: run.revision, data_interval_end: run.data_interval_end, is_volume_unusual: volume?.is_unusual };
+  const delivered_until = isOfSchedule(run) ? run.data_interval_end : null;
+  const ended = { status: end.status, revision: run.revision, delivered_until, is_volume_unusual: volume?.is_unusual };
   const { health, changes } = healthAfterRun(before, ended);
   await putHealth(tx, run.batch_export_id, health);
   const told = noticeRun(run, end, facts);
@@ -40,6 +41,12 @@ async function volumeOf(tx: Transaction, run: ClaimedRun, end: RunEnd, facts: Fa
   if (end.status !== 'Completed' || run.id !== run.delivery_id || !hasWholeInterval(run)) return undefined;
   const { interval, timezone } = facts;
   return judgeVolume(facts.records_completed ?? 0, await listComparableRows(tx, { ...run, interval, timezone }));
+}
+
+/** False for a run that makes up for a backfill's: its interval is one of event time, and what it delivers was inserted at any time. */
+function isOfSchedule({ selection, data_interval_start }: ClaimedRun): boolean {
+  const from = Date.parse(data_interval_start);
+  return selection.every(({ inserted_from }) => inserted_from !== null && inserted_from >= from);
 }
 
 /** False when a backfill has delivered a part of the interval before: the rest says nothing about the volume. */

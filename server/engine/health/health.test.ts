@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { healthAfterRun, newHealth } from './health.ts';
 import type { EndedRun, Health } from './health.ts';
 
-type Step = { status: EndedRun['status']; revision?: number; volume?: boolean; end?: string };
+type Step = { status: EndedRun['status']; revision?: number; volume?: boolean; end?: string | null };
 const completed: Step = { status: 'Completed' };
 const failed: Step = { status: 'Failed' };
 
@@ -12,7 +12,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
   let health = newHealth(1);
   const changes: string[] = [];
   for (const { status, revision = 1, volume, end = '2026-01-01T00:00:00Z' } of steps) {
-    const next = healthAfterRun(health, { status, revision, data_interval_end: end, is_volume_unusual: volume });
+    const next = healthAfterRun(health, { status, revision, delivered_until: end, is_volume_unusual: volume });
     changes.push(next.changes.map(({ condition, has_begun }) => `${has_begun ? '+' : '-'}${condition}`).join(' '));
     health = next.health;
   }
@@ -56,6 +56,12 @@ const cases: [what: string, steps: Step[], changes: string[], health: Partial<He
     ],
     ['', ''],
     { delivered_until: '2026-01-02T00:00:00Z' },
+  ],
+  [
+    'a run that made up for a backfill does not move what is delivered',
+    [completed, { ...completed, end: null }],
+    ['', ''],
+    { delivered_until: '2026-01-01T00:00:00Z' },
   ],
   ['a failed run delivers nothing', [failed], ['+failing'], { delivered_until: null }],
 ];

@@ -16,8 +16,8 @@ export type Condition = 'failing' | 'late' | 'unusual_volume';
 /** A condition that has begun or ended. */
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
-/** What a run that has ended says of its export. `is_volume_unusual` is undefined where its rows cannot be judged. */
-export type EndedRun = { status: RunEnd['status']; revision: number; data_interval_end: string; is_volume_unusual: boolean | undefined };
+/** What a run that has ended says of its export: until when it has delivered the schedule's data (null for a run that made up for a backfill), and whether its rows are unusual (undefined where they cannot be judged). */
+export type EndedRun = { status: RunEnd['status']; revision: number; delivered_until: string | null; is_volume_unusual: boolean | undefined };
 
 /** The health of an export that nothing is known of. */
 export function newHealth(revision: number): Health {
@@ -40,7 +40,7 @@ export function healthAfterRun(before: Health, run: EndedRun): { health: Health;
     is_failing: false,
     consecutive_failures: 0,
     is_volume_unusual: run.is_volume_unusual ?? current.is_volume_unusual,
-    delivered_until: later(current.delivered_until, run.data_interval_end),
+    delivered_until: later(current.delivered_until, run.delivered_until),
   };
   return { health, changes: changesBetween(current, health) };
 }
@@ -52,6 +52,7 @@ function changesBetween(before: Health, after: Health): ConditionChange[] {
   return changes;
 }
 
-function later(one: string | null, other: string): string {
-  return one !== null && Date.parse(one) >= Date.parse(other) ? one : other;
+function later(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return Date.parse(one) >= Date.parse(other) ? one : other;
 }

@@ -8,6 +8,7 @@ import { compared_runs_max } from './volume.ts';
 
 /** How far back runs are looked for that compare with a run: far enough for 30 weekly ones. */
 const compared_days_max = 217;
+const half_day_seconds = 12 * 3600;
 
 /** The health of an export; one that nothing was stored of is well. The caller holds the lock on the export's row, taken by an earlier statement. */
 export async function getHealth(tx: Transaction, exportId: string, revision: number): Promise<Health> {
@@ -40,8 +41,9 @@ type ComparedRun = { batch_export_id: string; revision: number; data_interval_st
  */
 export async function listComparableRows(db: Queryable, run: ComparedRun): Promise<number[]> {
   const { batch_export_id, revision, data_interval_start: start, interval } = run;
-  const offset_seconds = offsetSeconds(run.timezone, start);
   const [hasDays, hasHours] = [interval !== 'week', interval !== 'week' && interval !== 'day'];
+  // A day is known by its noon: its midnight lies in the day before with the offset of the other half of the year.
+  const offset_seconds = offsetSeconds(run.timezone, start) + (interval === 'day' ? half_day_seconds : 0);
   // Leans on batch_export_runs_by_interval, read from the newest on until there are enough.
   const rows = await db.rows<{ records: number }>(sql`
     SELECT coalesce(r.records_completed, 0) AS records FROM batch_export_runs r

@@ -7,8 +7,8 @@ import { webhookHeaders } from '../../platform/standard_webhooks.ts';
 /** How long a receiver may take to answer: 10 s. */
 const answer_ms_max = 10_000;
 
-/** What became of one attempt. `failed` may be mended by another one, `hopeless` not, `gone` is a receiver that wants nothing more (410). Sentences hold nothing that the receiver said. */
-export type AttemptResult = { outcome: 'delivered' } | { outcome: 'failed' | 'hopeless' | 'gone'; detail: string };
+/** What became of one attempt. `failed` may be mended by another one, `hopeless` not, `gone` is a receiver at `url` that wants nothing more (410). Sentences hold nothing that the receiver said. */
+export type AttemptResult = { outcome: 'delivered' } | { outcome: 'failed' | 'hopeless'; detail: string } | { outcome: 'gone'; detail: string; url: string };
 
 /** A signed message on its way to a webhook. */
 export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
@@ -33,7 +33,7 @@ export async function postWebhook(
       signal: AbortSignal.any([signal, timeout]),
     });
     await response.body?.cancel();
-    return resultOf(response.status);
+    return resultOf(response.status, url);
   } catch (error) {
     if (signal.aborted) throw error;
     if (timeout.aborted) return { outcome: 'failed', detail: `The receiver did not answer within ${answer_ms / 1000} seconds.` };
@@ -41,9 +41,9 @@ export async function postWebhook(
   }
 }
 
-function resultOf(status: number): AttemptResult {
+function resultOf(status: number, url: string): AttemptResult {
   if (status >= 200 && status <= 299) return { outcome: 'delivered' };
-  if (status === 410) return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices, so the target was switched off.' };
+  if (status === 410) return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices.', url };
   if (status >= 300 && status <= 399)
     return { outcome: 'failed', detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.` };
   return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.` };

@@ -51,45 +51,48 @@ export function findTarget(db: Queryable, id: string): Promise<Target | undefine
 
 /**
  * Stores what an attempt came to, and when the next one is due. Guarantees: an attempt that lost its lease changes nothing; the target shows the latest attempt; a notice that is given up stands in
- * the export's log; a receiver that is gone has its target switched off, which is in the activity log.
+ * the export's log; a receiver that is gone has its target switched off, which is in the activity log, unless the target has another address by now, which is tried next.
  */
 export async function settleDelivery(store: { db: Database; clock: Clock; secrets: Secrets }, due: DueDelivery, result: AttemptResult): Promise<void> {
   const now = store.clock.now();
-  const next = result.outcome === 'failed' ? nextAttempt(due.attempts, now) : null;
-  const outcome = result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
-  const next_attempt_at = next === null ? null : isoInstant(next);
   await store.db.transaction(async (tx) => {
+    // The order of whoever deletes a project or a target: the export (which the log's line refers to), the target, the delivery.
+    if (result.outcome !== 'delivered') await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${due.batch_export_id} FOR KEY SHARE`);
+    const target = due.target_id === null ? undefined : await lockTarget(tx, due.target_id);
+    const isGone = result.outcome === 'gone' && target?.url === result.url;
+    const isOver = result.outcome === 'delivered' || result.outcome === 'hopeless' || isGone;
+    const next = isOver ? null : nextAttempt(due.attempts, now);
+    const outcome = result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
+    const next_attempt_at = next === null ? null : isoInstant(next);
     const settled = await tx.run(sql`
       UPDATE notice_deliveries SET outcome = ${outcome}, next_attempt_at = ${next_attempt_at} WHERE id = ${due.id} AND attempts = ${due.attempts} AND outcome = 'pending'`);
-    if (settled === 0 || due.target_id === null) return;
-    const detail = result.outcome === 'delivered' ? null : result.detail;
+    if (settled === 0 || target === undefined) return;
+    const isSwitchedOff = isGone && target.enabled;
+    const detail = result.outcome === 'delivered' ? null : isSwitchedOff ? `${result.detail} The target was switched off.` : result.detail;
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
-    const last_attempt = {
-      at: isoInstant(now),
-      notice: due.notice_id,
-      event: due.event,
-      batch_export: due.batch_export_id,
-      outcome: shown,
-      detail,
-      next_attempt_at,
-    };
+    const { notice_id: notice, event, batch_export_id: batch_export } = due;
+    const last_attempt = { at: isoInstant(now), notice, event, batch_export, outcome: shown, detail, next_attempt_at };
     if (outcome === 'given_up') await logGivenUp(tx, due, detail);
-    const isGone = result.outcome === 'gone';
-    const switched = await tx.row<SwitchedOff>(sql`
-      UPDATE notice_targets t SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${isGone ? sql`, enabled = false, last_updated_at = now()` : empty}
-      FROM projects p WHERE t.id = ${due.target_id} AND p.id = t.team_id RETURNING t.id, coalesce(t.address, t.url) AS name, p.organization_id`);
-    if (isGone && switched !== undefined) await recordSwitchedOff(tx, store.secrets, switched);
+    await tx.run(sql`
+      UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${isSwitchedOff ? sql`, enabled = false, last_updated_at = now()` : empty} WHERE id = ${target.id}`);
+    if (isSwitchedOff) await recordSwitchedOff(tx, store.secrets, target);
   });
 }
 
-type SwitchedOff = { id: string; name: string; organization_id: string };
+type LockedTarget = { id: string; enabled: boolean; url: string | null; name: string; organization_id: string };
+
+function lockTarget(tx: Transaction, id: string): Promise<LockedTarget | undefined> {
+  return tx.row<LockedTarget>(sql`
+    SELECT t.id, t.enabled, t.url, coalesce(t.address, t.url) AS name, p.organization_id FROM notice_targets t JOIN projects p ON p.id = t.team_id
+    WHERE t.id = ${id} FOR NO KEY UPDATE OF t`);
+}
 
 async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | null): Promise<void> {
   const message = `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be delivered to the target ${due.target_id}. ${detail}`;
   await writeRunLog(tx, { batch_export_id: due.batch_export_id, run_id: null, level: 'WARNING', message });
 }
 
-async function recordSwitchedOff(tx: Transaction, secrets: Secrets, { id, name, organization_id }: SwitchedOff): Promise<void> {
+async function recordSwitchedOff(tx: Transaction, secrets: Secrets, { id, name, organization_id }: LockedTarget): Promise<void> {
   const changes = changesOf({ enabled: true }, { enabled: false });
   await appendActivity(tx, secrets, { organization_id }, server_actor, { activity: 'updated', scope: 'notice_target', item_id: id, item_name: name, changes });
 }

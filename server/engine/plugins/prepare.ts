@@ -1,5 +1,7 @@
 import { readManifest } from './packages/manifest.ts';
 import { contentSha256 } from './packages/content.ts';
+import { storableFault } from './packages/storable.ts';
+import { PluginError } from './plugin.ts';
 import type { Capabilities, PluginCollection, PluginFiles, PluginManifest } from './plugin.ts';
 import { compilePlugin } from './sandbox/compile.ts';
 import type { CompiledPlugin } from './sandbox/compile.ts';
@@ -46,6 +48,7 @@ export async function preparePlugin(files: PluginFiles, tag: string | null, sand
     code.server === null
       ? { capabilities: no_capabilities, metrics: {}, public_jobs: {} }
       : await sandbox.inspect(code.server, AbortSignal.timeout(inspect_ms_max));
+  checkStorable({ ...seen.capabilities, metrics: seen.metrics, publicJobs: seen.public_jobs });
   return {
     tag,
     files,
@@ -56,6 +59,14 @@ export async function preparePlugin(files: PluginFiles, tag: string | null, sand
     metrics: seen.metrics,
     public_jobs: { ...seen.public_jobs, ...manifest?.public_jobs },
   };
+}
+
+/** Throws a PluginError for names and values of the code that the record could not keep. */
+function checkStorable(exported: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(exported)) {
+    const fault = storableFault(value);
+    if (fault !== undefined) throw new PluginError('invalid', `What the code exports cannot be kept: ${name} ${fault}.`);
+  }
 }
 
 const destination_methods = ['onEvent', 'exportEvents', 'composeWebhook'];

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { stopError, throwIfStopped } from '../destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../destination.ts';
 import type { DestinationDeps } from '../destination.ts';
 
 /** How a server that speaks PostgreSQL's protocol is reached. */
@@ -103,21 +103,6 @@ function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
     socket.once('close', () => signal.removeEventListener('abort', stop));
     if (signal.aborted) stop();
   });
-}
-
-/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
-async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  let stop = () => {};
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(stopError(signal));
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): Connection {

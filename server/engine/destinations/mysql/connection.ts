@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
-import { stopError, throwIfStopped } from '../../destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../../destination.ts';
 import type { DestinationDeps } from '../../destination.ts';
 import type { MySqlConfig } from './config.ts';
 
@@ -111,19 +111,6 @@ function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
     socket.once('close', () => signal.removeEventListener('abort', stop));
     if (signal.aborted) stop();
   });
-}
-
-/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
-async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(stopError(signal));
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 function connectionOf(client: Client, socket: Socket, lost: Promise<never>, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {

@@ -12,6 +12,7 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   config: redshift_config,
   secrets: ['password', 'aws_access_key_id', 'aws_secret_access_key'],
   host: ({ host }) => host,
+  ways: ['mode', 'bucket_name', 'region', 'prefix', 'iam_role', 'endpoint_url'],
   column_set: 'tables',
   validate: redshiftViolations,
   columnFaults: redshiftColumnFaults,

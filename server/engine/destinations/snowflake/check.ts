@@ -49,7 +49,9 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
         const loader = await openLoader(connection);
         await loader.load(columns, Readable.from([Buffer.from(`${columns.map(() => '\\N').join('\t')}\n`)]));
         const values = columns.map((column, index) => valueExpression(column, textColumn(index), new Map([[column.name, 'VARIANT']])));
-        await connection.rows(`INSERT INTO ${scratch} (${columns.map(({ name }) => quoted(name)).join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`);
+        await connection.rows(
+          `INSERT INTO ${scratch} (${columns.map(({ name }) => quoted(name)).join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`,
+        );
         return 'A row was brought to a stage and from there into a scratch table.';
       },
     },
@@ -57,7 +59,7 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
       name: 'Read it back',
       run: async () => {
         const [row] = await (await connected()).rows<{ records: number }>(`SELECT COUNT(*) AS "records" FROM ${scratch}`);
-        if (Number(row?.records) !== 1) throw new Error('The scratch table does not hold the row that was written.');
+        if (row?.records !== 1) throw new Error('The scratch table does not hold the row that was written.');
         return 'The row came back.';
       },
     },

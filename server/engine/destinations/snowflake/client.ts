@@ -74,7 +74,8 @@ export async function openClient({ outbound, signal }: { outbound: Outbound; sig
       await calls.send(thread, { kind: 'connect', options: { ...options, ...proxyOptions(tunnel) }, certificates });
       is_connected = true;
     },
-    execute: (statement, values, bytes) => calls.send(thread, { kind: 'execute', statement, values, bytes }, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]),
+    execute: (statement, values, bytes) =>
+      calls.send(thread, { kind: 'execute', statement, values, bytes }, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]),
     close: async () => {
       signal.removeEventListener('abort', stop);
       const isReusable = (await signOut()) && calls.isIdle();

@@ -1,7 +1,7 @@
 import tls from 'node:tls';
 import { parentPort } from 'node:worker_threads';
 import snowflake from 'snowflake-sdk';
-import type { Connection, ConnectionOptions, SnowflakeError } from 'snowflake-sdk';
+import type { Connection, SnowflakeError } from 'snowflake-sdk';
 import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
  */
 const ignore = (): void => undefined;
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };
-snowflake.configure({ logLevel: 'OFF', customLogger: silent, disableOCSPChecks: true, keepAlive: true, useEnvProxy: false } as Parameters<typeof snowflake.configure>[0]);
+snowflake.configure({ logLevel: 'OFF', customLogger: silent, disableOCSPChecks: true, keepAlive: true, useEnvProxy: false });
 
 let connection: Connection | undefined;
 
@@ -22,7 +22,7 @@ function answerOf(call: (callback: (error: SnowflakeError | null | undefined, ro
 async function run(request: ClientRequest): Promise<unknown[]> {
   if (request.kind === 'connect') {
     tls.setDefaultCACertificates(request.certificates);
-    const opened = snowflake.createConnection(request.options as ConnectionOptions);
+    const opened = snowflake.createConnection(request.options);
     connection = opened;
     return answerOf((callback) => opened.connect((error) => callback(error)));
   }
@@ -35,7 +35,12 @@ async function run(request: ClientRequest): Promise<unknown[]> {
   const { statement, values, bytes } = request;
   const file = bytes === undefined ? {} : { fileStream: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) as never };
   return answerOf((callback) =>
-    current.execute({ sqlText: statement, ...(values === undefined ? {} : { binds: values }), ...file, complete: (error, _statement, rows) => callback(error, rows) }),
+    current.execute({
+      sqlText: statement,
+      ...(values === undefined ? {} : { binds: values }),
+      ...file,
+      complete: (error, _statement, rows) => callback(error, rows),
+    }),
   );
 }
 
@@ -52,9 +57,11 @@ function faultOf(error: SnowflakeError & { cause?: { code?: unknown; message?: s
   };
 }
 
+const reply = (message: ClientReply): void => parentPort?.postMessage(message, []);
+
 parentPort?.on('message', (request: ClientRequest) => {
   run(request).then(
-    (rows) => parentPort?.postMessage({ id: request.id, rows } satisfies ClientReply),
-    (error: SnowflakeError) => parentPort?.postMessage({ id: request.id, fault: faultOf(error) } satisfies ClientReply),
+    (rows) => reply({ id: request.id, rows }),
+    (error: SnowflakeError) => reply({ id: request.id, fault: faultOf(error) }),
   );
 });

@@ -28,7 +28,9 @@ export const snowflake_config = Type.Object(
     private_key: Type.Optional(
       nullable(Type.String({ maxLength: 20_000, default: null, description: 'RSA private key of the user in PEM, with authentication_type keypair.' })),
     ),
-    private_key_passphrase: Type.Optional(nullable(Type.String({ maxLength: 1000, default: null, description: 'Passphrase of the private key, when it is encrypted.' }))),
+    private_key_passphrase: Type.Optional(
+      nullable(Type.String({ maxLength: 1000, default: null, description: 'Passphrase of the private key, when it is encrypted.' })),
+    ),
     database: Type.String({ minLength: 1, maxLength: name_characters_max, description: 'Database that holds the table; it must exist. Letter case counts.' }),
     warehouse: Type.String({ minLength: 1, maxLength: name_characters_max, description: 'Warehouse that does the work; it must exist. Letter case counts.' }),
     schema: Type.String({ minLength: 1, maxLength: name_characters_max, description: 'Schema that holds the table; it must exist. Letter case counts.' }),
@@ -41,14 +43,21 @@ export const snowflake_config = Type.Object(
       }),
     ),
     role: Type.Optional(
-      nullable(Type.String({ maxLength: name_characters_max, default: null, description: "Role to work as; letter case counts. Null or empty: the user's default role." })),
+      nullable(
+        Type.String({
+          maxLength: name_characters_max,
+          default: null,
+          description: "Role to work as; letter case counts. Null or empty: the user's default role.",
+        }),
+      ),
     ),
     host: Type.Optional(
       nullable(
         Type.String({
           maxLength: 300,
           default: null,
-          description: 'Host of the account, and its port when that is not 443, for accounts that are not at <account>.snowflakecomputing.com. Null or empty: that host.',
+          description:
+            'Host of the account, and its port when that is not 443, for accounts that are not at <account>.snowflakecomputing.com. Null or empty: that host.',
         }),
       ),
     ),
@@ -60,7 +69,7 @@ export const snowflake_config = Type.Object(
 export type SnowflakeConfig = Static<typeof snowflake_config>;
 
 /** What signs in: one of the two. The key is PKCS #8 in PEM, not encrypted. */
-export type SnowflakeCredentials = { password: string } | { private_key: string };
+type SnowflakeCredentials = { password: string } | { private_key: string };
 
 /** The quoted names of the table and of the receipts, the table's plain name, and how users are told of it. Names are of the database and schema of the session. */
 export function targetOf(config: SnowflakeConfig): { table: string; quoted: string; receipts: string; name: string } {
@@ -109,7 +118,11 @@ function readPrivateKey(config: SnowflakeConfig): string | undefined {
 export function snowflakeViolations(config: SnowflakeConfig): ConfigViolation[] {
   const found = credentialViolations(config);
   if (!/^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$/.test(config.account)) {
-    found.push({ attr: 'account', code: 'invalid_input', detail: 'The account is an identifier as myorganization-myaccount, without a protocol, a path or .snowflakecomputing.com.' });
+    found.push({
+      attr: 'account',
+      code: 'invalid_input',
+      detail: 'The account is an identifier as myorganization-myaccount, without a protocol, a path or .snowflakecomputing.com.',
+    });
   } else if (config.account.toLowerCase().includes('snowflakecomputing')) {
     found.push({ attr: 'account', code: 'invalid_input', detail: 'Leave .snowflakecomputing.com out of the account.' });
   }
@@ -134,7 +147,8 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
     if (textOf(config.password) !== undefined) return [];
     return [{ attr: 'password', code: 'required', detail: 'With authentication_type password a password is needed.' }];
   }
-  if (textOf(config.private_key) === undefined) return [{ attr: 'private_key', code: 'required', detail: 'With authentication_type keypair a private key is needed.' }];
+  if (textOf(config.private_key) === undefined)
+    return [{ attr: 'private_key', code: 'required', detail: 'With authentication_type keypair a private key is needed.' }];
   if (readPrivateKey(config) !== undefined) return [];
   return [
     {

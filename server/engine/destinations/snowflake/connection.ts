@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
-import { NonRetryableError, stopError, throwIfStopped } from '../../destination.ts';
+import { NonRetryableError, throwIfStopped, unlessStopped } from '../../destination.ts';
 import type { DestinationDeps } from '../../destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';
@@ -71,6 +71,8 @@ function optionsOf(config: SnowflakeConfig): Record<string, unknown> {
     accessUrl: `https://${host}:${port}`,
     application: 'Sluice',
     clientSessionKeepAlive: true,
+    // An account may ask for bigint, with which our counts could not be compared.
+    jsTreatIntegerAsBigInt: false,
     // Without it the client uploads to Google's storage under a wrong name.
     gcsUseDownscopedCredential: true,
     ...('password' in credentials ? { password: credentials.password } : { authenticator: 'SNOWFLAKE_JWT', privateKey: credentials.private_key.trimEnd() }),
@@ -106,7 +108,9 @@ async function use(client: Client, what: string, code: string, message: string):
     await client.execute(`USE ${what}`);
   } catch (error) {
     if (!(error instanceof SnowflakeFault) || !refusals_of_use.includes(error.fault.code.padStart(6, '0'))) throw error;
-    throw new NonRetryableError(code, `${message}. Names are taken with their letter case: those that were made without quotes are in upper case.`, { cause: error });
+    throw new NonRetryableError(code, `${message}. Names are taken with their letter case: those that were made without quotes are in upper case.`, {
+      cause: error,
+    });
   }
 }
 
@@ -129,17 +133,4 @@ function connectionOf(client: Client): Connection {
 function uploadFault(error: unknown): unknown {
   if (!(error instanceof SnowflakeFault) || error.fault.code !== '') return error;
   return new SnowflakeFault({ ...error.fault, code: 'upload_failed' });
-}
-
-/** The outcome of `work`, or a rejection when the signal is aborted first; then the outcome is nobody's. */
-async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(stopError(signal));
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

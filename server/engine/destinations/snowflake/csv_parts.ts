@@ -8,7 +8,7 @@ import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
 /** A VARCHAR and a VARIANT of a table that says nothing else hold this much; a longer value fails in Snowflake as well, but after the upload. */
 const value_bytes_max = 16_777_216;
 /** Before compression; a part holds one row at least. Larger files load no faster. */
-const part_bytes = 32_000_000;
+const part_characters = 16_000_000;
 
 const compress = promisify(gzip);
 
@@ -26,7 +26,7 @@ export async function* csvParts(columns: Column[], bytes: Readable): AsyncGenera
       .join(',')}\n`;
     rows.push(row);
     held += row.length;
-    if (held < part_bytes) continue;
+    if (held < part_characters) continue;
     yield await partOf(rows);
     rows = [];
     held = 0;

@@ -7,9 +7,15 @@ type Fault = { retryable: boolean; code: string; message: string };
 const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
 const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
 
-const unverified = final('tls_not_verified', 'The certificate of the host is not signed by an authority known here, or is for another host. Check the keys account and host.');
+const unverified = final(
+  'tls_not_verified',
+  'The certificate of the host is not signed by an authority known here, or is for another host. Check the keys account and host.',
+);
 const unencrypted = final('tls_not_offered', 'The host offers no TLS at this port; check the key host.');
-const unreachable = passing('connection_failed', 'The account does not answer. Check the keys account and host, and that the firewall of this server lets it out.');
+const unreachable = passing(
+  'connection_failed',
+  'The account does not answer. Check the keys account and host, and that the firewall of this server lets it out.',
+);
 const broken = passing('connection_lost', 'The connection to the account broke, or its session ended.');
 const credentials = final(
   'authentication_failed',
@@ -17,10 +23,13 @@ const credentials = final(
 );
 const denied = final(
   'permission_denied',
-  'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and schema, CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the table.',
+  'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the table.',
 );
 const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
-const asleep = passing('warehouse_unavailable', 'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of its resource monitor.');
+const asleep = passing(
+  'warehouse_unavailable',
+  'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of its resource monitor.',
+);
 const cancelled = passing('cancelled_by_server', 'Snowflake cancelled the statement (%).');
 const locked = passing('locked', 'Another delivery or session holds a lock on the table or on this delivery for more than a minute.');
 
@@ -103,11 +112,7 @@ function faultOf(fault: ClientFault): Fault {
 
 /** What was said, in a line, without the query of an address, which may hold the token of a storage. */
 function faultError(fault: Fault, cause: Error, text: string): Error {
-  const said = text
-    .replaceAll(/\?\S*/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-    .replace(/\.$/, '');
+  const said = text.replaceAll(/\?\S*/g, '').replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
   const clipped = said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
   const message = fault.message === '%' ? cause.message : fault.message.replace('%', () => clipped);
   return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause });

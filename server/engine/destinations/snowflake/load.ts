@@ -48,7 +48,7 @@ export async function openLoader(connection: Connection): Promise<Loader> {
       const files = await connection.rows<{ rows_loaded?: number }>(
         `COPY INTO ${table} FROM @${quoted(stage)}/${folder}/ FILE_FORMAT = ${file_format} ON_ERROR = ABORT_STATEMENT PURGE = TRUE`,
       );
-      return files.reduce((sum, file) => sum + Number(file.rows_loaded ?? 0), 0);
+      return files.reduce((sum, file) => sum + (file.rows_loaded ?? 0), 0);
     },
   };
 }

@@ -33,11 +33,15 @@ export async function claim(connection: Connection, config: SnowflakeConfig, del
   );
 }
 
+/** An attempt as the lines of its delivery tell it from the others; `is_delivered` when it has found the delivery there from the beginning, and only writes its receipt anew. */
+type Attempt = { id: string; is_delivered: boolean };
+
 /**
- * To be called in an open transaction, before rows are shown. Tells whether the delivery is there already; otherwise this attempt is the newest, or the call throws. Snowflake
- * enforces no unique keys, so two attempts are kept apart by a lock: the UPDATE rewrites all lines of the delivery, and who waits for it then reads what the other one committed.
+ * To be called in an open transaction, before rows are shown. Tells whether the delivery is there already; otherwise this attempt is the newest. Throws RetryableError `conflict` when
+ * another attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so two attempts are kept apart by a lock: the UPDATE rewrites all lines of the
+ * delivery, and who waits for it then reads what the other one committed.
  */
-export async function holdClaims(connection: Connection, config: SnowflakeConfig, delivery: Delivery, attempt_id: string): Promise<{ is_delivered: boolean }> {
+export async function holdClaims(connection: Connection, config: SnowflakeConfig, delivery: Delivery, attempt: Attempt): Promise<{ is_shown: boolean }> {
   const { receipts } = targetOf(config);
   const ours = [delivery.delivery_id];
   await connection.rows(`UPDATE ${receipts} SET "delivery_id" = "delivery_id" WHERE "delivery_id" = ?`, ours);
@@ -45,10 +49,11 @@ export async function holdClaims(connection: Connection, config: SnowflakeConfig
     `SELECT "attempt_id", "manifest" IS NOT NULL AS "is_shown" FROM ${receipts} WHERE "delivery_id" = ? ORDER BY "written_at" DESC, "attempt_id" DESC`,
     ours,
   );
-  if (lines.some((line) => line.is_shown)) return { is_delivered: true };
-  if (lines[0]?.attempt_id !== attempt_id)
+  const shown = lines.find((line) => line.is_shown);
+  if (attempt.is_delivered && shown !== undefined) return { is_shown: true };
+  if ((shown ?? lines[0])?.attempt_id !== attempt.id)
     throw new RetryableError('conflict', 'Another attempt has taken this delivery over, or its line in the table of receipts was removed by hand.');
-  return { is_delivered: false };
+  return { is_shown: shown !== undefined };
 }
 
 /** Writes the receipt over what the attempts of the delivery have left: one line stays. The receipt of a repeat replaces the earlier one. */

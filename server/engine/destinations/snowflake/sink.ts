@@ -98,13 +98,13 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
 
 /** One transaction: the lock on the lines of this delivery, its rows, its receipt. */
 async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
-  const { connection, config, delivery, attempt_id } = session;
+  const { connection, config, delivery, attempt_id, is_delivered } = session;
   const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  const prepared = session.is_delivered ? undefined : await prepare(session);
+  const prepared = is_delivered ? undefined : await prepare(session);
   await connection.rows('BEGIN TRANSACTION');
   try {
-    const { is_delivered } = await holdClaims(connection, config, delivery, attempt_id);
-    if (!is_delivered && prepared !== undefined) await show(session, prepared, records);
+    const { is_shown } = await holdClaims(connection, config, delivery, { id: attempt_id, is_delivered });
+    if (!is_shown && prepared !== undefined) await show(session, prepared, records);
     await writeReceipt(connection, config, delivery, attempt_id, { records, manifest: manifest.text });
     await connection.rows('COMMIT');
   } catch (error) {
@@ -116,7 +116,7 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
 
 async function show({ connection, config, delivery }: Session, { stage }: Prepared, records: number): Promise<void> {
   const [answer] = await connection.rows<Record<string, number>>(showStatement(targetOf(config).quoted, stage, delivery));
-  const shown = Number(answer?.['number of rows inserted'] ?? 0);
+  const shown = answer?.['number of rows inserted'] ?? 0;
   if (!isMerged(delivery) && shown !== records)
     throw new RetryableError('count_mismatch', `The delivery has ${records} rows, but Snowflake would show ${shown}; it is made again.`);
 }

@@ -177,7 +177,11 @@ test('signs in by key pair, with the key as it is or under a passphrase, and not
     snowflake.validate({ ...config, private_key: locked, private_key_passphrase: 'sesame' }).map(({ attr }) => attr),
     ['private_key'],
   );
-  const other = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  const other = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
   assert.match((await failed({ private_key: other.privateKey })) ?? '', /^Snowflake refused the user/);
 });
 
@@ -208,7 +212,11 @@ test('persons are merged: a row gives way to a higher version only, whole, and v
     `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
   const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })] as const;
   await deliver(config, given[0], row('a', 5, 0, 'five') + row('b', 1, 9, 'one') + row('c', 1, 1, 'mapped') + row('A', 1, 0, 'another'));
-  await deliver(config, given[1], row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 3, 0, 'high') + row('d', 1, 0, 'low'));
+  await deliver(
+    config,
+    given[1],
+    row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 3, 0, 'high') + row('d', 1, 0, 'low'),
+  );
   const found = await pool.query<{ person: string }>(
     `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':', person_distinct_id_version) AS person FROM ${inSchema(config, 'persons')} ORDER BY distinct_id COLLATE "C"`,
   );
@@ -237,7 +245,11 @@ test("a table of the user's own keeps its defaults, JSON stays text where the co
   assert.deepEqual(found.rows, [{ own: 'own', properties: '{ "a" : 1.0, "a":2 }', note: 'abc' }]);
   for (const text of ['abcd\t1\n', '\\N\t1\n']) {
     const sink = await snowflake.open(config, delivery({ columns }), deps);
-    await assert.rejects(sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])), (error) => error instanceof NonRetryableError && error.code === 'value_refused', text);
+    await assert.rejects(
+      sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])),
+      (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+      text,
+    );
     await sink.close();
   }
 });
@@ -245,10 +257,10 @@ test("a table of the user's own keeps its defaults, JSON stays text where the co
 test('a slice goes in several files, a value of 10 MB passes, and one of more than 16 MB is final', async () => {
   const config = await freshConfig();
   server.statements.length = 0;
-  await deliver(config, delivery(), `${'é"'.repeat(3_000_000)}\n`.repeat(5));
+  await deliver(config, delivery(), `${'é"'.repeat(3_000_000)}\n`.repeat(3));
   assert.equal(server.statements.filter((statement) => statement.startsWith('PUT')).length, 2);
   const found = await pool.query(`SELECT DISTINCT octet_length(note) AS bytes, count(*)::int AS rows FROM ${inSchema(config)} GROUP BY 1`);
-  assert.deepEqual(found.rows, [{ bytes: 9_000_000, rows: 5 }]);
+  assert.deepEqual(found.rows, [{ bytes: 9_000_000, rows: 3 }]);
   await assert.rejects(
     deliver(config, delivery(), `${'é'.repeat(9_000_000)}\n`),
     (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded' && error.message.includes('18000000 bytes'),

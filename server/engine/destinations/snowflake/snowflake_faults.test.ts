@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
 import tls from 'node:tls';
@@ -17,6 +20,7 @@ import { SnowflakeFault } from './client.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { snowflakeError } from './faults.ts';
 import { snowflake } from './snowflake.ts';
+import { openTunnel } from './tunnel.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
 let stores: TestStores;
@@ -91,7 +95,13 @@ for (const [name, pattern, fault, isRetryable, code] of [
   ['a proxy that fails', /LOGIN/, { status: 502 }, true, 'server_fault'],
   ['a broken login', /LOGIN/, 'drop', true, 'connection_lost'],
   ['a warehouse that is suspended', /^COPY/, refusal('000606', '57P03', 'No active warehouse selected in the current session.'), true, 'warehouse_unavailable'],
-  ['a quota that is used up', /^COPY/, refusal('90073', '57014', "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota."), true, 'warehouse_unavailable'],
+  [
+    'a quota that is used up',
+    /^COPY/,
+    refusal('90073', '57014', "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota."),
+    true,
+    'warehouse_unavailable',
+  ],
   ['no right to make the table', /^CREATE TABLE/, refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"), false, 'permission_denied'],
   ['a table that went away', /^INSERT INTO "events"/, refusal('002003', '42S02', "Table 'EVENTS' does not exist or not authorized."), false, 'table_missing'],
   ['a lock that is not released', /^UPDATE/, refusal('000625', '57014', 'Statement was aborted because the lock was not released.'), true, 'locked'],
@@ -101,7 +111,7 @@ for (const [name, pattern, fault, isRetryable, code] of [
   ['a storage that refuses', /UPLOAD/, { status: 403 }, true, 'store_fault'],
 ] as const) {
   test(`${name} is ${code}, ${isRetryable ? 'tried again' : 'final'}, and leaves nothing to see`, async () => {
-    server.fail(pattern, fault as Fault, name === 'a storage that refuses' ? 100 : 2);
+    server.fail(pattern, fault, name === 'a storage that refuses' ? 100 : 2);
     const given = delivery();
     await assert.rejects(deliver(given), (error) => {
       assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, String(error));
@@ -137,7 +147,9 @@ for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
     server.fail(new RegExp(subject), 'hang');
     const attempt = (async () => {
       const sink = await open(given, controller.signal);
-      await write(sink).then(() => commit(sink)).finally(() => sink.close());
+      await write(sink)
+        .then(() => commit(sink))
+        .finally(() => sink.close());
     })();
     attempt.catch(() => undefined);
     while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -178,7 +190,7 @@ test('an attempt that was believed dead cannot show anything after a newer one h
   await assert.rejects(commit(old), (error) => error instanceof RetryableError && error.code === 'conflict');
   assert.equal(await count('events'), 0);
   await commit(newer);
-  await commit(old);
+  await assert.rejects(commit(old), (error) => error instanceof RetryableError && error.code === 'conflict');
   assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
   await old.close();
   await newer.close();
@@ -193,9 +205,32 @@ test('two attempts that commit at once show the rows once', async () => {
   for (const sink of sinks) await sink.close();
 });
 
+test('the tunnel lets nobody through without its password, nor to a place that the guard refuses', async () => {
+  const faults: Error[] = [];
+  const tunnel = await openTunnel(outbound, (error) => faults.push(error));
+  const ask = async (path: string, password: string): Promise<number | undefined> => {
+    const auth = `Basic ${Buffer.from(`${tunnel.user}:${password}`).toString('base64')}`;
+    const request = http.request({ host: '127.0.0.1', port: tunnel.port, method: 'CONNECT', path, headers: { 'proxy-authorization': auth } }).end();
+    const [response, socket] = (await once(request, 'connect')) as [http.IncomingMessage, Socket];
+    socket.destroy();
+    return response.statusCode;
+  };
+  assert.equal(await ask(server.host, 'another'), 407);
+  assert.equal(await ask(server.host, tunnel.password), 200);
+  assert.equal(await ask('169.254.169.254:80', tunnel.password), 502);
+  assert.deepEqual(
+    faults.map((fault) => (fault as NodeJS.ErrnoException).code),
+    ['outbound_refused'],
+  );
+  await tunnel.close();
+});
+
 test('errors of others stay as they are, and tokens of a storage are not repeated', () => {
   const source = new Error('the query failed');
   assert.equal(snowflakeError(source), source);
   const upload = { code: 'upload_failed', sql_state: '', message: 'RestError: no https://a.blob/x?sig=secret' };
-  assert.equal((snowflakeError(new SnowflakeFault(upload)) as Error).message, 'A file could not be brought to the stage of the account (RestError: no https://a.blob/x).');
+  assert.equal(
+    (snowflakeError(new SnowflakeFault(upload)) as Error).message,
+    'A file could not be brought to the stage of the account (RestError: no https://a.blob/x).',
+  );
 });

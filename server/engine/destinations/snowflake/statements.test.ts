@@ -12,7 +12,13 @@ import type { SnowflakeConfig } from './config.ts';
 import { csvParts } from './csv_parts.ts';
 import { showStatement, snowflakeColumnFaults, tableStatement, valueExpression } from './table.ts';
 
-const column = (name: string, type: Column['type'] = 'text', is_calculated = false): Column => ({ name, type, nullable: true, expression: name, is_calculated });
+const column = (name: string, type: Column['type'] = 'text', is_calculated = false): Column => ({
+  name,
+  type,
+  nullable: true,
+  expression: name,
+  is_calculated,
+});
 
 test('the table of events is made with these types', () => {
   assert.equal(

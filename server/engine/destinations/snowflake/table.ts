@@ -24,7 +24,10 @@ export type TableColumns = ReadonlyMap<string, string>;
 export function snowflakeColumnFaults(columns: Column[]): string[] {
   return columns
     .filter(({ name }) => name.toUpperCase().startsWith('METADATA$') || name.includes('\0'))
-    .map(({ name }) => `Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give the column \`${name.replaceAll('\0', '\\0')}\` another alias.`);
+    .map(
+      ({ name }) =>
+        `Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give the column \`${name.replaceAll('\0', '\\0')}\` another alias.`,
+    );
 }
 
 /** The statement that makes the table of an export under this name, which is quoted already. */
@@ -54,7 +57,12 @@ export async function prepareTables(connection: Connection, config: SnowflakeCon
 
 function receiptsStatement(receipts: string): string {
   const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
-  const columns = [...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id), '"table_name" VARCHAR NOT NULL', '"records" NUMBER(38, 0)', '"manifest" VARCHAR'];
+  const columns = [
+    ...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id),
+    '"table_name" VARCHAR NOT NULL',
+    '"records" NUMBER(38, 0)',
+    '"manifest" VARCHAR',
+  ];
   return `CREATE TABLE IF NOT EXISTS ${receipts} (${columns.join(', ')}, "written_at" TIMESTAMP_NTZ(6) NOT NULL)`;
 }
 
@@ -64,7 +72,10 @@ export async function checkTable(connection: Connection, config: SnowflakeConfig
   const kind = await findTableKind(connection, config, table);
   if (kind === undefined) throw new NonRetryableError('permission_denied', `The role may not see the table ${name}; grant it SELECT, INSERT and UPDATE on it.`);
   if (kind !== 'BASE TABLE') {
-    throw new NonRetryableError('table_unsuitable', `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a standard table. Export to such a table.`);
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a standard table. Export to such a table.`,
+    );
   }
   const found = await connection.rows<{ name: string; type: string }>(
     'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
@@ -106,7 +117,10 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')} ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
   const changed = names.filter((name) => !keys.includes(name));
   const newer = versions.map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`).join(' OR ');
-  const update = changed.length === 0 ? '' : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
+  const update =
+    changed.length === 0
+      ? ''
+      : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
   return (
     `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked WHERE ${rank_name} = 1) AS came ON ${keys.map((name) => `there.${name} = came.${name}`).join(' AND ')}` +
     `${update} WHEN NOT MATCHED THEN INSERT (${list}) VALUES (${names.map((name) => `came.${name}`).join(', ')})`

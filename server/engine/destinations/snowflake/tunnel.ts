@@ -4,7 +4,6 @@ import http from 'node:http';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { isIP } from 'node:net';
 import type { Outbound } from '../../../platform/outbound.ts';
 
 /** A forward proxy of the loopback interface whose every connection passes the outbound guard. Only who knows its password may use it. */
@@ -36,22 +35,24 @@ export async function openTunnel(outbound: Outbound, onFault: (error: Error) => 
     keep(client);
     const given = Buffer.from(request.headers['proxy-authorization'] ?? '');
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return refuse(client, '407 Proxy Authentication Required');
-    connect(request.url ?? '', outbound).then(
-      (upstream) => {
-        keep(upstream);
-        if (client.destroyed) return void upstream.destroy();
-        client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-        upstream.write(first);
-        upstream.pipe(client).pipe(upstream);
-        upstream.once('close', () => client.destroy());
-        client.once('close', () => upstream.destroy());
-      },
-      (error: Error) => {
-        onFault(error);
-        refuse(client, '502 Bad Gateway');
-      },
-    );
+    void join(request.url ?? '', client, first);
   });
+  const join = async (target: string, client: Duplex, first: Buffer): Promise<void> => {
+    try {
+      const upstream = await connect(target, outbound);
+      keep(upstream);
+      // Ended and not destroyed: what has come by then still has to go on.
+      client.once('close', () => upstream.end());
+      upstream.once('close', () => client.end());
+      if (client.destroyed) return void upstream.destroy();
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.write(first);
+      upstream.pipe(client).pipe(upstream);
+    } catch (error) {
+      onFault(error as Error);
+      refuse(client, '502 Bad Gateway');
+    }
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -73,8 +74,7 @@ function refuse(client: Duplex, status: string): void {
 
 async function connect(target: string, outbound: Outbound): Promise<net.Socket> {
   const { hostname, port } = new URL(`https://${target}`);
-  const host = isIP(hostname) === 0 ? hostname : target.slice(0, target.lastIndexOf(':'));
-  const { address } = await outbound.resolveHost(host);
+  const { address } = await outbound.resolveHost(hostname);
   const socket = net.connect({ host: address, port: port === '' ? 443 : Number(port) });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
   await once(socket, 'connect');

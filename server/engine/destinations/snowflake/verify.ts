@@ -23,8 +23,7 @@ export function verifySnowflake(config: SnowflakeConfig, delivered: DeliveredSli
   return withSnowflakeErrors(async () => {
     const connection = await connect(config, deps);
     try {
-      if (!(await hasReceipts(connection, config)))
-        return [{ kind: 'missing', name: targetOf(config).receipts, detail: 'The table of receipts is gone.' }];
+      if (!(await hasReceipts(connection, config))) return [{ kind: 'missing', name: targetOf(config).receipts, detail: 'The table of receipts is gone.' }];
       const differences = await receiptDifferences(delivered, (id) => findReceipt(connection, config, id));
       return [...differences, ...(await compareRows(connection, config, delivered, source))];
     } finally {
@@ -53,7 +52,7 @@ async function compareRows(connection: Connection, config: SnowflakeConfig, deli
 async function compareCounts(connection: Connection, config: SnowflakeConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
   const target = targetOf(config);
   const [row] = await connection.rows<{ records: number }>(`SELECT COUNT(*) AS "records" FROM ${target.quoted}`);
-  return countDifference(target.name, recordsOf(delivered), Number(row?.records ?? 0));
+  return countDifference(target.name, recordsOf(delivered), row?.records ?? 0);
 }
 
 /** The keys that differ, numbered from 1. A merged row stands for all deliveries of its key. */

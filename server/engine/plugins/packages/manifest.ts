@@ -3,8 +3,9 @@ import type { ConfigField, PluginFiles, PluginManifest } from '../plugin.ts';
 import { readFields } from './config_fields.ts';
 import { isObject, openFaults, show } from './faults.ts';
 import type { Faults } from './faults.ts';
-import { faultOffset, parseJson } from './json_text.ts';
+import { parseJson } from './json_text.ts';
 import { readPublicJobs } from './public_jobs.ts';
+import { storableFault } from './storable.ts';
 
 /** The file that describes a package, at its top level. */
 export const manifest_file = 'plugin.json';
@@ -12,7 +13,7 @@ export const manifest_file = 'plugin.json';
 const package_file = 'package.json';
 const manifest_characters_max = 1024 * 1024;
 /** Characters. The record's columns hold no more. */
-const lengths_max = { name: 200, description: 100_000, icon: 800, url: 800, version: 100, main: 255 };
+const lengths_max = { name: 200, description: 65_536, icon: 800, url: 800, version: 100, main: 255 };
 
 /**
  * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where the text is not JSON, or every key whose value is wrong with
@@ -29,13 +30,28 @@ export function readManifest(files: PluginFiles): PluginManifest {
   if (!isObject(json))
     throw new PluginError('invalid', 'plugin.json must be an object, as in {"name": "My plugin"}.', { file: manifest_file, line: 1, column: 1 });
   const faults = openFaults();
+  checkStorable(json, faults);
+  refuseFaults(faults);
   const words = readTexts(json, faults);
   const config_schema = json['config'] ?? [];
   const fields = readFields(config_schema, faults);
   const public_jobs = readPublicJobs(json['publicJobs'] ?? {}, faults);
   if (words.name === null && faults.list.every((fault) => !fault.startsWith('name '))) faults.add('name', 'is required');
-  if (faults.list.length > 0) throw new PluginError('invalid', `plugin.json is wrong: ${faults.list.join('; ')}.`, { file: manifest_file });
+  refuseFaults(faults);
   return { ...words, name: words.name!, version: words.version ?? packageVersion(files), config_schema, fields, public_jobs };
+}
+
+function refuseFaults({ list }: Faults): void {
+  if (list.length > 0) throw new PluginError('invalid', `plugin.json is wrong: ${list.join('; ')}.`, { file: manifest_file });
+}
+
+/** Notes what the record could not keep. */
+function checkStorable(json: Record<string, unknown>, faults: Faults): void {
+  for (const key of [...Object.keys(lengths_max), 'config', 'publicJobs']) {
+    // Texts have lengths of their own.
+    const fault = typeof json[key] === 'string' ? storableFault(json[key], Infinity) : storableFault(json[key]);
+    if (fault !== undefined) faults.add(key, fault);
+  }
 }
 
 function readTexts(json: Record<string, unknown>, faults: Faults) {
@@ -53,7 +69,7 @@ function packageVersion(files: PluginFiles): string | null {
   if (!Object.hasOwn(files, package_file)) return null;
   try {
     const { version } = JSON.parse(files[package_file]!) as { version?: unknown };
-    return typeof version === 'string' && version.length <= lengths_max.version ? version : null;
+    return typeof version === 'string' && storableFault(version, lengths_max.version) === undefined ? version : null;
   } catch {
     return null;
   }
@@ -104,8 +120,17 @@ function valueFault(field: ConfigField, value: unknown): Omit<ConfigFault, 'attr
   if (typeof value !== 'string') return { code: 'invalid_input', detail: field.type === 'json' ? 'Must be text that is JSON.' : 'Must be text.' };
   if (field.type === 'choice' && field.choices?.includes(value) !== true)
     return { code: 'invalid_choice', detail: `Must be one of ${(field.choices ?? []).map((choice) => `"${choice}"`).join(', ')}.` };
-  if (field.type === 'json' && faultOffset(value) !== undefined) return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
+  if (field.type === 'json' && !isJson(value)) return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
   return undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isAttachment(value: unknown): boolean {

@@ -74,7 +74,10 @@ async function readMetadata({ name }: NpmAddress, deps: OriginDeps, token: strin
 
 /** As npm chooses: the tag's version; of a range the version tagged latest if it is in it, or else the highest. */
 function pickVersion({ wanted }: NpmAddress, { tags, versions }: Metadata): string | null {
-  if (semver.validRange(wanted) === null) return tags.get(wanted) ?? null;
+  if (semver.validRange(wanted) === null) {
+    const tagged = tags.get(wanted);
+    return tagged !== undefined && versions.has(tagged) ? tagged : null;
+  }
   const latest = tags.get('latest');
   if (latest !== undefined && versions.has(latest) && semver.satisfies(latest, wanted)) return latest;
   return semver.maxSatisfying([...versions.keys()], wanted);

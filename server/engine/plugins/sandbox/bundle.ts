@@ -89,16 +89,27 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
     logLevel: 'silent',
   };
   // esbuild would read the map that a comment names; the same length keeps the columns.
-  const source = files[file]!.replaceAll(/([#@]\s*sourceMappingURL)=/g, '$1:');
+  const mapless = files[file]!.replaceAll(/([#@]\s*sourceMappingURL)=/g, '$1:');
+  // A first line for a shell would stand in the middle of the linked text, where it is no JavaScript.
+  const source = mapless.replace(/^#!/, '//');
   const { code, map } = await transform(source, options).catch((error: unknown) => {
     throw faultOf(error, file);
   });
-  const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) => JSON.parse(`"${text}"`) as string);
+  const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) => readText(`"${text}"`));
   const targets = specifiers.flatMap((specifier) => {
-    const target = resolveModule(files, file, specifier);
+    const target = specifier === undefined ? undefined : resolveModule(files, file, specifier);
     return target === undefined ? [] : [[specifier, target] as const];
   });
   return { file, code: code.trimEnd(), map, targets: Object.fromEntries(targets) };
+}
+
+/** The text of a literal; undefined for one that JavaScript alone can write, such as "\\x01", which is no file's name. */
+function readText(literal: string): string | undefined {
+  try {
+    return JSON.parse(literal) as string;
+  } catch {
+    return undefined;
+  }
 }
 
 function faultOf(error: unknown, file: string): unknown {
@@ -115,7 +126,8 @@ function link(modules: Module[]): { text: string; begins: number[] } {
   for (const { file, code, targets } of modules) {
     lines.push(`${JSON.stringify(file)}: [${JSON.stringify(targets)}, function (module, exports, require) {`);
     begins.push(lines.length);
-    lines.push(...code.split('\n'), '}],');
+    for (const line of code.split('\n')) lines.push(line);
+    lines.push('}],');
   }
   lines.push('};', loader, `module.exports = load(${JSON.stringify(modules[0]!.file)});`);
   return { text: lines.join('\n'), begins };

@@ -9,11 +9,14 @@ import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
+import { openSlots } from './slots.ts';
 
 /** The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the package does not have is null. */
 export type CompiledPlugin = { server: string | null; site: string | null; frontend: string | null };
 
 const compile_milliseconds_max = 30_000;
+// Of all who ask: each may take more than a gigabyte.
+const slots = openSlots(2);
 const memory_bytes_max = 1_500_000_000;
 
 const Part = Type.Union([Type.String(), Type.Null()]);
@@ -28,10 +31,10 @@ const answer = Compile(
 /**
  * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them; everything else that is imported is left to the sandbox. Nothing of
  * the package is run. Throws a PluginError `compile` with file, line and column of the first fault.
- * A process of its own does it and is gone afterwards, because source can be made that breaks the compiler or takes all memory.
+ * A process of its own does it and is gone afterwards, because source can be made that breaks the compiler or takes all memory. Two are at work at a time; others wait.
  */
 export async function compilePlugin(files: PluginFiles, manifest: PluginManifest): Promise<CompiledPlugin> {
-  const bundles = await inProcess(files, manifest);
+  const bundles = await slots.run(() => inProcess(files, manifest));
   if ('fault' in bundles) throw new PluginError('compile', bundles.fault.message, bundles.fault);
   return bundles;
 }

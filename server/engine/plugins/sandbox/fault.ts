@@ -18,8 +18,14 @@ export class PluginCallError extends PluginError {
   }
 }
 
+type Place = { file?: string; line?: number; column?: number };
+
 /** Code that the compiler made, parted: what is run, and how to find the place in the package's own files. */
-export type MappedCode = { text: string; locate(stack: string): { file?: string; line?: number; column?: number } };
+export type MappedCode = { text: string; locate(stack: string): Place };
+
+// A tenth of a second of work, which a stack trace can ask for once for each of its frames.
+const mappings_length_max = 300_000;
+const frames_max = 5;
 
 const map_comment = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-Za-z0-9+/=]+)\s*$/;
 const thrown = Compile(ThrownError);
@@ -28,21 +34,33 @@ const thrown = Compile(ThrownError);
 export function readCode(code: string): MappedCode {
   const found = map_comment.exec(code);
   if (found === null) return { text: code, locate: () => ({}) };
-  let map: SourceMap | undefined;
+  let sections: Section[] | undefined;
   return {
     text: code.slice(0, found.index),
     locate: (stack) => {
-      map ??= new SourceMap(JSON.parse(Buffer.from(found[1]!, 'base64').toString('utf8')) as SourceMapPayload);
-      for (const [, line, column] of stack.matchAll(/\bplugin\.js:(\d{1,9}):(\d{1,9})/g)) {
-        const entry = map.findEntry(Number(line) - 1, Number(column) - 1);
-        // Where a line has no mapping of its own, the one before it is given: that would be a place in another file.
-        if ('originalSource' in entry && entry.generatedLine === Number(line) - 1) {
-          return { file: entry.originalSource, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
-        }
+      sections ??= (JSON.parse(Buffer.from(found[1]!, 'base64').toString('utf8')) as { sections: Section[] }).sections;
+      for (const [, line, column] of stack.matchAll(/\bplugin\.js:(\d{1,9}):(\d{1,9})/g).take(frames_max)) {
+        const place = placeIn(sections, Number(line) - 1, Number(column) - 1);
+        if (place !== undefined) return place;
       }
       return {};
     },
   };
+}
+
+/** The map of one file, from the line of the linked code on which it begins. */
+type Section = { offset: { line: number; column: number }; map: SourceMapPayload };
+
+/** The place in the package's files of one in the linked code, both counted from 0; the file alone where it is too large, undefined for what is of no file. */
+function placeIn(sections: Section[], line: number, column: number): Place | undefined {
+  const section = sections.findLast(({ offset }) => offset.line <= line);
+  if (section === undefined) return undefined;
+  if (section.map.mappings.length > mappings_length_max) return { file: section.map.sources[0]! };
+  // Of one file only: the whole map of a large package would hold up the server for seconds.
+  const entry = new SourceMap({ version: 3, sections: [section] } as unknown as SourceMapPayload).findEntry(line, column);
+  // Where a line has no mapping of its own, the one before it is given: that would be another place.
+  if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined;
+  return { file: entry.originalSource, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 }
 
 /** The error for what a plugin threw, as the sandbox reported it. */
@@ -51,7 +69,9 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
   if (!thrown.Check(error)) return new PluginCallError('runtime', 'The plugin threw something that cannot be read.', false);
   const place = code.locate(error.stack);
   const kind = error.name === 'SyntaxError' && place.file === undefined ? 'compile' : 'runtime';
-  const message = error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
+  const said = error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
+  // The sentence is stored where a plugin is stopped for it: it must not be one that no store takes.
+  const message = said.toWellFormed().replaceAll('\0', '\uFFFD');
   return new PluginCallError(kind, message || 'The plugin threw an error without a message.', error.is_retry, place);
 }
 

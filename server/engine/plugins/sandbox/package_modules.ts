@@ -15,8 +15,9 @@ export function findEntry(files: PluginFiles, manifest: PluginManifest, kind: En
     const main = posix.normalize(manifest.main);
     return resolveFile(files, main) ?? main;
   }
-  const name = kind === 'server' ? 'index' : kind;
-  return code_endings.map((ending) => name + ending).find((file) => Object.hasOwn(files, file));
+  // Packages that were built before they were packed have index.js, often with the index.ts that it was made of.
+  const names = kind === 'server' ? ['.js', ...code_endings].map((ending) => `index${ending}`) : code_endings.map((ending) => kind + ending);
+  return names.find((file) => Object.hasOwn(files, file));
 }
 
 /** The file that `specifier` means in `importer`; undefined where it is not a relative path to a file of the package. No path leads out of the package. */

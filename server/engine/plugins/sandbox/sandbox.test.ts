@@ -218,3 +218,11 @@ test('the sandbox process has no environment and few rights', async (t) => {
   assert.doesNotMatch(command, /--allow-(child-process|worker|fs-write|wasi)/);
   await plugin.close();
 });
+
+test('a package that is inspected is not disturbed by another one that takes its process down', async () => {
+  const { sandbox } = world;
+  const bad = sandbox.inspect('Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);', never);
+  const good = Array.from({ length: 3 }, () => sandbox.inspect('exports.onEvent = () => 1;', never));
+  await assert.rejects(bad, { code: 'timeout' });
+  for (const { capabilities } of await Promise.all(good)) assert.deepEqual(capabilities.methods, ['onEvent']);
+});

@@ -9,6 +9,8 @@ import type { Instance, InstanceOptions } from './instance.ts';
 import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
+import type { ProcessHolder } from './process_holder.ts';
+import { openSlots } from './slots.ts';
 
 /** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
 export type SandboxDeps = { outbound: Pick<Outbound, 'fetch'>; log: Logger; clock: Clock; limits?: Partial<SandboxLimits> };
@@ -55,32 +57,47 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
+/** Packages that are looked at at a time; further ones wait. */
+const inspections_max = 2;
+
 /**
- * Opens the sandbox. Processes are started when they are needed: one for what is loaded, another for what is only inspected, so that a package which nobody has
- * enabled cannot disturb what runs. A plugin gets no file, no environment, no network but `fetch` to allowed hosts, and bounded time and memory.
+ * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one for each package that is only inspected, so that a package which
+ * nobody has enabled cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no environment, no network but `fetch` to allowed hosts, and bounded time and memory.
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
-  const inspecting = openProcessHolder(deps.log);
+  const inspecting = new Set<ProcessHolder>();
+  const slots = openSlots(inspections_max);
+  let is_closed = false;
   const limits = { ...default_limits, ...deps.limits };
   return {
     get pid() {
       return running.pid;
     },
-    inspect: async (code, signal) => {
-      const setup = JSON.stringify({ config: {}, attachments: {}, is_inspection: true });
-      const instance = await openInstance({ code, setup, limits, desk: undefined, holder: inspecting }, signal);
-      instance.end();
-      const { metrics, public_jobs, ...capabilities } = instance.inspection;
-      return { capabilities, metrics, public_jobs };
-    },
+    inspect: (code, signal) =>
+      slots.run(async () => {
+        signal.throwIfAborted();
+        if (is_closed) throw new Error('The plugin sandbox is closed.');
+        const setup = JSON.stringify({ config: {}, attachments: {}, is_inspection: true });
+        const holder = openProcessHolder(deps.log);
+        inspecting.add(holder);
+        try {
+          const { inspection } = await openInstance({ code, setup, limits, desk: undefined, holder }, signal);
+          const { metrics, public_jobs, ...capabilities } = inspection;
+          return { capabilities, metrics, public_jobs };
+        } finally {
+          inspecting.delete(holder);
+          await holder.close();
+        }
+      }),
     load: async ({ code, config, attachments, allowed_hosts, host, limits: own, id }) => {
       const setup = JSON.stringify({ config, attachments: encodeAttachments(attachments ?? {}), is_inspection: false });
       const desk = { host, outbound: deps.outbound, allowed_hosts, now: () => deps.clock.now() };
       return openLoaded({ code, setup, limits: { ...limits, ...own }, desk, holder: running }, host, deps.log.child({ plugin: id }));
     },
     close: async () => {
-      await Promise.all([running.close(), inspecting.close()]);
+      is_closed = true;
+      await Promise.all([running, ...inspecting].map((holder) => holder.close()));
     },
   };
 }

@@ -84,7 +84,8 @@ export function startSandboxProcess(program: SandboxProgram, log: Logger, onRepo
   keepLastWords(child, log);
   void ended.then(watchdog.stop);
   child.stdin!.end(program.child);
-  send({ type: 'start', guest: program.guest });
+  // The ping is answered before any plugin runs: patience with the start is none with the first plugin.
+  for (const order of [{ type: 'start', guest: program.guest }, { type: 'ping' }] as const) send(order);
   return {
     pid: child.pid,
     get is_alive() {

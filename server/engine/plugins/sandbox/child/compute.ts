@@ -9,6 +9,8 @@ const algorithms = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'ripe
 const random_bytes_max = 65_536;
 const url_length_max = 65_536;
 const writable_parts = ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
+// Each name of a query becomes an object here, in the memory and on the thread of all plugins.
+const query_length_max = 262_144;
 const unpacking = { maxOutputLength: text_length_max };
 
 // Bytes are texts with one character for each.
@@ -31,8 +33,8 @@ const computations: Record<string, Computation> = {
     written[oneOf(writable_parts, part)] = shortUrl(value);
     return describeUrl(written);
   },
-  read_query: (query) => JSON.stringify([...new URLSearchParams(query)]),
-  write_query: (pairs) => new URLSearchParams(JSON.parse(pairs) as [string, string][]).toString(),
+  read_query: (query) => JSON.stringify([...new URLSearchParams(shortQuery(query))]),
+  write_query: (pairs) => new URLSearchParams(JSON.parse(shortQuery(pairs)) as [string, string][]).toString(),
 };
 
 /**
@@ -59,6 +61,11 @@ function oneOf<Name extends string>(names: readonly Name[], name: string): Name 
 
 function shortUrl(text: string): string {
   if (text.length > url_length_max) throw new RangeError(`The URL has more than ${url_length_max} characters.`);
+  return text;
+}
+
+function shortQuery(text: string): string {
+  if (text.length > query_length_max) throw new RangeError(`The query has more than ${query_length_max} characters.`);
   return text;
 }
 

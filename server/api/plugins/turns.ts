@@ -1,0 +1,32 @@
+import type { FastifyRequest } from 'fastify';
+import { openSlots } from '../../engine/plugins/sandbox/slots.ts';
+import { throttled } from '../../platform/http/errors.ts';
+
+// A package takes up to half a gigabyte while it is unpacked, compiled and stored.
+const everybody = openSlots(4);
+const waiting_max = 10;
+const wait_seconds = 30;
+
+type Turns = { count: number; last: Promise<unknown> };
+
+const organizations = new Map<string, Turns>();
+
+/**
+ * Runs work that holds a package. Guarantee: one at a time for each organization and four for all together, so that no number of requests takes more memory than these; an organization
+ * that has ten of them under way gets 429.
+ */
+export async function inTurn<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+  const { organization_id } = request.access;
+  const turns = organizations.get(organization_id) ?? { count: 0, last: Promise.resolve() };
+  if (turns.count >= waiting_max) throw throttled(wait_seconds, {});
+  organizations.set(organization_id, turns);
+  turns.count += 1;
+  const result = turns.last.then(() => everybody.run(work));
+  turns.last = result.catch(() => {});
+  try {
+    return await result;
+  } finally {
+    turns.count -= 1;
+    if (turns.count === 0) organizations.delete(organization_id);
+  }
+}

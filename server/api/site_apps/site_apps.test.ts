@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import sql from 'sql-template-tag';
+import { openVisitor, startChromium } from '../../../test/chromium.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { setPluginsLevel } from '../../../test/plugins.ts';
+import { enabledPlugin } from '../../../test/running_plugins.ts';
+
+const fields = [
+  { key: 'text', type: 'string', site: true, default: 'standard' },
+  { key: 'second', type: 'string', site: true, default: 'filled' },
+  { key: 'inner', type: 'string' },
+  { key: 'token', type: 'string', secret: true, site: true },
+];
+const shows = (mark: string) => `
+  export function inject({ config }: { config: Record<string, string> }) {
+    const bar = document.createElement('p');
+    bar.textContent = '${mark} ' + JSON.stringify(config);
+    document.body.append(bar);
+  }`;
+const config = { text: "</script> 'quoted'", inner: 'not for pages', token: 'never-for-pages' };
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+
+let harness: Harness;
+let home: TestOrganization;
+let address: string;
+let base: string;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  harness.deps.config.public_url = address;
+  home = await harness.newOrganization();
+  base = `/api/projects/${home.project.id}/site_apps/`;
+});
+after(() => harness.close());
+
+const show = async () => (await harness.request('GET', base, { key: home.key })).body;
+const load = async (path?: string, headers: Record<string, string> = {}) => fetch(path ?? (await show()).url, { headers });
+
+test('a script of no apps, of those that are enabled, and the same tag until something changes', async () => {
+  const empty = await load();
+  assert.deepEqual([empty.status, await empty.text(), (await show()).apps], [200, '', []]);
+  assert.equal(empty.headers.get('content-type'), 'application/javascript; charset=utf-8');
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('one'), { fields, config });
+  const full = await load();
+  const [text, etag] = [await full.text(), full.headers.get('etag')!];
+  assert.match(text, /"second":"filled"/);
+  assert.doesNotMatch(text, /not for pages|never-for-pages/);
+  assert.match(full.headers.get('cache-control')!, /^public, max-age=\d+/);
+  assert.equal(full.headers.get('access-control-allow-origin'), '*');
+  assert.equal((await load(undefined, { 'if-none-match': `W/${etag}` })).status, 304);
+  assert.deepEqual(
+    (await show()).apps.map((app: { id: number }) => app.id),
+    [id],
+  );
+  await harness.request('PATCH', url, { key: home.key, body: { config: { text: 'other' } } });
+  const changed = await load(undefined, { 'if-none-match': etag });
+  assert.equal(changed.status, 200);
+  assert.match(await changed.text(), /"text":"other"/);
+  await harness.request('PATCH', url, { key: home.key, body: { enabled: false } });
+  assert.equal(await (await load()).text(), '');
+});
+
+test('the address can be changed; the old one and wrong ones lead nowhere; level 0 has nothing', async () => {
+  const before = await show();
+  assert.equal((await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status, 200);
+  assert.equal((await show()).site_token, before.site_token);
+  const after = (await harness.request('POST', `${base}rotate/`, { key: home.key })).body;
+  assert.notEqual(after.site_token, before.site_token);
+  assert.equal(after.url, `${address}/site_apps/${after.site_token}.js`);
+  for (const path of [
+    before.url,
+    `${address}/site_apps/${after.site_token}`,
+    `${address}/site_apps/${home.project.api_token}.js`,
+    `${address}/site_apps/%00.js`,
+  ])
+    assert.equal((await load(path)).status, 404, path);
+  assert.equal((await load(after.url)).status, 200);
+  const other = await harness.newOrganization();
+  assert.equal((await harness.request('GET', base, { key: other.key })).status, 404);
+  const member = await harness.newMember(home.organization.id, 1);
+  assert.equal((await harness.request('POST', `${base}rotate/`, { key: member.key })).status, 403);
+  await setPluginsLevel(harness, home, 0);
+  assert.equal((await harness.request('GET', base, { key: home.key })).status, 403);
+  assert.equal((await harness.request('POST', `${base}rotate/`, { key: home.key })).status, 403);
+  assert.equal(await (await load(after.url)).text(), '');
+  await setPluginsLevel(harness, home, 9);
+});
+
+test('code that was changed in the database is not served, and its config says why', async () => {
+  const kept = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('kept'), { fields });
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('original'), { fields });
+  await harness.deps.db.run(sql`
+    UPDATE plugin_versions SET code = replace(code::text, 'original', 'injected')::json WHERE plugin_id = (SELECT plugin_id FROM plugin_configs WHERE id = ${id})`);
+  const text = await (await load()).text();
+  assert.match(text, /kept/);
+  assert.doesNotMatch(text, /original|injected/);
+  const after = (await harness.request('GET', url, { key: home.key })).body;
+  assert.equal(after.enabled, false);
+  assert.match(after.error.message, /not what was installed/);
+  await harness.request('DELETE', kept.url, { key: home.key });
+});
+
+test('a page of another site runs the apps in their order in a browser; the fault of one keeps no other away', { skip }, async () => {
+  const browser = started as Browser;
+  const faults = [
+    'throw new Error("while it is loaded"); export const inject = () => {};',
+    'export function inject() { throw new Error("in inject"); }',
+    'export async function inject() { await null; throw new Error("later"); }',
+    'export const nothing = 1;',
+  ];
+  await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('last'), { fields, order: 9 });
+  for (const fault of faults) await enabledPlugin(harness, home, 'pipeline_frontend_apps', fault, { fields, order: 2 });
+  await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('first'), { fields, config, order: 1 });
+  const { url } = await show();
+  const site = await openSite(`<!doctype html><body><script src="${url}"></script></body>`);
+  const { page, context, complaints } = await openVisitor(browser, site.address);
+  try {
+    await page.goto('/');
+    const lines = await page.locator('p').allTextContents();
+    assert.deepEqual(lines, [
+      `first ${JSON.stringify({ text: config.text, second: 'filled' })}`,
+      `last ${JSON.stringify({ text: 'standard', second: 'filled' })}`,
+    ]);
+    const told = complaints.filter((line) => line.startsWith('Site app'));
+    assert.deepEqual(
+      told.map((line) => /while it is loaded|in inject|later/.exec(line)?.[0]),
+      ['while it is loaded', 'in inject', 'later'],
+    );
+  } finally {
+    await context.close();
+    await browser.close();
+    await site.close();
+  }
+});
+
+async function openSite(html: string): Promise<{ address: string; close(): Promise<void> }> {
+  const server: Server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(html));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

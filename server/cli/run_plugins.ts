@@ -1,0 +1,22 @@
+import type { Deps } from '../deps.ts';
+import { openIngestion } from '../engine/ingest/batcher.ts';
+import { startPluginRunner } from '../engine/plugins/running/runner.ts';
+
+/** How long a plugin stays loaded without anything to do. */
+const idle_seconds = 60;
+/** After the first failure; ten failures in a row come to about forty minutes. */
+const retry_seconds = 5;
+
+/** Runs plugins on what the process has, until `stop`, which resolves when everything is at a safe point and stored. The options are for tests that cannot wait. */
+export function runPlugins(deps: Deps, options: { retry_seconds?: number; idle_seconds?: number } = {}): { stop(): Promise<void> } {
+  const { config, log, db, clickhouse } = deps;
+  const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
+  const running = { ...deps, ingestion, failures_max: config.plugin_failures_max, retry_seconds: options.retry_seconds ?? retry_seconds };
+  const runner = startPluginRunner(running, { configs_max: config.plugins_max, idle_seconds: options.idle_seconds ?? idle_seconds });
+  return {
+    stop: async () => {
+      await runner.stop();
+      await ingestion.drain();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import sql from 'sql-template-tag';
+import type { Logger } from '../../../platform/log.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+
+/** Levels as log lines are stored. */
+export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
+
+/** The log of one config. */
+export type PluginLog = {
+  /** Keeps a line for the next flush. Never throws. */
+  write(level: LogLevel, message: string): void;
+  /** Stores the lines. Never rejects: a log that cannot be stored stops no plugin. */
+  flush(): Promise<void>;
+};
+
+const lines_kept_max = 10_000;
+const lines_per_minute_max = 2_000;
+const message_length_max = 5_000;
+
+/** Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were more), and the latest 10,000 are kept. `now` is in milliseconds. */
+export function openPluginLog(db: Database, log: Logger, config_id: number, now: () => number): PluginLog {
+  let lines: { level: LogLevel; message: string }[] = [];
+  let minute = 0;
+  let taken = 0;
+  const take = (level: LogLevel, message: string) => lines.push({ level, message: message.replaceAll('\0', '\u{fffd}').slice(0, message_length_max) });
+  return {
+    write: (level, message) => {
+      const present = Math.floor(now() / 60_000);
+      if (present !== minute) [minute, taken] = [present, 0];
+      taken += 1;
+      if (taken <= lines_per_minute_max) take(level, message);
+      else if (taken === lines_per_minute_max + 1)
+        take('WARNING', `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of this minute are dropped.`);
+    },
+    flush: async () => {
+      if (lines.length === 0) return;
+      const written = lines;
+      lines = [];
+      try {
+        await db.run(sql`
+          INSERT INTO plugin_logs (plugin_config_id, level, message)
+          SELECT ${config_id}, line.level, line.message FROM unnest(${written.map(({ level }) => level)}::text[], ${written.map(({ message }) => message)}::text[])
+            WITH ORDINALITY AS line (level, message, number) ORDER BY line.number`);
+        // The index plugin_logs_by_config leads straight to the newest of those that go.
+        await db.run(sql`
+          DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
+            SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id} ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
+      } catch (error) {
+        log.warn({ err: error, plugin_config_id: config_id, lines: written.length }, 'lines of a plugin could not be stored');
+      }
+    },
+  };
+}

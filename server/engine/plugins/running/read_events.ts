@@ -1,0 +1,89 @@
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import type { Position } from './leases.ts';
+
+/** An event as plugins get it. `timestamp` and `inserted_at` are ISO 8601 in UTC with microseconds. */
+export type PluginEvent = {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  team_id: number;
+  timestamp: string;
+  inserted_at: string;
+  properties: Record<string, unknown>;
+  $set: unknown;
+  $set_once: unknown;
+  ip: unknown;
+  elements_chain: string;
+  person: { id: string; properties: unknown };
+};
+
+/** Events of a project after a place and inserted before `until` (ISO 8601), at most so many and, but for the first one, so many bytes. */
+type Wanted = { team_id: number; after: Position; until: string; rows_max: number; bytes_max: number };
+
+/** Events in their order, and whether there are no more before `until`. */
+type EventBatch = { events: PluginEvent[]; is_end: boolean };
+
+type Row = {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  person_id: string;
+  properties: string;
+  person_properties: string;
+  elements_chain: string;
+  timestamp: string;
+  inserted_at: string;
+};
+
+/** Reads events in the total order (inserted_at, uuid) in which exports read them, both as ClickHouse compares them. Memory is bounded by `bytes_max` and one event. */
+export async function readEvents(clickhouse: ClickHouse, { team_id, after, until, rows_max, bytes_max }: Wanted, signal: AbortSignal): Promise<EventBatch> {
+  const isAfter =
+    after.event_uuid === null
+      ? "inserted_at >= {from:DateTime64(6, 'UTC')}"
+      : "(inserted_at > {from:DateTime64(6, 'UTC')} OR (inserted_at = {from:DateTime64(6, 'UTC')} AND uuid > {uuid:UUID}))";
+  const found = await clickhouse.query({
+    // ORDER BY is the table's own order: the store reads on from the place and stops at LIMIT.
+    query: `SELECT uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, inserted_at FROM events
+      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter} AND inserted_at < {until:DateTime64(6, 'UTC')}
+      ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
+    query_params: { team_id, from: plain(after.inserted_at), uuid: after.event_uuid ?? undefined, until: plain(until), rows: rows_max },
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_block_size: '128' },
+    abort_signal: signal,
+  });
+  const events: PluginEvent[] = [];
+  let bytes = 0;
+  const stream = found.stream<Row>();
+  for await (const rows of stream) {
+    for (const { text } of rows) {
+      bytes += text.length;
+      // Leaving the loop ends the stream, and with it the query.
+      if (events.length > 0 && bytes > bytes_max) return { events, is_end: false };
+      events.push(eventOf(team_id, JSON.parse(text) as Row));
+    }
+  }
+  return { events, is_end: events.length < rows_max };
+}
+
+function eventOf(team_id: number, { uuid, event, distinct_id, person_id, timestamp, inserted_at, elements_chain, ...row }: Row): PluginEvent {
+  const properties = JSON.parse(row.properties) as Record<string, unknown>;
+  return {
+    uuid,
+    event,
+    distinct_id,
+    team_id,
+    timestamp,
+    inserted_at,
+    properties,
+    $set: properties['$set'],
+    $set_once: properties['$set_once'],
+    ip: properties['$ip'] ?? null,
+    elements_chain,
+    person: { id: person_id, properties: JSON.parse(row.person_properties) as unknown },
+  };
+}
+
+/** ISO 8601 as a query parameter has it, whose type says that it is UTC. */
+function plain(instant: string): string {
+  return instant.replace('Z', '');
+}

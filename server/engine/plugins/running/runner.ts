@@ -1,0 +1,154 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startLoop } from '../../loop.ts';
+import { sweepCache } from './cache.ts';
+import { LeaseLostError, claimConfigs, getState, releaseLease, renewLeases } from './leases.ts';
+import type { Lease } from './leases.ts';
+import { loadConfig } from './loaded_config.ts';
+import type { LoadedConfig } from './loaded_config.ts';
+import { openPluginLog } from './plugin_log.ts';
+import type { PluginLog } from './plugin_log.ts';
+import type { Running } from './running.ts';
+import { countFailure, takeTurn } from './take_turn.ts';
+import type { TurnEnd } from './take_turn.ts';
+
+/** How many configs one process has loaded at a time, and for how long one stays loaded without anything to do. */
+type RunnerLimits = { configs_max: number; idle_seconds: number };
+
+/** Running plugins, until it is stopped. */
+type PluginRunner = {
+  /** Takes nothing new on, lets what is under way come to a safe point (5 s at most), and gives everything back. */
+  stop(): Promise<void>;
+};
+
+const claim_pause_ms = 500;
+const turn_pause_ms = 500;
+const renew_pause_ms = 2_000;
+const sweep_pause_ms = 60_000;
+const stop_ms_max = 5_000;
+/** How long `teardownPlugin` is waited for. */
+const close_ms_max = 5_000;
+/** Shorter than a lease holds: whoever could not renew it stops before another worker begins. */
+const unrenewed_ms_max = 7_000;
+/** After so long a config that always has something to do makes room for one that waits. */
+const held_ms_max = 30_000;
+
+type Held = { lease: Lease; lost: AbortController; ended: Promise<void> };
+
+/**
+ * Runs plugins: claims configs that have something to do, loads each once, hands it events, tasks and jobs one after the other, and gives it back when it is idle. Guarantees: a config runs in one worker
+ * at a time, and one whose worker dies is taken over within about ten seconds; changed settings and code are loaded before the next call; a config that is disabled is left within about two seconds.
+ */
+export function startPluginRunner(running: Running, limits: RunnerLimits): PluginRunner {
+  const held = new Set<Held>();
+  const stopping = new AbortController();
+  let renewed_at = performance.now();
+  const hold = (lease: Lease): void => {
+    const lost = new AbortController();
+    const entry: Held = { lease, lost, ended: Promise.resolve() };
+    held.add(entry);
+    entry.ended = runConfig(running, limits, lease, { signal: lost.signal, stopping: stopping.signal, isFull: () => held.size >= limits.configs_max }).finally(
+      () => {
+        held.delete(entry);
+      },
+    );
+  };
+  const claim = startLoop('claiming plugins', claim_pause_ms, running.log, async () => {
+    const free = limits.configs_max - held.size;
+    if (free <= 0) return;
+    for (const lease of await claimConfigs(running.db, free)) hold(lease);
+  });
+  const renew = startLoop('renewing the leases of plugins', renew_pause_ms, running.log, async () => {
+    const entries = [...held];
+    // A timer of its own: an answer of the control store that does not come must not keep it from noticing.
+    const late = setTimeout(
+      () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
+      Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
+    );
+    try {
+      const kept =
+        entries.length === 0
+          ? []
+          : await renewLeases(
+              running.db,
+              entries.map(({ lease }) => lease),
+            );
+      renewed_at = performance.now();
+      for (const { lease, lost } of entries) if (!kept.includes(lease)) lost.abort(new LeaseLostError());
+    } finally {
+      // After a failure the next turn goes on counting from the same instant.
+      clearTimeout(late);
+    }
+  });
+  const sweep = startLoop('removing what has expired from the caches of plugins', sweep_pause_ms, running.log, async () => {
+    await sweepCache(running.db);
+  });
+  return {
+    stop: async () => {
+      await Promise.all([claim.stop(), sweep.stop()]);
+      stopping.abort();
+      const cut = setTimeout(() => held.forEach(({ lost }) => lost.abort(new LeaseLostError())), stop_ms_max);
+      await Promise.all([...held].map(({ ended }) => ended));
+      clearTimeout(cut);
+      await renew.stop();
+    },
+  };
+}
+
+type Watch = { signal: AbortSignal; stopping: AbortSignal; isFull(): boolean };
+
+/** Never rejects: whatever goes wrong here, the config is claimed again. */
+async function runConfig(running: Running, limits: RunnerLimits, lease: Lease, watch: Watch): Promise<void> {
+  const log = openPluginLog(running.db, running.log, lease.config_id, () => running.clock.now());
+  const loaded: { plugin: LoadedConfig | undefined } = { plugin: undefined };
+  try {
+    await takeTurns(running, limits, lease, watch, log, loaded);
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) running.log.warn({ err: error, plugin_config_id: lease.config_id }, 'a plugin broke off and is taken up again');
+  }
+  const closed = loaded.plugin
+    ?.close()
+    .catch((error: unknown) => running.log.warn({ err: error, plugin_config_id: lease.config_id }, 'a plugin could not be closed'));
+  const late = new AbortController();
+  await Promise.race([closed, pause(close_ms_max, undefined, { signal: late.signal }).catch(() => undefined)]);
+  late.abort();
+  await log.flush();
+  // Where this fails the lease ends by itself.
+  await releaseLease(running.db, lease).catch(() => undefined);
+}
+
+async function takeTurns(
+  running: Running,
+  limits: RunnerLimits,
+  lease: Lease,
+  { signal, stopping, isFull }: Watch,
+  log: PluginLog,
+  loaded: { plugin: LoadedConfig | undefined },
+): Promise<void> {
+  const began_at = performance.now();
+  let idle_since = began_at;
+  while (!stopping.aborted) {
+    signal.throwIfAborted();
+    const state = await getState(running.db, lease);
+    if (loaded.plugin !== undefined && loaded.plugin.fingerprint !== state.fingerprint) {
+      const before = loaded.plugin;
+      loaded.plugin = undefined;
+      await before.close();
+    }
+    const isDue = !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
+    let end: TurnEnd = 'idle';
+    if (isDue) {
+      loaded.plugin ??= await loadConfig(running, lease, state, log).catch(async (error: unknown) => {
+        if (error instanceof LeaseLostError) throw error;
+        end = await countFailure({ running, lease, log }, state, error);
+        return undefined;
+      });
+      if (loaded.plugin !== undefined) end = await takeTurn({ running, lease, plugin: loaded.plugin, log, signal, stopping }, state);
+    }
+    await log.flush();
+    if (end === 'stopped') return;
+    if (end === 'worked') idle_since = performance.now();
+    const now = performance.now();
+    if (now - idle_since > limits.idle_seconds * 1000 || (isFull() && now - began_at > held_ms_max)) return;
+    if (end === 'idle') await pause(turn_pause_ms, undefined, { signal: AbortSignal.any([signal, stopping]) }).catch(() => undefined);
+  }
+}

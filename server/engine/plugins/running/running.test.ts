@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { enabledPlugin, logLines, openPluginTarget, sendEvents, storedEvents } from '../../../../test/running_plugins.ts';
+import type { PluginTarget } from '../../../../test/running_plugins.ts';
+import { until } from '../../../../test/server_process.ts';
+import { runPlugins } from '../../../cli/run_plugins.ts';
+
+const patience_ms = 20_000;
+
+let harness: Harness;
+let target: PluginTarget;
+let home: TestOrganization;
+let runners: { stop(): Promise<void> }[] = [];
+before(async () => {
+  harness = await openHarness({ config: { plugin_failures_max: 3 } });
+});
+after(() => harness.close());
+beforeEach(async () => {
+  target = await openPluginTarget();
+  home = await harness.newOrganization();
+});
+afterEach(async () => {
+  await Promise.all(runners.map((runner) => runner.stop()));
+  runners = [];
+  await target.close();
+});
+
+function run(idle_seconds = 1): void {
+  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
+}
+const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) => until(what, patience_ms, 20, ask);
+const taken = (count: number) => soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
+const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
+const stopped = (url: string) =>
+  soon('the stop', async () => {
+    const config = await read(url);
+    return config.enabled === false ? config : undefined;
+  });
+const send = `
+  const post = async (config, body) => {
+    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(body) });
+    if (status >= 500) throw new RetryError('answered ' + status);
+    if (status >= 400) throw new Error('refused ' + status);
+  };`;
+
+test('onEvent gets the events from the moment of enabling on, in their order, each as processEvent made it', async () => {
+  await sendEvents(harness, home, 3, 'before');
+  const code = `${send}
+    export const processEvent = (event) => (event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' });
+    export const onEvent = (event, { config }) => post(config, event);`;
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  run();
+  await sendEvents(harness, home, 10, 'first');
+  await sendEvents(harness, home, 10, 'second');
+  await taken(10);
+  const expected = (await storedEvents(harness, home.project.id)).filter(
+    ({ event, properties }) => event !== 'before' && JSON.parse(properties).number % 2 === 0,
+  );
+  assert.deepEqual(
+    target.taken.map(({ uuid, event }) => [uuid, event]),
+    expected.map(({ uuid, event }) => [uuid, `${event}!`]),
+  );
+  const { uuid, timestamp, distinct_id, team_id, person, properties } = target.taken[0];
+  const stored = expected[0]!;
+  assert.deepEqual(
+    [uuid, timestamp, distinct_id, team_id, properties],
+    [stored.uuid, stored.timestamp, stored.distinct_id, home.project.id, JSON.parse(stored.properties)],
+  );
+  assert.deepEqual(person.properties, {});
+});
+
+test('exportEvents gets batches; one that says RetryError comes again, the same and nothing before it', async () => {
+  const code = `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ uuid }) => uuid));`;
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  const asked: string[][] = [];
+  target.answer = (body) => {
+    asked.push(body);
+    return asked.length <= 2 ? 503 : undefined;
+  };
+  await sendEvents(harness, home, 700);
+  run();
+  await taken(2);
+  assert.deepEqual(
+    target.taken.flat(),
+    (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
+  );
+  assert.deepEqual(
+    asked.slice(0, 3).map((batch) => batch.length),
+    [500, 500, 500],
+  );
+  assert.deepEqual(asked[0], asked[2]);
+  assert.match((await logLines(harness, home, url)).join('\n'), /WARNING answered 503 \(index\.ts:\d+:\d+\) It is tried again/);
+});
+
+test('composeWebhook: the request is sent for it, in order; what is not answered with 2xx is passed over or tried again', async () => {
+  const code = `export const composeWebhook = (event, { config }) => event.properties.number === 3 ? null
+    : ({ url: config.address + '/hook', headers: { 'x-secret': config.secret }, body: { number: event.properties.number, uuid: event.uuid } });`;
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url, secret: 'hidden-from-all' } });
+  let refused = 0;
+  target.answer = ({ number }) => {
+    if (number === 5) return 400;
+    return number === 7 && (refused += 1) < 3 ? 429 : undefined;
+  };
+  await sendEvents(harness, home, 9);
+  run();
+  await taken(7);
+  const wanted = (await storedEvents(harness, home.project.id))
+    .filter(({ properties }) => ![3, 5].includes(JSON.parse(properties).number))
+    .map(({ uuid }) => uuid);
+  assert.deepEqual(
+    target.taken.map(({ uuid }) => uuid),
+    wanted,
+  );
+  const lines = await soon('the log', async () => {
+    const found = (await logLines(harness, home, url)).join('\n');
+    return found.includes('Passed over') ? found : undefined;
+  });
+  assert.match(lines, /ERROR Passed over the event \S+: The webhook was answered with 400/);
+  assert.doesNotMatch(lines, /hidden-from-all/);
+});
+
+test('a plugin that fails again and again is stopped with the reason; enabled again it goes on where the failures began', async () => {
+  const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  target.answer = () => 400;
+  await sendEvents(harness, home, 6);
+  run();
+  const config = await stopped(url);
+  assert.match(config.error.message, /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/);
+  const entries = await harness.deps.db.rows<{ activity: string; user_id: number | null }>(
+    sql`SELECT activity, user_id FROM activity WHERE scope = 'plugin_config' AND item_id = ${String(id)} ORDER BY number`,
+  );
+  assert.deepEqual(entries.slice(1), [{ activity: 'stopped', user_id: null }]);
+  assert.match((await logLines(harness, home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
+  target.answer = () => undefined;
+  await sendEvents(harness, home, 2);
+  const again = await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
+  assert.deepEqual([again.status, again.body.error], [200, null]);
+  await taken(8);
+  assert.deepEqual(
+    target.taken,
+    (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
+  );
+});
+
+test('an import app runs at once, and its events are stored once however often a call is tried again', async () => {
+  const code = `
+    export async function runEveryDay({ storage, config }) {
+      const tries = (await storage.get('tries', 0)) + 1;
+      await storage.set('tries', tries);
+      for (const id of [1, 2, 2]) await sluice.capture('charged', { distinct_id: 'customer ' + id, amount: id });
+      await sluice.capture('dated', { timestamp: '2026-01-02T03:04:05.000Z', n: 1 });
+      if (tries === 1) throw new RetryError('not yet');
+      await fetch(config.address, { method: 'POST', body: JSON.stringify({ tries }) });
+    }`;
+  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  run();
+  await taken(1);
+  assert.deepEqual(target.taken, [{ tries: 2 }]);
+  const events = await storedEvents(harness, home.project.id);
+  assert.deepEqual(events.map(({ event, distinct_id, properties }) => [event, event === 'dated' ? 1 : distinct_id, JSON.parse(properties).$lib]).sort(), [
+    ['charged', 'customer 1', 'sluice-plugin'],
+    ['charged', 'customer 2', 'sluice-plugin'],
+    ['charged', 'customer 2', 'sluice-plugin'],
+    ['dated', 1, 'sluice-plugin'],
+  ]);
+  assert.equal(events.find(({ event }) => event === 'dated')!.timestamp, '2026-01-02T03:04:05.000000Z');
+  assert.match((await logLines(harness, home, url)).join('\n'), /not yet/);
+});
+
+test('jobs run when they are due, are tried again, and those for good fail alone', async () => {
+  const code = `
+    export async function runEveryDay({ jobs }) { await jobs.count({ left: 2 }).runNow(); await jobs.broken().runIn(1, 'millisecond'); }
+    export const jobs = {
+      count: async ({ left }, { jobs, config, storage }) => {
+        if ((await storage.get('tried ' + left)) === null) { await storage.set('tried ' + left, true); throw new RetryError('again'); }
+        await fetch(config.address, { method: 'POST', body: JSON.stringify(left) });
+        if (left > 0) await jobs.count({ left: left - 1 }).runNow();
+      },
+      broken: async () => { throw new Error('for good'); },
+    };`;
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  run();
+  await taken(3);
+  assert.deepEqual(target.taken, [2, 1, 0]);
+  const lines = await soon('the end of all jobs', async () => {
+    const left = await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`);
+    const found = (await logLines(harness, home, url)).join('\n');
+    return left!.count === 0 && found.includes('for good') ? found : undefined;
+  });
+  assert.match(lines, /WARNING The job count failed and is tried again: again/);
+  assert.match(lines, /ERROR The job broken failed: for good/);
+});
+
+test('storage, cache and log', async () => {
+  const code = `
+    export async function runEveryDay({ storage, cache, utils, config }) {
+      const seen = [];
+      await storage.set('key', { deep: ['ä', null] }); seen.push(await storage.get('key'), await storage.get('none', 'other'));
+      await storage.del('key'); seen.push(await storage.get('key'));
+      await cache.set('short', 1, 1000); seen.push(await cache.get('short'), await cache.expire('short', -1), await cache.get('short'), await cache.expire('none', 1));
+      seen.push(await cache.incr('n'), await cache.incr('n'), await utils.cursor.increment('n', 5));
+      seen.push(await cache.lpush('list', ['a', 'b', 'c', 'a']), await cache.lrange('list', 0, -1), await cache.lrange('list', 1, 2), await cache.llen('list'));
+      seen.push(await cache.lrem('list', 1, 'a'), await cache.lpop('list', 2), await cache.lrange('list', 0, -1));
+      for (const wrong of [() => cache.lpush('n', ['x']), () => cache.incr('list'), () => storage.set('nul\\u0000', 1)]) {
+        try { await wrong(); } catch (error) { seen.push(error.name + ': ' + error.message); }
+      }
+      console.debug('one'); console.log('two'); console.warn('three'); console.error('four');
+      await fetch(config.address, { method: 'POST', body: JSON.stringify(seen) });
+    }`;
+  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  run();
+  const [seen] = await taken(1);
+  const lists = [4, ['a', 'c', 'b', 'a'], ['c', 'b'], 4, 1, ['c', 'b'], ['a']];
+  const faults = [
+    'Error: The value is no list: it was written with set or incr.',
+    'Error: The value of list is no number.',
+    'Error: A key must not have a null character.',
+  ];
+  assert.deepEqual(seen, [{ deep: ['ä', null] }, 'other', null, 1, true, null, false, 1, 2, 7, ...lists, ...faults]);
+  const lines = await soon('the log', async () => {
+    const found = await logLines(harness, home, url);
+    return found.length >= 4 ? found : undefined;
+  });
+  assert.deepEqual(lines, ['DEBUG one', 'INFO two', 'WARNING three', 'ERROR four']);
+});
+
+test('changed settings and changed code are there in the next call; what was changed in the database is not loaded', async () => {
+  const code = (word: string) => `${send} export const onEvent = (event, { config }) => post(config, ['${word}', config.secret ?? null, event.uuid]);`;
+  const { url, plugin, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code('old'), { config: { address: target.url } });
+  run();
+  const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
+  await sendEvents(harness, home, 1);
+  await taken(1);
+  await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
+  await sendEvents(harness, home, 1);
+  await taken(2);
+  await harness.request('PATCH', `${plugin}update_source/`, { key: home.key, body: { source: { 'index.ts': code('new') } } });
+  await sendEvents(harness, home, 1);
+  await taken(3);
+  assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
+  await harness.deps.db.run(sql`
+    UPDATE plugin_versions SET code = replace(code::text, 'new', 'bad')::json WHERE id = (SELECT version_id FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id WHERE c.id = ${id})`);
+  await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
+  await sendEvents(harness, home, 1);
+  const config = await stopped(url);
+  assert.match(config.error.message, /The stored code is not what was installed/);
+  assert.equal(target.taken.length, 3);
+});
+
+test('two workers: each event is handed over once, and a config is in the hands of one', async () => {
+  const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  // Both give it back as soon as there is nothing to do, so that it goes from hand to hand.
+  run(0);
+  run(0);
+  for (let round = 0; round < 5; round += 1) {
+    await sendEvents(harness, home, 40);
+    await taken((round + 1) * 40);
+  }
+  assert.deepEqual(
+    target.taken,
+    (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
+  );
+});
+
+test('kill -9 of the sandbox in the middle: nothing is lost and at most one batch comes twice', async () => {
+  const code = `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ uuid }) => uuid));`;
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  let kills = 0;
+  target.answer = () => {
+    if (target.taken.length === 3 * (kills + 1)) {
+      kills += 1;
+      process.kill(harness.deps.sandbox.pid!, 'SIGKILL');
+    }
+    return undefined;
+  };
+  for (let sent = 0; sent < 5; sent += 1) await sendEvents(harness, home, 1_000);
+  run();
+  const expected = (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid);
+  await soon('all events', async () => (new Set(target.taken.flat()).size === expected.length ? true : undefined));
+  assert.ok(kills >= 2);
+  const distinct = target.taken.filter((batch, index) => JSON.stringify(batch) !== JSON.stringify(target.taken[index - 1]));
+  assert.deepEqual(distinct.flat(), expected);
+  assert.ok(target.taken.length - distinct.length <= kills);
+});

@@ -1,0 +1,25 @@
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Outbound } from '../../../platform/outbound.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import type { Ingestion } from '../../ingest/batcher.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+
+/** What running plugins need from outside. */
+export type Running = {
+  db: Database;
+  clickhouse: ClickHouse;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  outbound: Pick<Outbound, 'fetch'>;
+  sandbox: Sandbox;
+  /** The way of captured events into the store. */
+  ingestion: Ingestion;
+  /** After so many failures in a row a config is stopped. */
+  failures_max: number;
+  /** The pause after the first failure that may pass; it doubles with each further one, up to an hour. */
+  retry_seconds: number;
+};

@@ -1,0 +1,110 @@
+import sql from 'sql-template-tag';
+import { contains, fromStored } from '../../server/engine/ledger.ts';
+import type { Rectangle, StoredRectangle } from '../../server/engine/ledger.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import type { DeliveredRows } from './delivered.ts';
+import type { Deployment } from './deployment.ts';
+import { instantOf, rowDigest } from './row_digest.ts';
+import type { EventRow } from './row_digest.ts';
+
+/** An event as the analytics store has it. */
+export type SourceEvent = { uuid: string; instant: number; inserted_at: number; digest: string };
+
+/** What of a destination differs from the source. All but `rows` and `repeats` must be 0. */
+export type Comparison = {
+  /** Rows at the destination. */
+  rows: number;
+  /** Rows that are there again because a backfill of all was asked for. */
+  repeats: number;
+  /** Rows that are missing: never delivered, or less often than runs say that they delivered them. */
+  lost: number;
+  /** Rows that are there more often than was asked for. */
+  doubled: number;
+  /** Rows with other content than the source, or that the source does not have. */
+  changed: number;
+};
+
+/** All events of the store, each row of it: one that is there twice is in the list twice. */
+export async function readSource({ clickhouse }: Deployment): Promise<SourceEvent[]> {
+  const answer = await clickhouse.query({
+    query: 'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, toString(inserted_at) AS inserted_at, properties FROM events',
+    format: 'JSONEachRow',
+  });
+  const events: SourceEvent[] = [];
+  for await (const rows of answer.stream<EventRow & { uuid: string; inserted_at: string }>()) {
+    for (const row of rows.map((one) => one.json()))
+      events.push({ uuid: row.uuid, instant: instantOf(row.timestamp), inserted_at: instantOf(row.inserted_at), digest: rowDigest(row) });
+  }
+  return events;
+}
+
+/** What ingestion has lost, doubled or changed of what was answered for. */
+export function compareIngestion(sent: Map<string, string>, source: SourceEvent[], filled: number): Pick<Comparison, 'lost' | 'doubled' | 'changed'> {
+  const stored = new Map(source.map(({ uuid, digest }) => [uuid, digest]));
+  const present = [...sent].filter(([uuid]) => stored.has(uuid));
+  return {
+    lost: sent.size - present.length,
+    doubled: source.length - stored.size,
+    changed: present.filter(([uuid, digest]) => stored.get(uuid) !== digest).length + stored.size - filled - present.length,
+  };
+}
+
+/** A delivery that the destination holds. */
+type Held = { area: Rectangle[]; is_of_all: boolean };
+
+/**
+ * What the destination must hold. `inserted_from` (milliseconds): what was inserted since must be there, by whichever run. `with_doubt`: a delivery whose commit was begun counts, completed or not, so that nothing but
+ * `doubled` says anything.
+ */
+export type Expectation = { inserted_from: number; with_doubt?: true };
+
+/**
+ * Compares a destination with the source row by row. How often a row must be there follows from the deliveries of the revision: once for each of a backfill of all, and once for another one that was
+ * planned before all those.
+ */
+export async function compareRows(
+  db: Database,
+  revision: { batch_export_id: string; revision: number },
+  source: SourceEvent[],
+  delivered: DeliveredRows,
+  expectation: Expectation,
+): Promise<Comparison> {
+  const deliveries = await listHeld(db, revision, expectation.with_doubt === true);
+  const comparison: Comparison = { rows: 0, repeats: 0, lost: 0, doubled: 0, changed: 0 };
+  for (const event of source) {
+    const planned = plannedTimes(deliveries, event);
+    const wanted = Math.max(planned, event.inserted_at >= expectation.inserted_from ? 1 : 0);
+    const digests = delivered.get(event.uuid) ?? [];
+    comparison.lost += Math.max(0, wanted - digests.length);
+    comparison.doubled += Math.max(0, digests.length - planned);
+    comparison.repeats += Math.max(0, Math.min(digests.length, planned) - 1);
+    comparison.changed += digests.filter((digest) => digest !== event.digest).length;
+  }
+  const known = new Set(source.map(({ uuid }) => uuid));
+  for (const [uuid, digests] of delivered) {
+    comparison.rows += digests.length;
+    if (!known.has(uuid)) comparison.changed += digests.length;
+  }
+  return comparison;
+}
+
+/**
+ * In the order in which their selections were taken for good: by the run that completed or, where that went on with a commit of unknown end, the one that began the commit. Ids are made under the
+ * lock of the export, and grow with time.
+ */
+async function listHeld(db: Database, { batch_export_id, revision }: { batch_export_id: string; revision: number }, withDoubt: boolean): Promise<Held[]> {
+  const rows = await db.rows<{ selection: StoredRectangle[]; is_of_all: boolean }>(sql`
+    SELECT selection, is_of_all FROM (
+      SELECT DISTINCT ON (run.delivery_id) run.id::text AS id, run.selection, coalesce(backfill.mode = 'all', false) AS is_of_all
+      FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill ON backfill.id = run.backfill_id
+      WHERE run.batch_export_id = ${batch_export_id} AND run.revision = ${revision} AND run.committing_at IS NOT NULL AND run.records_total_count > 0
+        AND (${withDoubt} OR EXISTS (SELECT 1 FROM batch_export_runs done WHERE done.batch_export_id = run.batch_export_id AND done.delivery_id = run.delivery_id AND done.status = 'Completed'))
+      ORDER BY run.delivery_id, run.id::text) held ORDER BY id`);
+  return rows.map(({ selection, is_of_all }) => ({ area: fromStored(selection), is_of_all }));
+}
+
+/** How often the row may be there. What was delivered is delivered once more only by a backfill of all. */
+function plannedTimes(deliveries: Held[], { instant, inserted_at }: SourceEvent): number {
+  const holders = deliveries.filter(({ area }) => contains(area, instant, inserted_at));
+  return holders.filter(({ is_of_all }, place) => is_of_all || place === 0).length;
+}

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse.ts';
+import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres.ts';
+import { makeApiKey } from '../../server/platform/http/api_key.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import { openPostgresProxy } from '../postgres_proxy.ts';
+import { call, serverEnvironment, startServer } from '../server_process.ts';
+
+/** The processes that a campaign kills. */
+export const victims = ['api', 'worker 1', 'worker 2', 'PostgreSQL', 'ClickHouse', 'S3 store', 'destination PostgreSQL'] as const;
+
+/** One of `victims`. */
+export type Victim = (typeof victims)[number];
+
+/** A deployment as an operator has it: API, two workers, both stores and two destinations, each a process of its own that is started again when it ends. */
+export type Deployment = {
+  /** Where exported files lie. */
+  export_dir: string;
+  /** The environment of the server's processes, for its commands. */
+  environment: Record<string, string>;
+  db: Database;
+  clickhouse: ClickHouse;
+  /** The database that is exported to. */
+  warehouse: Database;
+  /** Configs of the two destinations that are processes, without a place in them. */
+  s3_config: { bucket_name: string; region: string; aws_access_key_id: string; aws_secret_access_key: string; endpoint_url: string };
+  postgres_config: { user: string; password: string; host: string; port: number; database: string; has_self_signed_cert: true };
+  /** A call to the API. Rejects while it is down. */
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
+  /** Kills the process with -9 and gives true; false when it is down at this moment. It is started again without being asked. */
+  kill(victim: Victim): boolean;
+  /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
+  up(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** A process that is kept running. */
+type Kept = { pid(): number | undefined; /** Why it could not be started the last time. */ fault(): string | undefined; stop(): Promise<void> };
+
+const restart_pause_ms = 200;
+const up_ms_max = 240_000;
+
+/** Starts the deployment in a folder. What was started is ended again when a part does not start. */
+export async function openDeployment(folder: string): Promise<Deployment> {
+  const closing: (() => Promise<unknown>)[] = [];
+  const keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>): Part => {
+    closing.push(() => close(part));
+    return part;
+  };
+  const close = async () => {
+    for (const step of closing.toReversed()) await step();
+  };
+  try {
+    return { ...(await openParts(folder, keep)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
+
+async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
+  const log = silentLog();
+  const stop = (part: { stop(): Promise<void> }) => part.stop();
+  const postgres = keep(await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }), stop);
+  const clickhouse = keep(await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log, memory_bytes_max: 1_500_000_000 }), stop);
+  const destination = keep(await openEmbeddedPostgres({ folder: join(folder, 'destination'), log }), stop);
+  const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) => proxy.close());
+  const [s3_port, api_port] = [await findFreePort(), await findFreePort()];
+  const key = makeApiKey();
+  const environment = serverEnvironment(folder, key, {
+    SLUICE_DATABASE_URL: postgres.url,
+    SLUICE_CLICKHOUSE_URL: clickhouse.url,
+    SLUICE_SECRET_KEY: 'a secret that only this campaign has',
+    SLUICE_PORT: String(api_port),
+    // What fails here fails because it was killed: nobody is to be asked to unpause it.
+    SLUICE_PAUSE_AFTER_FAILURES: '0',
+  });
+  const kept = await startKept(keep, environment, () => startS3(join(folder, 's3'), s3_port));
+  const pidOf = (victim: Victim): number | undefined => {
+    if (victim === 'PostgreSQL') return postgres.pid;
+    if (victim === 'ClickHouse') return clickhouse.pid;
+    return victim === 'destination PostgreSQL' ? destination.pid : kept[victim].pid();
+  };
+  const closeDatabase = (database: Database) => database.close();
+  const url = new URL(destination.url.replace('@/', '@host/'));
+  const ask: Deployment['call'] = (method, path, body) => call(`http://127.0.0.1:${api_port}`, key, method, path, body);
+  return {
+    export_dir: join(folder, 'exports'),
+    environment,
+    db: keep(openDatabase(postgres.url, { connections_max: 4, application_name: 'campaign' }), closeDatabase),
+    clickhouse: keep(openClickHouse(clickhouse.url, { application: 'campaign' }), (client) => client.close()),
+    warehouse: keep(openDatabase(destination.url, { connections_max: 2, application_name: 'campaign' }), closeDatabase),
+    s3_config: {
+      bucket_name: 'campaign',
+      region: 'eu-central-1',
+      aws_access_key_id: 'campaign',
+      aws_secret_access_key: 'campaign',
+      endpoint_url: `http://127.0.0.1:${s3_port}`,
+    },
+    postgres_config: {
+      user: url.username,
+      password: url.password,
+      host: '127.0.0.1',
+      port: door.port,
+      database: url.pathname.slice(1),
+      has_self_signed_cert: true,
+    },
+    call: ask,
+    kill: (victim) => {
+      const pid = pidOf(victim);
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      return pid !== undefined;
+    },
+    up: () => whenUp(() => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)], ask),
+  };
+}
+
+type KeptParts = Record<Exclude<Victim, 'PostgreSQL' | 'ClickHouse' | 'destination PostgreSQL'>, Kept>;
+
+async function startKept(keep: Keep, environment: Record<string, string>, startStore: () => Promise<ChildProcess>): Promise<KeptParts> {
+  const stop = (part: Kept) => part.stop();
+  const server = (command: string) => keepRunning(async () => (await startServer([command], environment)).child);
+  return {
+    'S3 store': keep(await keepRunning(startStore), stop),
+    api: keep(await server('api'), stop),
+    'worker 1': keep(await server('worker'), stop),
+    'worker 2': keep(await server('worker'), stop),
+  };
+}
+
+function faultsOf(kept: KeptParts): (string | undefined)[] {
+  return Object.values(kept).flatMap((one) => (one.pid() === undefined ? [one.fault()] : []));
+}
+
+async function whenUp(listDown: () => (string | undefined)[], ask: Deployment['call']): Promise<void> {
+  const deadline = performance.now() + up_ms_max;
+  const readiness = () => ask('GET', '/readyz').then(({ status, body }) => (status === 200 ? undefined : JSON.stringify(body)), String);
+  for (;;) {
+    const missing = [...listDown(), await readiness()].filter((part) => part !== undefined);
+    if (missing.length === 0) return;
+    if (performance.now() > deadline) throw new Error(`The deployment did not come up again: ${missing.join(', ')}.`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Runs what `start` gives once it is ready, and starts it again whenever it ends, as an init system does. Rejects when the first start does. */
+async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
+  let isStopping = false;
+  let child: ChildProcess | undefined;
+  let fault: string | undefined;
+  const launch = async () => {
+    const started = await start();
+    child = started;
+    const exited = started.exitCode === null && started.signalCode === null ? once(started, 'exit') : Promise.resolve();
+    void exited.then(() => (child = undefined));
+    if (isStopping) started.kill('SIGTERM');
+    return { exited };
+  };
+  const first = await launch();
+  const loop = async () => {
+    await first.exited;
+    while (!isStopping) {
+      await new Promise((resolve) => setTimeout(resolve, restart_pause_ms));
+      const next = await launch().catch((error: unknown) => void (fault = String(error)));
+      await next?.exited;
+    }
+  };
+  const done = loop();
+  return {
+    pid: () => child?.pid,
+    fault: () => fault,
+    stop: async () => {
+      isStopping = true;
+      child?.kill('SIGTERM');
+      await done;
+    },
+  };
+}
+
+async function startS3(folder: string, port: number): Promise<ChildProcess> {
+  const program = fileURLToPath(new URL('./s3_process.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, folder, String(port)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const isReady = await Promise.race([once(child.stdout, 'data').then(() => true), once(child, 'exit').then(() => false)]);
+  if (!isReady) throw new Error('The S3 store did not start.');
+  return child;
+}
+
+function socketOf(url: string): string {
+  const parts = new URL(url.replace('@/', '@host/'));
+  return `${parts.searchParams.get('host')}/.s.PGSQL.${parts.searchParams.get('port') ?? '5432'}`;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

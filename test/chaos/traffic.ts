@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Deployment } from './deployment.ts';
+import type { Random } from './random.ts';
+import { rowDigest } from './row_digest.ts';
+
+/** Events that are sent all the time, also while the server is down. */
+export type Traffic = {
+  /** The digest of each event that was answered for, by uuid. */
+  sent: Map<string, string>;
+  /** How many of them were sent a second time later. */
+  repeated(): number;
+  /** Ends when the last batch was answered for. */
+  stop(): Promise<void>;
+};
+
+type Sent = { uuid: string; event: string; distinct_id: string; timestamp: string; properties: Record<string, unknown> };
+
+const batch_pause_ms = 250;
+const retry_pause_ms = 300;
+const repeats_max = 20;
+
+/**
+ * Sends batches of events until it is stopped: half of what they tell happened just now, half is late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent again
+ * with the same uuids, as clients are told to do.
+ */
+export function startTraffic(deployment: Deployment, random: Random, lateMsMax: number): Traffic {
+  const sent = new Map<string, string>();
+  let recent: Sent[] = [];
+  let repeated = 0;
+  let isStopping = false;
+  const batch = (): Sent[] => {
+    const now = Date.now();
+    const fresh = Array.from({ length: random.between(20, 150) }, () => newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax))));
+    const again = recent.length === 0 ? [] : Array.from({ length: random.between(0, repeats_max) }, () => random.one(recent));
+    repeated += again.length;
+    return [...fresh, ...again];
+  };
+  const run = async () => {
+    while (!isStopping) {
+      const events = batch();
+      await sendUntilAnswered(deployment, events);
+      for (const event of events) sent.set(event.uuid, rowDigest(event));
+      recent = [...events, ...recent].slice(0, 1_000);
+      await pause(batch_pause_ms);
+    }
+  };
+  const done = run();
+  return {
+    sent,
+    repeated: () => repeated,
+    stop: async () => {
+      isStopping = true;
+      await done;
+    },
+  };
+}
+
+async function sendUntilAnswered(deployment: Deployment, events: Sent[]): Promise<void> {
+  for (;;) {
+    const answer = await deployment.call('POST', '/api/projects/@current/events/', { events }).catch(() => undefined);
+    if (answer?.status === 200) return;
+    if (answer !== undefined && answer.status < 500 && answer.status !== 429) throw new Error(`Events were refused: ${JSON.stringify(answer)}`);
+    await pause(retry_pause_ms);
+  }
+}
+
+function newEvent(random: Random, instant: number): Sent {
+  return {
+    uuid: randomUUID(),
+    event: random.one(['$pageview', 'signed in', 'order completed']),
+    distinct_id: `user_${random.between(1, 500)}`,
+    timestamp: new Date(instant).toISOString(),
+    properties: { number: random.between(0, 1_000_000), text: 'tab\t "quoted" \\ line\n 😀'.repeat(random.between(0, 10)) },
+  };
+}

@@ -1,0 +1,161 @@
+import { createClient } from '@clickhouse/client';
+import pg from 'pg';
+import { identifier } from '../../server/engine/formats/expression.ts';
+import { openClickHouseProxy } from '../clickhouse_proxy.ts';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { mariaDbMissing, openMariaDb } from '../mariadb_server.ts';
+import { openMySqlProxy } from '../mysql_proxy.ts';
+import { RedshiftWorld } from '../redshift_world.ts';
+import type { FaultCase, OpenFaults, Scene } from './matrix.ts';
+
+type Place = Pick<Scene, 'config' | 'visible' | 'engine'> & { run(statement: string): Promise<unknown>; table: string };
+type Fault = [fault: string, code: string, changes: Record<string, unknown>];
+
+let places = 0;
+
+/** Faults of a ClickHouse. */
+export async function openClickHouseFaults(): Promise<OpenFaults> {
+  const stores: TestStores = await openTestStores({ clickhouse: true });
+  const client = createClient({ url: stores.clickhouse_url, log: { level: 127 } });
+  const url = new URL(stores.clickhouse_url);
+  const [secure, plain] = await Promise.all([openClickHouseProxy(url.origin, { tls: true }), openClickHouseProxy(url.origin, { tls: false })]);
+  const databases: string[] = [];
+  const place = async (): Promise<Place> => {
+    const database = `${url.pathname.slice(1)}_faults_${(places += 1)}`;
+    databases.push(database);
+    await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
+    const rows = async (query: string) => Number((await (await client.query({ query, format: 'JSONEachRow' })).json<{ rows: string }>())[0]!.rows);
+    const isThere = () => rows(`SELECT count() AS rows FROM system.tables WHERE database = '${database}' AND name = 'events'`);
+    return {
+      config: { url: secure.url, user: url.username, password: decodeURIComponent(url.password), has_self_signed_cert: true, database },
+      visible: async () => ((await isThere()) === 0 ? 0 : rows(`SELECT count() AS rows FROM ${identifier(database)}.events`)),
+      run: (query) => client.command({ query }),
+      table: `${identifier(database)}.events`,
+    };
+  };
+  return {
+    cases: [
+      ...configured('ClickHouse', place, [
+        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+        ['no such database', 'database_missing', { database: 'nothing' }],
+        ['TLS is not offered', 'tls_not_offered', { url: plain.url.replace('http:', 'https:') }],
+        ['the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }],
+      ]),
+      made('ClickHouse', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`),
+      made('ClickHouse', place, 'the table has no parts', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`),
+    ],
+    close: async () => {
+      for (const database of databases) await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+      await client.close();
+      await Promise.all([secure.close(), plain.close()]);
+      await stores.close();
+    },
+  };
+}
+
+/** Faults of a MySQL; none where no MariaDB is installed. */
+export async function openMySqlFaults(): Promise<OpenFaults> {
+  if (mariaDbMissing !== undefined) return { cases: [], close: async () => {} };
+  const server = await openMariaDb();
+  const admin = await server.admin();
+  const [secure, plain] = await Promise.all([openMySqlProxy(server.port, { tls: true }), openMySqlProxy(server.port, { tls: false })]);
+  const place = async (): Promise<Place> => {
+    const database = `faults_${(places += 1)}`;
+    await admin.query(`CREATE DATABASE ${database}`);
+    const rows = async (query: string) => ((await admin.query(query))[0] as { found: number }[])[0]!.found;
+    const isThere = () => rows(`SELECT count(*) AS found FROM information_schema.TABLES WHERE TABLE_SCHEMA = '${database}' AND TABLE_NAME = 'events'`);
+    return {
+      config: { user: server.user, password: server.password, host: '127.0.0.1', port: secure.port, has_self_signed_cert: true, database },
+      visible: async () => ((await isThere()) === 0 ? 0 : rows(`SELECT count(*) AS found FROM ${database}.events`)),
+      run: (statement) => admin.query(statement),
+      table: `${database}.events`,
+    };
+  };
+  return {
+    cases: [
+      ...configured('MySQL', place, [
+        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+        ['no such database', 'database_missing', { database: 'nothing' }],
+        ['TLS is not offered', 'tls_not_offered', { port: plain.port }],
+      ]),
+      made('MySQL', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
+      made('MySQL', place, 'the table has no transactions', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`),
+    ],
+    close: async () => {
+      await admin.end();
+      await Promise.all([secure.close(), plain.close()]);
+      await server.close();
+    },
+  };
+}
+
+/** Faults of a Redshift and of the bucket that it loads from. */
+export async function openRedshiftFaults(): Promise<OpenFaults> {
+  const world = new RedshiftWorld('COPY');
+  await world.start();
+  const place = async (): Promise<Place> => {
+    const config = await world.freshConfig();
+    const table = world.inSchema(config);
+    return {
+      config,
+      visible: async () =>
+        (await world.tables(config)).includes('events')
+          ? (await world.pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM ${table}`)).rows[0]!.rows
+          : 0,
+      run: (statement) => world.pool.query(statement),
+      table,
+    };
+  };
+  return {
+    cases: [
+      ...configured('Redshift', place, [
+        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+        ['no such schema', 'schema_missing', { schema: 'nothing' }],
+        ['no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }],
+      ]),
+      made('Redshift', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
+    ],
+    close: () => world.stop(),
+  };
+}
+
+/** Nothing mends it but another config. */
+export function configured(destination: string, place: () => Promise<Pick<Scene, 'config' | 'visible' | 'engine'>>, faults: Fault[]): FaultCase[] {
+  return faults.map(([fault, code, changes]) => ({
+    destination,
+    fault,
+    code,
+    ending: 'Failed',
+    prepare: async () => {
+      const { config, ...scene } = await place();
+      return { ...scene, config: { ...config, ...changes }, is_lasting: true as const };
+    },
+  }));
+}
+
+/** A table that somebody has made before; without it the export makes its own. */
+function made(destination: string, place: () => Promise<Place>, fault: string, code: string, statement: (table: string) => string): FaultCase {
+  return {
+    destination,
+    fault,
+    code,
+    ending: 'Failed',
+    prepare: async () => {
+      const { config, visible, run, table } = await place();
+      return {
+        config,
+        visible,
+        strike: async () => void (await run(statement(table))),
+        lift: async () => void (await run(`DROP TABLE ${table}`)),
+      };
+    },
+  };
+}
+
+/** A connection to the database of stores of a test's own, in UTC. */
+export function poolOf({ database_url }: TestStores): pg.Pool {
+  const pool = new pg.Pool({ connectionString: database_url, max: 2, options: '-c timezone=UTC' });
+  pool.on('error', () => undefined);
+  return pool;
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { engineOf } from '../../server/api/batch_exports/engine.ts';
+import { claimRuns } from '../../server/engine/claims.ts';
+import type { Engine } from '../../server/engine/engine.ts';
+import { contains, fromStored } from '../../server/engine/ledger.ts';
+import { LostRunError, beginCommit, endRun, retryLater, storeSlices } from '../../server/engine/runs.ts';
+import type { ClaimedRun } from '../../server/engine/runs.ts';
+import { releaseDead } from '../../server/engine/workers.ts';
+import { databaseInstant } from '../../server/platform/postgres/instant.ts';
+import { newExport, projectBase } from '../batch_exports.ts';
+import type { SourceEvent } from '../chaos/compare.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
+
+/** How a worker gets on with a run. `crash`: it dies; `stall`: it is believed dead and goes on later. */
+export type Fate =
+  | 'completes'
+  | 'fails'
+  | 'is tried later'
+  | 'crashes before the commit'
+  | 'crashes in the commit'
+  | 'crashes after the commit'
+  | 'fails in the commit'
+  | 'fails after the commit'
+  | 'stalls before the commit'
+  | 'stalls in the commit';
+
+/** What the destination holds of one delivery. */
+type Delivered = { revision: number; selection: string; uuids: string[] };
+
+/**
+ * One export on the real control store, with the real planning, ledger, claims and ends of runs, and the rows of its source and destination in memory. A worker takes the steps of execute.ts, and a
+ * fault can come between any two of them.
+ */
+export type World = {
+  house: Harness;
+  home: TestOrganization;
+  engine: Engine;
+  export_id: string;
+  /** The path of the export in the API. */
+  path: string;
+  /** When it was made, milliseconds: what was inserted since is the schedule's. */
+  made_at: number;
+  source: SourceEvent[];
+  destination: Map<string, Delivered>;
+  /** What workers that were believed dead will do when they go on. */
+  stalled: (() => Promise<void>)[];
+  /** True when the schedule alone need not deliver everything: it was told to leave something out, or began anew. */
+  has_gap: boolean;
+};
+
+const wide = { project_runs_max: 100, host_runs_max: 100 };
+
+/** An export of its own; whatever an earlier world left open is closed. */
+export async function openWorld(house: Harness, home: TestOrganization): Promise<World> {
+  const { db } = house.deps;
+  await db.run(sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`);
+  await db.run(sql`UPDATE batch_export_backfills SET finished_at = now(), status = 'Cancelled' WHERE finished_at IS NULL`);
+  await db.run(sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now() WHERE status IN ('Starting', 'Running')`);
+  const { id } = (await newExport(house, home, { interval: 'hour' })) as { id: string };
+  const world: World = {
+    house,
+    home,
+    engine: { ...engineOf(house.deps), settle_seconds: 0, pause_after_failures: 0 },
+    export_id: id,
+    path: `${projectBase(home)}${id}/`,
+    made_at: await databaseInstant(db),
+    source: [],
+    destination: new Map(),
+    stalled: [],
+    has_gap: false,
+  };
+  for (let minutes = 5; minutes < 300; minutes += 50) addEvent(world, world.made_at - minutes * 60_000, world.made_at - 3_600_000);
+  return world;
+}
+
+/** Adds an event to the source. Instants in milliseconds. */
+export function addEvent(world: World, instant: number, inserted_at: number): void {
+  world.source.push({ uuid: randomUUID(), instant, inserted_at, digest: '' });
+}
+
+/** Lets a worker take the run whose turn it is, and gives false when none waits. */
+export async function work(world: World, fate: Fate): Promise<boolean> {
+  const { db } = world.engine;
+  const [run] = await claimRuns(db, newClaimant(), wide, 1);
+  if (run === undefined) return false;
+  await unlessLost(() => begin(world, run, fate));
+  // Whoever still holds a run after its turn is dead, because nobody in this world says that he lives.
+  if (fate !== 'completes') await releaseDead(db);
+  return true;
+}
+
+/** Lets a worker complete every run that waits. */
+export async function workAll(world: World): Promise<void> {
+  for (const run of await claimRuns(world.engine.db, newClaimant(), wide, 100)) await unlessLost(() => begin(world, run, 'completes'));
+}
+
+const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], last_team_id: 0 });
+
+/** A worker that was fenced off records nothing. */
+async function unlessLost(steps: () => Promise<void>): Promise<void> {
+  try {
+    await steps();
+  } catch (error) {
+    if (!(error instanceof LostRunError)) throw error;
+  }
+}
+
+async function begin(world: World, run: ClaimedRun, fate: Fate): Promise<void> {
+  const { engine } = world;
+  if (run.committing_at === null && (run.cancel_requested_at !== null || run.revision !== run.export_revision)) return endCancelled(engine, run);
+  const records = selected(world, run).length;
+  if (run.records_total_count === null)
+    await storeSlices(engine, run, records === 0 ? [] : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }]);
+  else assert.equal(records, run.records_total_count, 'rows appeared in a selection after they were counted');
+  if (fate === 'crashes before the commit') return;
+  if (fate === 'fails') return endRun(engine, run, { status: 'Failed', code: 'permission_denied', message: 'It may not be written to.' });
+  if (fate === 'is tried later') return tryLater(engine, run);
+  if (fate === 'stalls before the commit') return void world.stalled.push(() => unlessLost(() => commit(world, run, 'completes')));
+  await commit(world, run, fate);
+}
+
+async function commit(world: World, run: ClaimedRun, fate: Fate): Promise<void> {
+  const { engine } = world;
+  if (!(await beginCommit(engine, run, '{}'))) return endCancelled(engine, run);
+  const inDoubt = { status: 'FailedRetryable', code: 'unreachable', message: 'It went silent.' } as const;
+  if (fate === 'crashes in the commit') return;
+  if (fate === 'fails in the commit') return endRun(engine, run, inDoubt);
+  if (fate === 'stalls in the commit') return void world.stalled.push(() => unlessLost(() => show(world, run)));
+  if (fate === 'completes') return show(world, run);
+  deliver(world, run);
+  if (fate === 'fails after the commit') await endRun(engine, run, inDoubt);
+}
+
+async function show(world: World, run: ClaimedRun): Promise<void> {
+  deliver(world, run);
+  await endRun(world.engine, run, { status: 'Completed' });
+}
+
+/** A destination finds a delivery that it holds already, and must be told of the same rows again. */
+function deliver(world: World, run: ClaimedRun): void {
+  const selection = JSON.stringify(run.selection);
+  const known = world.destination.get(run.delivery_id);
+  if (known !== undefined) return assert.equal(selection, known.selection, 'one delivery had two selections');
+  world.destination.set(run.delivery_id, { revision: run.revision, selection, uuids: selected(world, run).map(({ uuid }) => uuid) });
+}
+
+function selected(world: World, run: ClaimedRun): SourceEvent[] {
+  const area = fromStored(run.selection);
+  return world.source.filter(({ instant, inserted_at }) => contains(area, instant, inserted_at));
+}
+
+function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
+  return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+}
+
+async function tryLater(engine: Engine, run: ClaimedRun): Promise<void> {
+  await retryLater(engine, run, { code: 'unreachable', message: 'It went silent.' });
+  // The pause is over.
+  await engine.db.run(sql`UPDATE batch_export_runs SET due_at = now() WHERE id = ${run.id}`);
+}
