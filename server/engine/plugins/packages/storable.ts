@@ -1,5 +1,5 @@
 /** Characters of JSON that a part of a plugin's record may have: every list shows it. */
-export const record_part_length_max = 65_536;
+const record_part_length_max = 65_536;
 
 const depth_max = 64;
 
