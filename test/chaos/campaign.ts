@@ -100,6 +100,8 @@ async function killAtRandom({ kills, say }: Campaign, deployment: Deployment, ra
   const began = performance.now();
   for (let count = 1; count <= kills; count += 1) {
     await pause(random.between(...kill_pause_ms));
+    // Who is starting still has nothing to lose: a kill is to fall into work.
+    await until('the API and a worker to be up', 240_000, 50, async () => (isAtWork(deployment) ? true : undefined));
     const victim = await until('a process that can be killed', 60_000, 20, async () => {
       const one = random.one(targets);
       return deployment.kill(one) ? one : undefined;
@@ -108,6 +110,10 @@ async function killAtRandom({ kills, say }: Campaign, deployment: Deployment, ra
     say(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ${kills}: ${victim}; ${await stateOf(deployment)}`);
   }
   return killed;
+}
+
+function isAtWork({ isUp }: Deployment): boolean {
+  return isUp('api') && (isUp('worker 1') || isUp('worker 2'));
 }
 
 /** What was going on, as far as the control store can tell at this moment. */

@@ -39,6 +39,7 @@ export type Deployment = {
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
   /** Kills the process with -9 and gives true; false when it is down at this moment. It is started again without being asked. */
   kill(victim: Victim): boolean;
+  isUp(victim: Victim): boolean;
   /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
   up(): Promise<void>;
   close(): Promise<void>;
@@ -123,6 +124,7 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
       if (pid !== undefined) process.kill(pid, 'SIGKILL');
       return pid !== undefined;
     },
+    isUp: (victim) => pidOf(victim) !== undefined,
     up: () => whenUp(() => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)], ask),
   };
 }

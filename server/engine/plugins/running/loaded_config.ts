@@ -83,16 +83,19 @@ function settingsOf(
   fields: ConfigField[],
   stored: Record<string, unknown>,
 ): { config: Record<string, unknown>; attachments: Record<string, PluginAttachment> } {
-  const config: Record<string, unknown> = {};
-  const attachments: Record<string, PluginAttachment> = {};
+  // Keys are the package's own words: as entries, none of them means something to an object.
+  const config = new Map<string, unknown>();
+  const attachments = new Map<string, PluginAttachment>();
   for (const { key, type, default: standard } of fields) {
-    const value = stored[key!] ?? standard;
+    const value = (Object.hasOwn(stored, key!) ? stored[key!] : undefined) ?? standard;
     if (value === undefined || value === null) continue;
-    if (type !== 'attachment') config[key!] = value;
-    else if (typeof value === 'object') {
-      const { contents, ...file } = value as { file_name: string; content_type: string; contents: string };
-      attachments[key!] = { ...file, contents: Buffer.from(contents, 'base64') };
-    }
+    if (type !== 'attachment') config.set(key!, value);
+    else if (isFile(value)) attachments.set(key!, { ...value, contents: Buffer.from(value.contents, 'base64') });
   }
-  return { config, attachments };
+  return { config: Object.fromEntries(config), attachments: Object.fromEntries(attachments) };
+}
+
+/** A stored file; a package's default for one can be anything. */
+function isFile(value: unknown): value is { file_name: string; content_type: string; contents: string } {
+  return typeof value === 'object' && value !== null && 'contents' in value && typeof value.contents === 'string';
 }

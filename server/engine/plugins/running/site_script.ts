@@ -62,6 +62,8 @@ function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): s
 function siteConfig(fields: ConfigField[], config: Record<string, unknown>): Record<string, unknown> {
   const open = fields.filter(({ site, secret }) => site === true && secret !== true);
   return Object.fromEntries(
-    open.map(({ key, default: standard }) => [key!, config[key!] ?? standard]).filter(([, value]) => value !== undefined && value !== null),
+    open
+      .map(({ key, default: standard }) => [key!, (Object.hasOwn(config, key!) ? config[key!] : undefined) ?? standard])
+      .filter(([, value]) => value !== undefined && value !== null),
   );
 }
