@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse.ts';
 import { openEmbeddedPostgres } from '../server/platform/embedded/postgres.ts';
 import { openLog } from '../server/platform/log.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { migratePostgres } from '../server/platform/postgres/migrate.ts';
+import { withDatabase } from '../test/harness_stores.ts';
 import { root } from './child.ts';
+
+const template_database = 'migrated';
 
 /** Two running stores, and the environment that makes test/harness.ts use them; `close` stops them and removes their data. */
 export type TestStores = { environment: Record<string, string>; close(): Promise<void> };
@@ -32,8 +37,35 @@ export async function openTestStores(): Promise<TestStores> {
   };
   const [postgres, clickhouse] = opened;
   if (postgres.status === 'fulfilled' && clickhouse.status === 'fulfilled') {
-    return { environment: { SLUICE_TEST_DATABASE_URL: postgres.value.url, SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url }, close };
+    try {
+      await prepare(postgres.value.url);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    const environment = {
+      SLUICE_TEST_DATABASE_URL: postgres.value.url,
+      SLUICE_TEST_DATABASE_TEMPLATE: template_database,
+      SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url,
+      // Two hundred processes load the same modules.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    };
+    return { environment, close };
   }
   await close();
   throw opened.find((store) => store.status === 'rejected')?.reason;
+}
+
+/** Migrates the database that those of the test files are copies of, and has the server not wait for the disk: its data go with the run. */
+async function prepare(url: string): Promise<void> {
+  const server = openDatabase(url, { connections_max: 1, application_name: 'sluice-check' });
+  try {
+    for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) await server.text(`ALTER SYSTEM SET ${setting} = off`);
+    await server.text('SELECT pg_reload_conf()');
+    await server.text(`CREATE DATABASE ${template_database}`);
+  } finally {
+    await server.close();
+  }
+  const db = openDatabase(withDatabase(url, template_database), { connections_max: 1, application_name: 'sluice-check' });
+  await migratePostgres(db, join(root, 'migrations')).finally(() => db.close());
 }

@@ -18,7 +18,7 @@ export type TestStores = { database_url: string; clickhouse_url: string; close()
 
 /**
  * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check.ts so that a whole run shares
- * two servers), else embedded ones in a temporary folder. `own` is for files whose queries run into limits of memory: the embedded engine goes on counting some of what such
+ * two servers, where the database is a copy of the migrated one of `SLUICE_TEST_DATABASE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for files whose queries run into limits of memory: the embedded engine goes on counting some of what such
  * a query had asked for, until other files have no memory left.
  */
 export async function openTestStores(options: { clickhouse: boolean | 'own' }): Promise<TestStores> {
@@ -48,12 +48,14 @@ async function freshPostgres(name: string, folder: string, closing: (() => Promi
     server_url = store.url;
   }
   const server = openDatabase(server_url, { connections_max: 1, application_name: 'sluice-test' });
-  await server.text(`CREATE DATABASE ${name}`);
+  const template = process.env['SLUICE_TEST_DATABASE_TEMPLATE'];
+  await server.text(`CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${template}`}`);
   closing.push(async () => {
     await server.text(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await server.close();
   });
   const url = withDatabase(server_url, name);
+  if (template !== undefined) return url;
   const db = openDatabase(url, { connections_max: 1, application_name: 'sluice-test' });
   await migratePostgres(db, migrations).finally(() => db.close());
   return url;
@@ -80,6 +82,6 @@ async function freshClickHouse(name: string, folder: string, closing: (() => Pro
 }
 
 /** The URL with another database; not by `URL`, which refuses PostgreSQL's URLs without a host. */
-function withDatabase(url: string, name: string): string {
+export function withDatabase(url: string, name: string): string {
   return url.replace(/^([a-z]+:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`);
 }
