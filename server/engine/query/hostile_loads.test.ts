@@ -8,7 +8,7 @@ import { assertOnlyOwnRows } from './cases/only_own_rows.ts';
 import { openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 
-/** How long one query may take with its checks, over both stores, whatever it is. Its own limit is five seconds. */
+/** How long one query may take with its checks, over both stores, whatever it is. Its own limit is three seconds. */
 const longest_ms = 15_000;
 
 let stores: TestStores;

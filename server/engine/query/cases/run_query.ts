@@ -5,7 +5,7 @@ import type { QueryRelation, QueryRun, ResolvedQuery } from '../query.ts';
 import { querySettings } from '../settings.ts';
 
 /** Bounds that keep a test short. */
-export const settings = querySettings({ execution_seconds: 5, memory_bytes: 500_000_000, rows_to_read: 100_000_000, result_rows: 1_000_000 });
+export const settings = querySettings({ execution_seconds: 3, memory_bytes: 500_000_000, rows_to_read: 100_000_000, result_rows: 1_000_000 });
 
 /** A query with what it is for one run. */
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
