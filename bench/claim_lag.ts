@@ -1,16 +1,27 @@
-// How long exports that are all due at the same moment wait for a worker: 10,000 of 100 projects, nearly empty, with one worker and with two. Prints the time from due to planned and from due to
-// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100 1,2]
+// How long exports that are all due at the same moment wait until they are worked on: 10,000 of 100 projects, with one worker and with two. Prints the time from due to planned and from due to
+// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to deliver (default 0).
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
+import { fillEvents } from '../test/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
 import type { ServerProcess } from '../test/server_process.ts';
 
-const [exports = 10_000, projects = 100] = process.argv.slice(2).map(Number);
+const [exports = 10_000, projects = 100, , busy_projects = 0] = process.argv.slice(2).map(Number);
+const hour_ms = 3_600_000;
 type Lag = { completed: number; planned_p50: number; planned_p99: number; claimed_p50: number; claimed_p99: number; completed_last: number };
+
+/** Gives each busy project ten events that came in during the hour that will be due. */
+async function fillBusyProjects(url: string): Promise<void> {
+  const clickhouse = openClickHouse(url, { application: 'bench' });
+  const to = Math.floor(Date.now() / hour_ms) * hour_ms;
+  for (let team_id = 1; team_id <= busy_projects; team_id += 1) await fillEvents(clickhouse, { team_id, events: 10, from: to - hour_ms, to });
+  await clickhouse.close();
+}
 
 async function measure(workerCount: number): Promise<Lag> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
@@ -18,13 +29,14 @@ async function measure(workerCount: number): Promise<Lag> {
   const environment = serverEnvironment(folder, key);
   const workers: ServerProcess[] = [];
   const server = await startServer(['api'], environment);
-  const { database_url } = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string };
-  const db = openDatabase(database_url, { connections_max: 2, application_name: 'bench' });
+  const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string; clickhouse_url: string };
+  const db = openDatabase(stores.database_url, { connections_max: 2, application_name: 'bench' });
   try {
     for (let count = 1; count < projects; count += 1) await call(server.address, key, 'POST', '/api/projects/', { name: `Project ${count}` });
     await db.run(sql`
       INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config, "interval", timezone, planned_until, next_run_at)
       SELECT gen_random_uuid(), (SELECT min(id) FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour', 'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
+    await fillBusyProjects(stores.clickhouse_url);
     for (let count = 0; count < workerCount; count += 1) workers.push(await startServer(['worker'], environment));
     const due = (await db.row<{ at: string }>(sql`
       WITH due AS (
@@ -52,6 +64,6 @@ for (const workers of (process.argv[4] ?? '1,2').split(',').map(Number)) {
   const lag = await measure(workers);
   const seconds = (value: number) => `${value.toFixed(1)} s`;
   console.log(
-    `${exports} exports of ${projects} projects, ${workers} worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} (${Math.round(exports / lag.completed_last)} runs/s)`,
+    `${exports} exports of ${projects} projects (${busy_projects} with events), ${workers} worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} (${Math.round(exports / lag.completed_last)} runs/s)`,
   );
 }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Queryable, Transaction } from '../platform/postgres/database.ts';
+import type { Transaction } from '../platform/postgres/database.ts';
 import { fromStored, subtract, toStored, union } from './ledger.ts';
 import type { Rectangle, StoredRectangle } from './ledger.ts';
 
@@ -27,17 +27,23 @@ export async function takenOf(tx: Transaction, exports: { id: string; revision: 
   return taken;
 }
 
-/** The merged rectangles that a revision has delivered; empty when there are none. */
-async function findDelivered(queryable: Queryable, exportId: string, revision: number): Promise<Rectangle[]> {
-  const row = await queryable.row<{ delivered: StoredRectangle[] }>(sql`
-    SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${exportId} AND revision = ${revision}`);
-  return fromStored(row?.delivered ?? []);
-}
+/** What a completed run has delivered. */
+export type Delivered = { batch_export_id: string; revision: number; selection: Rectangle[] };
 
-/** Adds a completed run's selection to the ledger of its revision. The caller holds the lock on the export's row. */
-export async function addDelivered(tx: Transaction, exportId: string, revision: number, selection: Rectangle[]): Promise<void> {
-  const delivered = union(await findDelivered(tx, exportId, revision), selection);
+/** Adds what completed runs have delivered to the ledgers of their revisions; no two runs are of the same export. The caller holds the locks on the exports' rows. */
+export async function addDelivered(tx: Transaction, added: Delivered[]): Promise<void> {
+  const known = await tx.rows<{ batch_export_id: string; revision: number; delivered: StoredRectangle[] }>(sql`
+    SELECT ledger.batch_export_id, ledger.revision, ledger.delivered FROM batch_export_ledgers ledger
+    JOIN unnest(${added.map((one) => one.batch_export_id)}::uuid[], ${added.map((one) => one.revision)}::int[]) AS wanted (batch_export_id, revision)
+      ON wanted.batch_export_id = ledger.batch_export_id AND wanted.revision = ledger.revision`);
+  const before = new Map(known.map((ledger) => [ledger.batch_export_id, fromStored(ledger.delivered)]));
+  const ledgers = added.map(({ batch_export_id, revision, selection }) => ({
+    batch_export_id,
+    revision,
+    delivered: toStored(union(before.get(batch_export_id) ?? [], selection)),
+  }));
   await tx.run(sql`
-    INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered) VALUES (${exportId}, ${revision}, ${JSON.stringify(toStored(delivered))})
+    INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
+    SELECT batch_export_id, revision, delivered FROM jsonb_to_recordset(${JSON.stringify(ledgers)}::jsonb) AS ledger (batch_export_id uuid, revision int, delivered jsonb)
     ON CONFLICT (batch_export_id, revision) DO UPDATE SET delivered = excluded.delivered, updated_at = now()`);
 }

@@ -1,19 +1,16 @@
 import sql from 'sql-template-tag';
-import type { Delivery, DestinationDefinition, Sink, SliceOutcome } from './destination.ts';
+import type { Sink, SliceOutcome } from './destination.ts';
 import { NonRetryableError, RetryableError } from './destination.ts';
-import { isoInstant } from '../platform/clock.ts';
-import { loadConfig } from './destination_config.ts';
-import { findDestination } from './destinations/index.ts';
 import { destinationDeps } from './engine.ts';
-import { eventFilterOf } from './event_filter.ts';
 import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
-import { makeReceipt, signReceipt } from './receipt.ts';
+import { openOrder, receiptText } from './order.ts';
+import type { Order } from './order.ts';
 import { writeRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
-import { columnsOf, openReading } from './reading.ts';
+import { openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
 import { cutSlicesOnce } from './recent_cuts.ts';
 import { streamSlice } from './source.ts';
@@ -22,12 +19,9 @@ import { streamSlice } from './source.ts';
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
 
 /** Everything that one attempt works with. */
-type Attempt = {
+type Attempt = Order & {
   engine: Engine;
   run: ClaimedRun;
-  definition: DestinationDefinition;
-  config: Record<string, unknown>;
-  delivery: Delivery;
   signal: AbortSignal;
   /** Opened when it is needed first: a delivery that is there already is settled without the analytics store. */
   reading?: Promise<Reading>;
@@ -52,32 +46,7 @@ function isUnwanted(run: ClaimedRun): boolean {
 }
 
 function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
-  const definition = findDestination(run.destination_type);
-  if (definition === undefined) throw new NonRetryableError('unknown_destination', `This server has no destination of type ${run.destination_type}.`);
-  const delivery: Delivery = {
-    delivery_id: run.delivery_id,
-    run_id: run.id,
-    attempt: run.attempt,
-    batch_export_id: run.batch_export_id,
-    team_id: run.team_id,
-    model: run.model,
-    data_interval_start: run.data_interval_start,
-    data_interval_end: run.data_interval_end,
-    columns: columnsOf(run, definition.column_set),
-  };
-  return { engine, run, definition, config: openConfig(engine, run), delivery, signal };
-}
-
-function openConfig(engine: Engine, run: ClaimedRun): Record<string, unknown> {
-  try {
-    return loadConfig(engine.secrets, run.batch_export_id, run);
-  } catch (error) {
-    throw new NonRetryableError(
-      'secrets_unreadable',
-      "The destination's secrets cannot be opened with this server's key. Enter them again, or start the server with the key under which they were stored.",
-      { cause: error },
-    );
-  }
+  return { engine, run, ...openOrder(engine, run), signal };
 }
 
 async function deliver(attempt: Attempt): Promise<void> {
@@ -87,7 +56,7 @@ async function deliver(attempt: Attempt): Promise<void> {
   await say(attempt, 'INFO', `Attempt ${run.attempt}: ${total} rows in ${slices.length} slices.`);
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
-    if (!(await beginCommit(engine, run, receiptText(attempt, slices, [])))) return cancel(attempt);
+    if (!(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))) return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
   const sink = await definition.open(config, attempt.delivery, destinationDeps(engine, attempt.signal));
@@ -102,7 +71,10 @@ async function deliverTo(attempt: Attempt, sink: Sink, slices: StoredSlice[]): P
   const { engine, run } = attempt;
   if (run.receipt !== null && (await sink.isCommitted())) return endRun(engine, run, { status: 'Completed' });
   const outcomes = await writeSlices(attempt, sink, slices);
-  const text = run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes) ? run.receipt : receiptText(attempt, slices, outcomes);
+  const text =
+    run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
+      ? run.receipt
+      : receiptText(engine, run, attempt, { slices, outcomes });
   if (!(await beginCommit(engine, run, text))) {
     await sink.abort(outcomes);
     return endCancelled(attempt);
@@ -175,19 +147,6 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isOn
 
 function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
   return writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
-}
-
-function receiptText(attempt: Attempt, slices: StoredSlice[], outcomes: SliceOutcome[]): string {
-  const { engine, run, definition, config, delivery } = attempt;
-  const receipt = makeReceipt(delivery, {
-    selection: run.selection,
-    event_filter: eventFilterOf(run.destination_config),
-    source_records: slices.reduce((sum, slice) => sum + slice.records, 0),
-    encoding: definition.encoding(config),
-    outcomes,
-    created_at: isoInstant(engine.clock.now()),
-  });
-  return signReceipt(receipt, engine.secrets);
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {

@@ -4,13 +4,20 @@ import type { Queryable } from '../platform/postgres/database.ts';
 /** How much a line matters to the person who reads an export's log. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** Adds a line to the log that users read. The message is a sentence without secrets; `run_id` is null for lines about the export itself. */
-export async function writeRunLog(
-  queryable: Queryable,
-  line: { batch_export_id: string; run_id: string | null; level: LogLevel; message: string },
-): Promise<void> {
+/** A line of the log that users read. The message is a sentence without secrets; `run_id` is null for lines about the export itself. */
+type LogLine = { batch_export_id: string; run_id: string | null; level: LogLevel; message: string };
+
+/** Adds a line; none when the export is gone. */
+export async function writeRunLog(queryable: Queryable, line: LogLine): Promise<void> {
+  await writeRunLogs(queryable, [line]);
+}
+
+/** Adds lines in their order; none of exports that are gone. */
+export async function writeRunLogs(queryable: Queryable, lines: LogLine[]): Promise<void> {
   await queryable.run(sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
-    SELECT ${line.batch_export_id}, ${line.run_id}, ${line.level}, ${line.message}
-    WHERE EXISTS (SELECT 1 FROM batch_exports WHERE id = ${line.batch_export_id})`);
+    SELECT line.batch_export_id, line.run_id, line.level, line.message
+    FROM unnest(${lines.map((line) => line.batch_export_id)}::uuid[], ${lines.map((line) => line.run_id)}::uuid[], ${lines.map((line) => line.level)}::text[],
+      ${lines.map((line) => line.message)}::text[]) WITH ORDINALITY AS line (batch_export_id, run_id, level, message, number)
+    WHERE EXISTS (SELECT 1 FROM batch_exports WHERE id = line.batch_export_id) ORDER BY line.number`);
 }

@@ -125,7 +125,7 @@ async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<ty
 }
 
 /**
- * The one place where a run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
+ * The one place where a worker's run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
  * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it. The health of the export follows in the same transaction.
  */
 export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
@@ -139,7 +139,7 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
-    if (end.status === 'Completed') await addDelivered(tx, run.batch_export_id, run.revision, fromStored(run.selection));
+    if (end.status === 'Completed') await addDelivered(tx, [{ ...run, selection: fromStored(run.selection) }]);
     else await makeUp(tx, run);
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,

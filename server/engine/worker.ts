@@ -8,6 +8,7 @@ import { executeRun } from './execute.ts';
 import type { StopReason } from './execute.ts';
 import { resolveBatches } from './ingest/resolve.ts';
 import { startLoop } from './loop.ts';
+import { completeQuietRuns } from './quiet_runs.ts';
 import { planDueExports } from './plan.ts';
 import type { ClaimedRun } from './runs.ts';
 import { beat, hurryCancelled, leave, releaseDead, silence_seconds_max } from './workers.ts';
@@ -39,10 +40,14 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const worker_id = uuidv7();
   const active: Active = new Map();
   let last_team_id = 0;
+  let isLeaving = false;
   await beat(engine.db, worker_id);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching(engine, worker_id, active));
   const plan = startLoop('planning', tick_ms, engine.log, async () => {
     if (await planning(engine)) claim.wake();
+  });
+  const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
+    while ((await completeQuietRuns(engine)) > 0) if (isLeaving) return;
   });
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
@@ -65,7 +70,8 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   return {
     wake: plan.wake,
     stop: async () => {
-      await Promise.all([claim.stop(), plan.stop()]);
+      isLeaving = true;
+      await Promise.all([claim.stop(), plan.stop(), quiet.stop()]);
       for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
       await Promise.all([...active.values()].map(({ ended }) => ended));
       await watch.stop();

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { advanceBackfills } from '../../server/engine/backfill.ts';
 import { planDueExports } from '../../server/engine/plan.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { addEvent, work } from './world.ts';
+import { addEvent, lookForQuietRuns, work } from './world.ts';
 import type { Fate, World } from './world.ts';
 
 /** One thing that happens. Lengths of time in seconds, before now. */
@@ -13,6 +13,7 @@ export type Step =
   | { do: 'schedule' }
   | { do: 'backfill'; back: number; length: number; mode: 'missing' | 'all' }
   | { do: 'advance' }
+  | { do: 'look' }
   | { do: 'work'; fates: Fate[] }
   | { do: 'go on' }
   | { do: 'cancel' | 'retry' | 'cancel backfill'; pick: number }
@@ -51,6 +52,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance') }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('look') }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('work'), fates: fc.array(fate, { minLength: 1, maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('go on') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel'), pick: fc.nat(20) }) },
@@ -66,6 +68,7 @@ export async function take(world: World, action: Step): Promise<void> {
   if (action.do === 'insert') return insert(world, action);
   if (action.do === 'schedule') return schedule(world);
   if (action.do === 'advance') return void (await advanceBackfills(world.engine));
+  if (action.do === 'look') return lookForQuietRuns(world);
   if (action.do === 'work') return workThrough(world, action.fates);
   if (action.do === 'go on') return goOn(world);
   if (action.do === 'backfill') return backfill(world, action);

@@ -5,6 +5,7 @@ import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRuns } from '../../server/engine/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger.ts';
+import { completeQuietRuns } from '../../server/engine/quiet_runs.ts';
 import { LostRunError, beginCommit, endRun, retryLater, storeSlices } from '../../server/engine/runs.ts';
 import type { ClaimedRun } from '../../server/engine/runs.ts';
 import { releaseDead } from '../../server/engine/workers.ts';
@@ -94,6 +95,12 @@ export async function work(world: World, fate: Fate): Promise<boolean> {
 /** Lets a worker complete every run that waits. */
 export async function workAll(world: World): Promise<void> {
   for (const run of await claimRuns(world.engine.db, newClaimant(), wide, 100)) await unlessLost(() => begin(world, run, 'completes'));
+}
+
+/** Lets the runs that have no rows be completed without a worker. */
+export async function lookForQuietRuns(world: World): Promise<void> {
+  const hasRows = (run: ClaimedRun) => selected(world, run).length > 0;
+  await completeQuietRuns(world.engine, async (runs) => ({ quiet: runs.filter((run) => !hasRows(run)), busy: runs.filter(hasRows) }));
 }
 
 const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], last_team_id: 0 });

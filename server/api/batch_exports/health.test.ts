@@ -168,13 +168,9 @@ test('days compare by the date that they have in the zone of the export, also ac
     ['2026-10-30T23:00:00Z', 100],
     ['2026-11-01T23:00:00Z', 1000],
   ] as const) {
-    const comparable = await listComparableRows(house.deps.db, {
-      batch_export_id: id,
-      revision: 1,
-      data_interval_start: start,
-      interval: 'day',
-      timezone: 'Europe/Berlin',
-    });
+    const [comparable] = await listComparableRows(house.deps.db, [
+      { batch_export_id: id, revision: 1, data_interval_start: start, interval: 'day', timezone: 'Europe/Berlin' },
+    ]);
     assert.deepEqual([...new Set(comparable)], [rows]);
   }
 });

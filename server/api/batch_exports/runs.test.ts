@@ -146,12 +146,13 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
   const from = Date.parse('2026-01-01T00:00:00Z');
   const deliver = (minutes: [number, number]) =>
     house.deps.db.transaction((tx) =>
-      addDelivered(
-        tx,
-        made.id,
-        1,
-        fromStored([{ event_from: null, event_to: null, inserted_from: from + minutes[0] * 60_000, inserted_to: from + minutes[1] * 60_000 }]),
-      ),
+      addDelivered(tx, [
+        {
+          batch_export_id: made.id,
+          revision: 1,
+          selection: fromStored([{ event_from: null, event_to: null, inserted_from: from + minutes[0] * 60_000, inserted_to: from + minutes[1] * 60_000 }]),
+        },
+      ]),
     );
   const old = await insertRunRow(house, made.id, { status: 'Failed' });
   await deliver([0, 30]);

@@ -9,6 +9,7 @@ import { healthAfterRun } from './health.ts';
 import type { ConditionChange } from './health.ts';
 import { pauseAutomatically } from './pause_automatically.ts';
 import { getHealth, listComparableRows, putHealth } from './store.ts';
+import { hasVolume, isOfSchedule } from './scheduled.ts';
 import { judgeVolume } from './volume.ts';
 import type { VolumeJudgement } from './volume.ts';
 
@@ -38,23 +39,10 @@ export async function followRun(engine: Engine, tx: Transaction, run: ClaimedRun
 }
 
 async function volumeOf(tx: Transaction, run: ClaimedRun, end: RunEnd, facts: Facts): Promise<VolumeJudgement | undefined> {
-  if (end.status !== 'Completed' || run.id !== run.delivery_id || !hasWholeInterval(run)) return undefined;
+  if (end.status !== 'Completed' || !hasVolume(run)) return undefined;
   const { interval, timezone } = facts;
-  return judgeVolume(facts.records_completed ?? 0, await listComparableRows(tx, { ...run, interval, timezone }));
-}
-
-/** False for a run that makes up for a backfill's: its interval is one of event time, and what it delivers was inserted at any time. */
-function isOfSchedule({ selection, data_interval_start }: ClaimedRun): boolean {
-  const from = Date.parse(data_interval_start);
-  return selection.every(({ inserted_from }) => inserted_from !== null && inserted_from >= from);
-}
-
-/** False when a backfill has delivered a part of the interval before: the rest says nothing about the volume. */
-function hasWholeInterval({ selection, data_interval_start, data_interval_end }: ClaimedRun): boolean {
-  const [only, ...others] = selection;
-  if (only === undefined || others.length > 0) return false;
-  const isAnyTime = only.event_from === null && only.event_to === null;
-  return isAnyTime && only.inserted_from === Date.parse(data_interval_start) && only.inserted_to === Date.parse(data_interval_end);
+  const [comparable] = await listComparableRows(tx, [{ ...run, interval, timezone }]);
+  return judgeVolume(facts.records_completed ?? 0, comparable!);
 }
 
 function noticeRun(run: ClaimedRun, end: RunEnd, { records_completed }: Facts): NoticeRun {
