@@ -37,7 +37,7 @@ export type ObjectStore = {
   list(prefix: string, options: { direct: boolean }): AsyncIterable<string>;
   /** Gives the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
-  /** Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal` too. */
+  /** Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal` too. Once it has ended well, `bytes` are the caller's again. */
   uploadPart(key: string, uploadId: string, number: number, bytes: Buffer, signal: AbortSignal): Promise<Part>;
   /** Shows the object at once. False when there is no such upload, because it was completed before or is gone. */
   completeUpload(key: string, uploadId: string, parts: Part[], facts: UploadFacts): Promise<boolean>;

@@ -1,10 +1,14 @@
+import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { NonRetryableError } from '../destination.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 
 const mebibyte = 1024 * 1024;
 const parts_max = 10_000;
 const parts_in_flight_max = 3;
+/** Most files of most exports are smaller than this; they take no larger buffer. */
+const first_bytes = mebibyte / 2;
 
 /** The size of a part by its number from 1: small at first, so that small slices take little memory, and large enough later that 10,000 parts hold 450 GiB. */
 export function partBytes(number: number): number {
@@ -20,54 +24,84 @@ export async function uploadParts(store: ObjectStore, key: string, uploadId: str
   const parts: Part[] = [];
   const stop = new AbortController();
   const sending = new Set<Promise<void>>();
+  const buffers = openBuffers();
+  let sent = 0;
   let failure: { error: unknown } | undefined;
-  const send = (number: number, body: Buffer) => {
-    const sent = store.uploadPart(key, uploadId, number, body, stop.signal).then(
-      (part) => void parts.push(part),
+  const send = async (body: Buffer, size: number) => {
+    if (sent === parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than the store can take; set max_file_size_mb.');
+    sent += 1;
+    const done = store.uploadPart(key, uploadId, sent, body.subarray(0, size), stop.signal).then(
+      (part) => {
+        parts.push(part);
+        buffers.giveBack(body);
+      },
       (error: unknown) => {
         failure ??= { error: store.faults.explain(error) };
-        bytes.destroy();
+        filler.destroy();
       },
     );
-    const tracked = sent.finally(() => sending.delete(tracked));
+    const tracked = done.finally(() => sending.delete(tracked));
     sending.add(tracked);
+    while (sending.size >= parts_in_flight_max) await Promise.race(sending);
   };
+  const filler = intoParts(() => partBytes(sent + 1), buffers.take, send);
   try {
-    let number = 1;
-    for await (const body of inParts(bytes)) {
-      if (number > parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than the store can take; set max_file_size_mb.');
-      send(number, body);
-      number += 1;
-      while (sending.size >= parts_in_flight_max) await Promise.race(sending);
-      if (failure !== undefined) break;
-    }
+    await pipeline(bytes, filler);
   } catch (error) {
-    failure ??= { error };
-    stop.abort();
+    if (failure === undefined) {
+      failure = { error };
+      stop.abort();
+    }
   } finally {
-    bytes.destroy();
     await Promise.all(sending);
   }
   if (failure !== undefined) throw failure.error;
   return parts.sort((one, other) => one.number - other.number);
 }
 
-async function* inParts(bytes: Readable): AsyncIterable<Buffer> {
-  let held: Buffer[] = [];
+/** Fills one buffer after the other with what is written, and waits until each is sent. It is written to as the bytes come: an iterator would put them together once more. */
+function intoParts(sizeOfNext: () => number, take: (size: number) => Buffer, send: (body: Buffer, size: number) => Promise<void>): Writable {
+  let body: Buffer | undefined;
   let size = 0;
-  let number = 1;
-  for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    held.push(chunk);
-    size += chunk.length;
-    while (size >= partBytes(number)) {
-      const all = Buffer.concat(held);
-      yield all.subarray(0, partBytes(number));
-      held = [all.subarray(partBytes(number))];
-      size = held[0]?.length ?? 0;
-      number += 1;
+  let isFirst = true;
+  const fill = async (chunk: Buffer) => {
+    for (let from = 0; from < chunk.length;) {
+      body ??= take(isFirst ? Math.min(first_bytes, sizeOfNext()) : sizeOfNext());
+      const copied = chunk.copy(body, size, from);
+      from += copied;
+      size += copied;
+      if (size < body.length) continue;
+      if (body.length < sizeOfNext()) body = grown(body, take(sizeOfNext()));
+      else await flush();
     }
-  }
-  if (size > 0) yield Buffer.concat(held);
+  };
+  const flush = async () => {
+    const [full, length] = [body, size];
+    [body, size, isFirst] = [undefined, 0, false];
+    if (full !== undefined) await send(full, length);
+  };
+  const callBack = (work: Promise<void>, done: (error?: Error) => void) => void work.then(() => done(), done);
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => callBack(fill(chunk), done),
+    final: (done) => callBack(flush(), done),
+  });
+}
+
+function grown(full: Buffer, larger: Buffer): Buffer {
+  full.copy(larger);
+  return larger;
+}
+
+/** Buffers that are used again: what is made anew for each part is garbage that V8 collects with a marking of its whole heap. */
+function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): void } {
+  const free: Buffer[] = [];
+  return {
+    take: (size) => {
+      const known = free.pop();
+      return known?.length === size ? known : Buffer.allocUnsafeSlow(size);
+    },
+    giveBack: (buffer) => void free.push(buffer),
+  };
 }
 
 /** Ends the listed uploads but for the kept ones, one after another, while they are listed. */

@@ -1,9 +1,11 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 
-/** Bytes that one system call writes: small chunks cost a thread hand-over each. */
-const write_bytes = 1024 * 1024;
+/** Bytes that wait at most while others are written; they go with the next system call, because small chunks cost a thread hand-over each. */
+const waiting_bytes = 2 * 1024 * 1024;
 /** Bytes after which the disk is told to begin, so that at the end little is left to wait for. */
 const sync_bytes = 32 * 1024 * 1024;
 
@@ -14,25 +16,24 @@ const sync_bytes = 32 * 1024 * 1024;
 export async function writeFileDurably(path: string, bytes: Readable): Promise<void> {
   const file = await open(path, 'w');
   const disk = openDisk(file);
+  const write = (chunks: Buffer[], done: (error?: Error) => void) =>
+    void writeAll(file, chunks).then((length) => {
+      disk.wrote(length);
+      done();
+    }, done);
   try {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    let writing: Promise<void> = Promise.resolve();
-    const flush = async () => {
-      const [full, length] = [chunks, size];
-      [chunks, size] = [[], 0];
-      await writing;
-      writing = writeAll(file, full, length).then(() => disk.wrote(length));
-      // Awaited with the next flush; until then a failure must not count as unhandled.
-      writing.catch(() => undefined);
-    };
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size >= write_bytes) await flush();
-    }
-    await flush();
-    await writing;
+    await pipeline(
+      bytes,
+      new Writable({
+        highWaterMark: waiting_bytes,
+        write: (chunk: Buffer, _encoding, done) => write([chunk], done),
+        writev: (entries, done) =>
+          write(
+            entries.map(({ chunk }) => chunk as Buffer),
+            done,
+          ),
+      }),
+    );
     await disk.settle();
     await file.sync();
   } finally {
@@ -41,13 +42,14 @@ export async function writeFileDurably(path: string, bytes: Readable): Promise<v
   }
 }
 
-async function writeAll(file: FileHandle, chunks: Buffer[], length: number): Promise<void> {
-  if (length === 0) return;
+async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<number> {
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   let { bytesWritten } = await file.writev(chunks);
-  if (bytesWritten === length) return;
+  if (bytesWritten === length) return length;
   // A signal or a nearly full disk may cut a write short; what is left either goes through or says why not.
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
   for (bytesWritten = 0; bytesWritten < rest.length;) bytesWritten += (await file.write(rest, bytesWritten)).bytesWritten;
+  return length;
 }
 
 /** Brings written bytes to the disk beside the writing, one call at a time. */
