@@ -31,7 +31,7 @@ const cert = readFileSync(new URL('./certificates/localhost.crt', import.meta.ur
 const key = readFileSync(new URL('./certificates/localhost.key', import.meta.url), 'utf8');
 const decompressors: Record<string, (bytes: Buffer) => Buffer> = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
 
-/** Opens an endpoint on 127.0.0.1. With a token, requests to `/guarded...` need it as a bearer. */
+/** Opens an endpoint on 127.0.0.1. With a token, requests to `/guarded...` need it as a bearer. `/nothing` is not found, `/hang` never answers. */
 export async function openHttpReceiver(options: { tls?: boolean; token?: string }): Promise<HttpReceiver> {
   const requests: Received[] = [];
   const rows = new Map<string, string[]>();
@@ -51,6 +51,7 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     listener();
     if (received.path.startsWith('/guarded') && received.headers.authorization !== `Bearer ${options.token}`) return void response.writeHead(401).end();
     if (received.path === '/nothing') return void response.writeHead(404).end();
+    if (received.path === '/hang') return;
     const answer = answers.shift() ?? 'take';
     if (answer === 'take' || answer === 'take and cut') takeRows(received);
     if (answer === 'hang') return;

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
-import { sweepNotices } from '../engine/notices/outbox.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
+import { sweepNotices } from '../engine/notices/sweep.ts';
 import type { Chore } from '../platform/chores.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/recheck.ts';
@@ -15,7 +15,7 @@ export function choresOf(deps: Deps): Chore[] {
     { name: 'warnings before certificates expire', interval_ms: 3_600_000, work: (signal) => warnOfCertificates(deps, signal) },
     { name: 'look for late exports', interval_ms: 30_000, work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }) },
     { name: 'sending of notices', interval_ms: 2_000, work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }) },
-    { name: 'removal of old notices', interval_ms: 3_600_000, work: () => sweepNotices(deps) },
+    { name: 'removal of old notices', interval_ms: 3_600_000, work: (signal) => sweepNotices(deps, signal) },
     { name: 'removal of sign-ins that have expired', interval_ms: 600_000, work: () => sweepSingleSignOn(deps) },
     { name: 'removal of sessions, links and series of attempts that have ended', interval_ms: 600_000, work: () => sweepPeople(deps) },
   ];

@@ -4,6 +4,7 @@ import { engineOf } from '../api/batch_exports/engine.ts';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Engine } from '../engine/engine.ts';
+import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../engine/query_budget.ts';
 import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
@@ -49,6 +50,7 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
     await waitForStores(db, clickhouse, log);
     await migrateStores(db, clickhouse);
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
+    await sealPlainUrls(db, secrets);
   } catch (error) {
     await clickhouse.close();
     await db.close();

@@ -2,6 +2,7 @@ import { pluginOriginContext } from '../api/plugins/origins.ts';
 import { totpSealContext } from '../api/users/store.ts';
 import { secretsContext } from '../engine/destination_config.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
+import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
 import { responseContext } from '../platform/http/idempotency.ts';
 import type { SealedField } from '../platform/rewrap.ts';
@@ -14,6 +15,7 @@ export const sealed_fields: readonly SealedField[] = [
   { table: 'batch_exports', id: 'id', field: 'destination_secrets', context: secretsContext },
   { table: 'batch_export_runs', id: 'id', field: 'destination_secrets', owner: 'batch_export_id', context: secretsContext },
   { table: 'notice_targets', id: 'id', field: 'secret', context: secretContext },
+  { table: 'notice_targets', id: 'id', field: 'url_sealed', context: urlContext },
   { table: 'plugins', id: 'id', field: 'origin', context: (id) => pluginOriginContext(Number(id)) },
   { table: 'plugin_configs', id: 'id', field: 'config_secrets', context: (id) => pluginConfigContext(Number(id)) },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },

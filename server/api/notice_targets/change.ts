@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { secretContext } from '../../engine/notices/outbox.ts';
+import { storedUrl } from '../../engine/notices/webhook_url.ts';
 import { body } from '../../platform/http/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -30,7 +31,7 @@ export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRe
     team_id,
     type,
     address: fields.address ?? null,
-    url: fields.url ?? null,
+    ...(fields.url === undefined ? { url: null, url_sealed: null } : storedUrl(deps.secrets, id, fields.url)),
     secret: secret === null ? null : deps.secrets.seal(secret, secretContext(id)),
     events: [...new Set(fields.events ?? notice_events)],
     batch_export_ids: fields.batch_export_ids ?? null,
@@ -40,17 +41,26 @@ export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRe
   return { id, secret: made_secret };
 }
 
-/** Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it has another secret now. Throws 400 for a wrong body. */
-export async function changeTarget(deps: Deps, tx: Transaction, before: NoticeTargetRow, request: FastifyRequest): Promise<{ has_new_secret: boolean }> {
-  const changes = body(request, NoticeTargetPatch);
-  await refuseWrongFields(tx, { ...before, is_new: false }, changes);
-  const { secret, events, ...fields } = changes;
+/** Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it has another address or secret now. Throws 400 for a wrong body. */
+export async function changeTarget(
+  deps: Deps,
+  tx: Transaction,
+  before: NoticeTargetRow,
+  request: FastifyRequest,
+): Promise<{ has_new_url: boolean; has_new_secret: boolean }> {
+  const { url: sent_url, ...others } = body(request, NoticeTargetPatch);
+  // Whoever sends back what was shown changes nothing by it.
+  const url = sent_url === before.url ? undefined : sent_url;
+  await refuseWrongFields(tx, { ...before, is_new: false }, url === undefined ? others : { ...others, url });
+  const { secret, events, ...fields } = others;
   await updateNoticeTarget(tx, before.id, {
     ...fields,
+    ...(url === undefined ? {} : { ...storedUrl(deps.secrets, before.id, url), held_until: null }),
+    ...(fields.enabled === true ? { disabled_reason: null } : {}),
     ...(events === undefined ? {} : { events: [...new Set(events)] }),
     ...(secret === undefined ? {} : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
   });
-  return { has_new_secret: secret !== undefined };
+  return { has_new_url: url !== undefined, has_new_secret: secret !== undefined };
 }
 
 async function projectOf(tx: Transaction, request: FastifyRequest, wanted: number | undefined): Promise<number> {

@@ -1,3 +1,4 @@
+import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isPlainAddress } from '../../platform/plain_address.ts';
@@ -26,6 +27,12 @@ function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
   if (url !== undefined && !isPlainAddress(url))
     found.push({ attr: 'url', code: 'invalid_input', detail: 'Must be an http or https address without user, password or fragment.' });
+  else if (url?.includes(hidden_part) === true)
+    found.push({
+      attr: 'url',
+      code: 'invalid_input',
+      detail: `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out to keep what is stored.`,
+    });
   if (secret !== undefined && readWebhookSecret(secret) === undefined)
     found.push({ attr: 'secret', code: 'invalid_input', detail: 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.' });
   return found;

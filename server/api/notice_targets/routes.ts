@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/access.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
@@ -55,7 +56,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     write(request, reply, 201, async (tx, record) => {
       const { id, secret } = await makeTarget(deps, tx, request);
       const made = await getTarget(tx, request, id);
-      record(entryOf('created', undefined, made, made.type === 'webhook'));
+      record(entryOf('created', undefined, made, made.type === 'webhook' ? [secretChange('secret', 'created')] : []));
       return { ...made, secret };
     }),
   );
@@ -74,9 +75,14 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
     write(request, reply, 200, async (tx, record) => {
       const before = await getTarget(tx, request, idOf(request), 'lock');
       ifMatch(request, before);
-      const { has_new_secret } = await changeTarget(deps, tx, before, request);
+      const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
       const after = await getTarget(tx, request);
-      record(entryOf('updated', before, after, has_new_secret));
+      // Another address of the same host may look like the one before.
+      const unseen = [
+        ...(has_new_url && after.url === before.url ? [secretChange('url', 'changed')] : []),
+        ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
+      ];
+      record(entryOf('updated', before, after, unseen));
       return after;
     });
   const description = 'The type stays. What waits to be delivered goes to the new address, under the new secret.';
@@ -88,7 +94,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
     write(request, reply, 204, async (tx, record) => {
       const before = await getTarget(tx, request, idOf(request), 'lock');
       ifMatch(request, before);
-      record(entryOf('deleted', before, undefined, false));
+      record(entryOf('deleted', before, undefined, []));
       await deleteNoticeTarget(tx, before.id);
     }),
   );
@@ -115,9 +121,9 @@ function idOf(request: FastifyRequest): string {
   return id;
 }
 
-function entryOf(activity: string, before: NoticeTargetRow | undefined, after: NoticeTargetRow | undefined, hasNewSecret: boolean): Entry {
+/** `unseen` are the changes that the shown fields do not tell. */
+function entryOf(activity: string, before: NoticeTargetRow | undefined, after: NoticeTargetRow | undefined, unseen: Change[]): Entry {
   const { id, address, url } = (after ?? before)!;
-  const secrets = hasNewSecret ? [secretChange('secret', before === undefined ? 'created' : 'changed')] : [];
-  const changes = [...changesOf(before, after, ['last_updated_at', 'last_attempt']), ...secrets];
+  const changes = [...changesOf(before, after, ['last_updated_at', 'last_attempt']), ...unseen];
   return { activity, scope: 'notice_target', item_id: id, item_name: address ?? url, changes };
 }

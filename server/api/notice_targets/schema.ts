@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
+import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { nullable } from '../../platform/http/nullable.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
@@ -8,7 +9,12 @@ const exports_max = 100;
 
 const fields = {
   address: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'Where mails go.' }),
-  url: Type.String({ trim: true, minLength: 1, maxLength: 4096, description: 'What is posted to: http or https, without user, password or fragment.' }),
+  url: Type.String({
+    trim: true,
+    minLength: 1,
+    maxLength: 4096,
+    description: 'What is posted to: http or https, without user, password or fragment. It is encrypted at rest; answers show its scheme and host.',
+  }),
   secret: Type.String({
     description:
       'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. It is encrypted at rest and never comes back. Without one the server makes it, and shows it in this answer only.',
@@ -27,6 +33,19 @@ const fields = {
   ),
   enabled: Type.Boolean({ description: 'Whether notices are sent; default true. A webhook that answers 410 is switched off.' }),
 };
+
+const shown_url = Type.String({
+  description: `Where is posted to: scheme and host, and for path and query ${hidden_part}, with the last four characters where they are long. A body may repeat it to keep the address.`,
+});
+
+const DisabledReason = Type.Object(
+  {
+    code: Type.Enum(['gone'], { description: '`gone`: the receiver answered 410.' }),
+    detail: Type.String({ description: 'What happened and what to do, for people.' }),
+    at: instant('When.'),
+  },
+  { description: 'Why the server switched the target off; null while it is enabled, and when a person switched it off.' },
+);
 
 const LastAttempt = Type.Object(
   {
@@ -48,10 +67,11 @@ export const NoticeTarget = Type.Object(
     team_id: Type.Integer({ description: 'The project whose exports it is told of.' }),
     type: Type.Enum(['email', 'webhook']),
     address: nullable(fields.address),
-    url: nullable(fields.url),
+    url: nullable(shown_url),
     events: fields.events,
     batch_export_ids: fields.batch_export_ids,
     enabled: fields.enabled,
+    disabled_reason: nullable(DisabledReason),
     last_attempt: nullable(LastAttempt),
     created_at: instant('When it was made.'),
     last_updated_at: instant('When it was changed last.'),

@@ -8,8 +8,8 @@ import type { NoticeTargetRow } from './schema.ts';
 /** Where a request looks: in one project, or in all projects of an organization. `request.access` is one. */
 export type Place = { organization_id: string; team_id?: number };
 
-// Columns are named: the secret cannot slip in.
-const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids, t.enabled, t.last_attempt, t.created_at, t.last_updated_at`;
+// Columns are named: what is sealed cannot slip in.
+const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids, t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at`;
 
 const isInPlace = (place: Place) =>
   place.team_id === undefined
@@ -32,8 +32,14 @@ export function findNoticeTarget(db: Queryable, place: Place, id: string, lock?:
     SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid AND ${isInPlace(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
 }
 
-/** Columns that a POST or PATCH sets; `secret` is sealed. */
-export type NoticeTargetFields = Pick<NoticeTargetRow, 'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'> & { secret: Buffer | null };
+/** Columns that a POST or PATCH sets; `url` is what is shown of the address, `url_sealed` the whole, and `secret` is sealed. */
+export type NoticeTargetFields = Pick<NoticeTargetRow, 'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'> & {
+  url_sealed: Buffer | null;
+  secret: Buffer | null;
+};
+
+/** Columns that only a change sets: another receiver has asked for no rest, and what is switched on has no reason to be off. */
+type ChangedFields = NoticeTargetFields & { held_until: null; disabled_reason: null };
 
 /** Adds a target. */
 export async function insertNoticeTarget(
@@ -41,12 +47,12 @@ export async function insertNoticeTarget(
   row: NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
 ): Promise<void> {
   await tx.run(sql`
-    INSERT INTO notice_targets (id, team_id, type, address, url, secret, events, batch_export_ids, enabled, created_by)
-    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled}, ${row.created_by})`);
+    INSERT INTO notice_targets (id, team_id, type, address, url, url_sealed, secret, events, batch_export_ids, enabled, created_by)
+    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.url_sealed}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled}, ${row.created_by})`);
 }
 
 /** Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the lock. */
-export async function updateNoticeTarget(tx: Transaction, id: string, changes: Partial<NoticeTargetFields>): Promise<void> {
+export async function updateNoticeTarget(tx: Transaction, id: string, changes: Partial<ChangedFields>): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await tx.run(sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now() WHERE id = ${id}::uuid`);
 }

@@ -3,12 +3,20 @@ import type { Mail, MailMessage } from '../../platform/mail.ts';
 import { OutboundRefused } from '../../platform/outbound.ts';
 import type { Outbound } from '../../platform/outbound.ts';
 import { webhookHeaders } from '../../platform/standard_webhooks.ts';
+import { restAskedFor } from './schedule.ts';
 
-/** How long a receiver may take to answer: 10 s. */
-const answer_ms_max = 10_000;
+/** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */
+const answer_ms_max = 15_000;
 
-/** What became of one attempt. `failed` may be mended by another one, `hopeless` not, `gone` is a receiver at `url` that wants nothing more (410). Sentences hold nothing that the receiver said. */
-export type AttemptResult = { outcome: 'delivered' } | { outcome: 'failed' | 'hopeless'; detail: string } | { outcome: 'gone'; detail: string; url: string };
+/**
+ * What became of one attempt. `failed` may be mended by another one, after a rest where the receiver asked for one (`rest_ms`); `hopeless` not; `gone` is a receiver at `url` that wants nothing more (410).
+ * Sentences hold nothing that the receiver said.
+ */
+export type AttemptResult =
+  | { outcome: 'delivered' }
+  | { outcome: 'failed'; detail: string; rest_ms?: number }
+  | { outcome: 'hopeless'; detail: string }
+  | { outcome: 'gone'; detail: string; url: string };
 
 /** A signed message on its way to a webhook. */
 export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
@@ -33,7 +41,7 @@ export async function postWebhook(
       signal: AbortSignal.any([signal, timeout]),
     });
     await response.body?.cancel();
-    return resultOf(response.status, url);
+    return resultOf(response.status, url, restAskedFor(response.status, response.headers.get('retry-after'), clock.now()));
   } catch (error) {
     if (signal.aborted) throw error;
     if (timeout.aborted) return { outcome: 'failed', detail: `The receiver did not answer within ${answer_ms / 1000} seconds.` };
@@ -41,12 +49,13 @@ export async function postWebhook(
   }
 }
 
-function resultOf(status: number, url: string): AttemptResult {
+function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   if (status >= 200 && status <= 299) return { outcome: 'delivered' };
   if (status === 410) return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices.', url };
   if (status >= 300 && status <= 399)
     return { outcome: 'failed', detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.` };
-  return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.` };
+  const asked = rest_ms === 0 ? '' : ` It is left alone for ${Math.ceil(rest_ms / 1000)} seconds.`;
+  return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.${asked}`, rest_ms };
 }
 
 /** The code of the system's error, which names no address. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Mail } from '../../platform/mail.ts';
@@ -7,45 +8,80 @@ import type { Secrets } from '../../platform/secrets.ts';
 import { readWebhookSecret } from '../../platform/standard_webhooks.ts';
 import { postWebhook, sendMail } from './attempt.ts';
 import type { AttemptResult } from './attempt.ts';
+import { claimDueDeliveries } from './claim.ts';
+import type { DueDelivery } from './claim.ts';
 import type { NoticeBody } from './notice.ts';
 import { noticeMail } from './notice_mail.ts';
-import { claimDueDelivery, findTarget, secretContext, settleDelivery } from './outbox.ts';
-import type { DueDelivery, Target } from './outbox.ts';
+import { findTarget, releaseDelivery, secretContext, settleDelivery } from './outbox.ts';
+import type { Target } from './outbox.ts';
+import { urlContext } from './webhook_url.ts';
 
 /** What sending notices needs from outside. */
 export type NoticeSender = { db: Database; clock: Clock; log: Logger; secrets: Secrets; outbound: Outbound; mail: Mail; public_url: string };
 
-/** How many notices one process sends at a time. */
-const default_concurrency = 8;
+/** How many attempts of one process may be under way: they wait for their receivers and cost next to nothing meanwhile. */
+const attempts_at_once_max = 32;
 /** So long an attempt and what follows it may take before another process makes it again. */
 const lease_ms = 60_000;
+/** How often new notices are looked for while attempts are under way. */
+const default_look_ms = 2_000;
 
-/** `answer_ms` bounds how long a receiver may take to answer; default 10 s. */
-type SendOptions = { signal?: AbortSignal; concurrency?: number; answer_ms?: number };
+/** `answer_ms` bounds how long a receiver may take to answer; default 15 s. `look_ms`: how often new notices are looked for while attempts are under way; default 2 s. */
+type SendOptions = { signal?: AbortSignal; answer_ms?: number; look_ms?: number };
 
 /**
- * Makes one attempt for every delivery that is due, the longest waiting first, and gives how many there were. Guarantees: processes that do this at once share the deliveries; what an attempt came to
- * is stored before the next one is due; a process that dies in between makes its receiver get the notice again, with the same id, and never leaves it without one.
+ * Makes one attempt for every delivery that is due, until none is due and none under way, and gives how many there were. Guarantees: those of `claimDueDeliveries`, however many processes do this at once; a
+ * receiver that hangs keeps nobody else waiting, nor what comes to be due meanwhile; what an attempt came to is stored before the next one is due; a process that dies in between makes its receiver get the notice
+ * again, with the same id, and never leaves it without one.
  */
 export async function sendDueNotices(sender: NoticeSender, options: SendOptions = {}): Promise<number> {
-  const { signal = new AbortController().signal, concurrency = default_concurrency, answer_ms } = options;
+  const { signal = new AbortController().signal, answer_ms, look_ms = default_look_ms } = options;
+  const under_way = new Set<Promise<void>>();
   let made = 0;
-  const lane = async () => {
+  let last_team_id = 0;
+  const begin = (due: DueDelivery) => {
+    const attempted = makeAttempt(sender, due, signal, answer_ms).finally(() => under_way.delete(attempted));
+    under_way.add(attempted);
+  };
+  try {
     while (!signal.aborted) {
       const now = sender.clock.now();
-      const due = await claimDueDelivery(sender.db, now, now + lease_ms);
-      if (due === undefined) return;
-      try {
-        await settleDelivery(sender, due, await attempt(sender, due, signal, answer_ms));
-      } catch (error) {
-        if (signal.aborted) return;
-        sender.log.warn({ err: error, notice_id: due.notice_id }, 'a notice could not be sent or its outcome not be kept; it is tried again in a minute');
-      }
-      made += 1;
+      const free = attempts_at_once_max - under_way.size;
+      const claimed = free === 0 ? [] : await claimDueDeliveries(sender.db, { now, leased_until: now + lease_ms, last_team_id }, free);
+      claimed.forEach(begin);
+      made += claimed.length;
+      last_team_id = claimed.at(-1)?.team_id ?? last_team_id;
+      if (under_way.size === 0) break;
+      await anyOrLater(under_way, look_ms);
     }
-  };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  } finally {
+    await Promise.all(under_way);
+  }
   return made;
+}
+
+/** Waits until one has ended, at most for the time given. */
+async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): Promise<void> {
+  const waiting = new AbortController();
+  await Promise.race([...under_way, setTimeout(wait_ms, undefined, { signal: waiting.signal })]);
+  waiting.abort();
+}
+
+/** Never rejects: what cannot be kept is made again once the lease has run out. */
+async function makeAttempt(sender: NoticeSender, due: DueDelivery, signal: AbortSignal, answer_ms: number | undefined): Promise<void> {
+  try {
+    let result: AttemptResult;
+    try {
+      result = await attempt(sender, due, signal, answer_ms);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      await releaseDelivery(sender, due);
+      return;
+    }
+    await settleDelivery(sender, due, result);
+  } catch (error) {
+    sender.log.warn({ err: error, notice_id: due.notice_id }, 'a notice could not be sent or its outcome not be kept; it is tried again in a minute');
+  }
 }
 
 async function attempt(sender: NoticeSender, due: DueDelivery, signal: AbortSignal, answer_ms: number | undefined): Promise<AttemptResult> {
@@ -65,15 +101,20 @@ export async function postToTarget(
   signal: AbortSignal,
   answer_ms?: number,
 ): Promise<AttemptResult> {
-  let key: Buffer | undefined;
-  try {
-    key = readWebhookSecret(sender.secrets.open(target.secret, secretContext(target.id)));
-  } catch {
-    key = undefined;
-  }
-  if (key === undefined) {
-    const detail = "The target's secret cannot be opened with this server's key: set it again, or start the server with the key under which it was stored.";
+  const opened = openTarget(sender.secrets, target);
+  if (opened === undefined) {
+    const detail =
+      "The target's address or secret cannot be opened with this server's key: set both again, or start the server with the key under which they were stored.";
     return { outcome: 'failed', detail };
   }
-  return postWebhook(sender, { url: target.url, key, ...message }, signal, answer_ms);
+  return postWebhook(sender, { ...opened, ...message }, signal, answer_ms);
+}
+
+function openTarget(secrets: Secrets, { id, url_sealed, secret }: Target & { type: 'webhook' }): { url: string; key: Buffer } | undefined {
+  try {
+    const key = readWebhookSecret(secrets.open(secret, secretContext(id)));
+    return key === undefined ? undefined : { url: secrets.open(url_sealed, urlContext(id)), key };
+  } catch {
+    return undefined;
+  }
 }

@@ -19,11 +19,11 @@ export async function writeNotice(tx: Transaction, clock: Clock, exportId: strin
   await tx.run(sql`
     INSERT INTO notices (id, batch_export_id, event, body, created_at) VALUES (${id}, ${exportId}, ${event}, ${JSON.stringify(body)}, ${created_at})`);
   await tx.run(sql`
-    INSERT INTO notice_deliveries (notice_id, target_id, address, next_attempt_at)
-    SELECT ${id}::uuid, t.id, NULL, ${created_at}::timestamptz FROM notice_targets t
+    INSERT INTO notice_deliveries (notice_id, team_id, batch_export_id, target_id, address, next_attempt_at)
+    SELECT ${id}::uuid, t.team_id, ${exportId}::uuid, t.id, NULL, ${created_at}::timestamptz FROM notice_targets t
     WHERE t.team_id = ${row!.team_id} AND t.enabled AND ${event} = ANY (t.events) AND (t.batch_export_ids IS NULL OR ${exportId}::uuid = ANY (t.batch_export_ids))
     UNION ALL
-    SELECT ${id}::uuid, NULL, u.email, ${created_at}::timestamptz FROM projects p
+    SELECT ${id}::uuid, p.id, ${exportId}::uuid, NULL, u.email, ${created_at}::timestamptz FROM projects p
     JOIN members m ON m.organization_id = p.organization_id AND m.level >= 8 JOIN users u ON u.id = m.user_id AND u.is_active
     WHERE p.id = ${row!.team_id} AND NOT EXISTS (SELECT 1 FROM notice_targets t WHERE t.team_id = p.id)`);
   await writeRunLog(tx, { batch_export_id: exportId, run_id: run?.id ?? null, level: event === 'recovered' ? 'INFO' : 'WARNING', message: detail });

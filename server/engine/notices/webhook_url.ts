@@ -1,0 +1,36 @@
+import sql from 'sql-template-tag';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+
+/** What stands in a shown address for its path and query. */
+export const hidden_part = '********';
+/** So long the hidden part must be before its last characters are shown as well, and how many these are: enough to tell two webhooks of one host apart, too few to guess the rest. */
+const hinted_characters_min = 24;
+const hint_characters = 4;
+
+/** The context under which a target's whole address is sealed. */
+export function urlContext(targetId: string): string {
+  return `notice_targets:${targetId}:url`;
+}
+
+/** What everybody may see of a webhook's address: scheme, host and port, and of a long path and query the last four characters; many services put a secret there. */
+export function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  const hidden = `${pathname.slice(1)}${search}`;
+  if (hidden === '') return `${origin}/`;
+  return `${origin}/${hidden_part}${hidden.length < hinted_characters_min ? '' : hidden.slice(-hint_characters)}`;
+}
+
+/** An address as it is stored: whole and sealed for its target's row, and as it is shown. */
+export function storedUrl(secrets: Secrets, targetId: string, url: string): { url: string; url_sealed: Buffer } {
+  return { url: shownUrl(url), url_sealed: secrets.seal(url, urlContext(targetId)) };
+}
+
+/** Seals the addresses that are still stored as plain text, from before there was a place for sealed ones; several processes may do so at once. */
+export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<void> {
+  const plain = await db.rows<{ id: string; url: string }>(sql`SELECT id, url FROM notice_targets WHERE type = 'webhook' AND url_sealed IS NULL`);
+  for (const { id, url: whole } of plain) {
+    const { url, url_sealed } = storedUrl(secrets, id, whole);
+    await db.run(sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id} AND url_sealed IS NULL`);
+  }
+}
