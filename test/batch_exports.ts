@@ -22,7 +22,16 @@ export async function newExport(house: Harness, home: TestOrganization, body: Re
 }
 
 /** What a test says of a run that no worker made. */
-export type RunWanted = { status?: string; hour?: number; revision?: number; selection?: object[]; committing?: boolean; total?: number; delivery_id?: string };
+export type RunWanted = {
+  status?: string;
+  hour?: number;
+  revision?: number;
+  selection?: object[];
+  committing?: boolean;
+  total?: number;
+  delivery_id?: string;
+  is_make_up?: boolean;
+};
 
 /** Adds a run row of one hour of 1 January 2026, as the planner and a worker would have left it, and gives its id. */
 export async function insertRunRow(house: Harness, exportId: string, wanted: RunWanted = {}): Promise<string> {
@@ -31,8 +40,8 @@ export async function insertRunRow(house: Harness, exportId: string, wanted: Run
   const selection = wanted.selection ?? [{ event_from: null, event_to: null, inserted_from: from, inserted_to: to }];
   const isOver = wanted.status !== undefined && !['Starting', 'Running'].includes(wanted.status);
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at, finished_at, committing_at, records_total_count, records_completed)
-    SELECT id, ${exportId}, (SELECT team_id FROM batch_exports WHERE id = ${exportId}), ${wanted.revision ?? 1}, coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()}, ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up, status, data_interval_start, data_interval_end, selection, created_at, finished_at, committing_at, records_total_count, records_completed)
+    SELECT id, ${exportId}, (SELECT team_id FROM batch_exports WHERE id = ${exportId}), ${wanted.revision ?? 1}, coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.is_make_up ?? false}, ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()}, ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
       clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null}, ${wanted.total ?? null}
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;

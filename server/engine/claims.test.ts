@@ -114,7 +114,7 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     await house.deps.db.run(
       sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${exports[0]!.id}`,
     );
-    const planned = { export: { id: exports[0]!.id, revision: 1 }, backfill_id: null, from: 0, to: 1, selection: [], is_own_delivery: false };
+    const planned = { export: { id: exports[0]!.id, revision: 1 }, backfill_id: null, from: 0, to: 1, selection: [], is_make_up: true };
     const [id] = await house.deps.db.transaction((tx) => insertRuns(tx, [planned]));
     assert.deepEqual(await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`), { host, team_id: exports[0]!.team_id }, type);
   }

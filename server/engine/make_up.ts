@@ -45,7 +45,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
     backfill_id: null,
     ...span,
     selection: rest,
-    is_own_delivery: false,
+    is_make_up: true,
   });
   await writeRunLog(tx, {
     batch_export_id: run.batch_export_id,

@@ -130,7 +130,7 @@ async function planScheduledRuns(tx: Transaction, due: DueExport[]): Promise<voi
     WHERE batch_exports.id = planned.id`);
 }
 
-/** A run as it is planned. Without a `delivery_id` its delivery bears its own id, by which a schedule knows its run of an interval; with `is_own_delivery: false` it bears a fresh one. */
+/** A run as it is planned. Without a `delivery_id` its delivery bears its own id, by which a schedule knows its run of an interval; one that makes up for a backfill's run (`is_make_up`) bears a fresh one. */
 export type PlannedRun = {
   export: { id: string; revision: number };
   backfill_id: string | null;
@@ -139,7 +139,7 @@ export type PlannedRun = {
   to: number;
   selection: Rectangle[];
   delivery_id?: string;
-  is_own_delivery?: boolean;
+  is_make_up?: boolean;
 };
 
 /** Writes one run as `insertRuns` does; undefined when it was there already. */
@@ -158,16 +158,17 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       revision: run.export.revision,
       host: hosts.get(run.export.id) ?? null,
       backfill_id: run.backfill_id,
-      delivery_id: run.delivery_id ?? (run.is_own_delivery === false ? uuidv7() : id),
+      delivery_id: run.delivery_id ?? (run.is_make_up === true ? uuidv7() : id),
+      is_make_up: run.is_make_up ?? false,
       data_interval_start: iso(run.from),
       data_interval_end: iso(run.to),
       selection: toStored(run.selection),
     };
   });
   const inserted = await tx.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, data_interval_start, data_interval_end, selection)
-    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.data_interval_start, planned.data_interval_end, planned.selection
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid,
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, is_make_up, data_interval_start, data_interval_end, selection)
+    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.data_interval_start, planned.data_interval_end, planned.selection
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid, is_make_up boolean,
       data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb)
     JOIN batch_exports export ON export.id = planned.batch_export_id
     ON CONFLICT DO NOTHING RETURNING id`);

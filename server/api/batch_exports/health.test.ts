@@ -148,7 +148,7 @@ test('a run that makes up for a cancelled backfill does not hide that the schedu
   await endedRun(house, id, completed, {
     hour,
     delivery_id: crypto.randomUUID(),
-    selection: [{ event_from: 0, event_to: now, inserted_from: null, inserted_to: now }],
+    is_make_up: true,
   });
   await judge();
   assert.deepEqual(await toldOf(house, id), ['late']);

@@ -103,23 +103,38 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   );
 });
 
-test('a run has a lag where it delivers what was inserted in its interval, and none where it makes up for a backfill', async () => {
+test('a run that makes up for a backfill, and its retry, have a kind of their own and no lag', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
-  for (const [hour, inserted_after_start] of [
-    [22, 0],
-    [23, null],
-    [24, -1],
-  ] as const) {
-    const end = Date.parse('2026-03-09T00:00:00Z') + hour * 3_600_000;
-    const inserted_from = inserted_after_start === null ? null : end - 3_600_000 + inserted_after_start;
-    await insertRun(made, { end: new Date(end).toISOString(), selection: [{ event_from: null, event_to: 0, inserted_from, inserted_to: end }] });
-  }
-  const { results } = (await metrics(home, made.id)).body;
-  assert.deepEqual(
-    results.map((point: { lag_seconds: number | null }) => point.lag_seconds),
-    [180, null, null],
-  );
+  const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00Z' });
+  const make_up = await insertRun(made, {
+    end: '2026-03-09T23:00:00Z',
+    status: 'FailedRetryable',
+    selection: [{ event_from: 0, event_to: 1, inserted_from: 0, inserted_to: 1 }],
+  });
+  const backfill = await insertRun(made, { end: '2026-03-09T23:10:00Z', backfill: await insertBackfill(made.id) });
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid() WHERE id = ${make_up}`);
+  const kindOf = async (id: string) => (await house.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key })).body.kind;
+  const kinds = [];
+  for (const id of [scheduled, make_up, backfill]) kinds.push(await kindOf(id));
+  assert.deepEqual(kinds, ['scheduled', 'make_up', 'backfill']);
+  const points = async (query: string) => {
+    const { results } = (await metrics(home, made.id, query)).body;
+    return results.map(({ kind, lag_seconds }: { kind: string; lag_seconds: number | null }) => [kind, lag_seconds]);
+  };
+  assert.deepEqual(await points('?interval=day'), [
+    ['scheduled', 180],
+    ['make_up', null],
+    ['backfill', null],
+  ]);
+  assert.deepEqual(await points(''), [
+    ['scheduled', 180],
+    ['make_up', null],
+    ['backfill', null],
+  ]);
+  const retried = await house.request('POST', `${projectBase(home)}${made.id}/runs/${make_up}/retry/`, { key: home.key, body: {} });
+  assert.equal(retried.status, 200, retried.text);
+  assert.deepEqual([retried.body.kind, retried.body.id === make_up], ['make_up', false]);
 });
 
 test('more than 1000 points and wrong parameters are 400, with what to do', async () => {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
+import { run_kinds } from './run_schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const seconds = (description: string) => nullable(Type.Number({ description }));
@@ -30,7 +31,9 @@ const RunCounts = Type.Object({
 export const MetricPoint = Type.Object(
   {
     start_at: instant('When the run was planned, or the beginning of the hour or day.'),
-    kind: Type.Enum(['scheduled', 'backfill'], { description: 'Runs of backfills are points of their own; retries count with what they repeat.' }),
+    kind: Type.Enum([...run_kinds], {
+      description: 'Runs of backfills, and runs that make up for one, are points of their own; retries count with what they repeat.',
+    }),
     run: nullable(Type.String({ format: 'uuid', description: 'The run; null for an hour or day.' })),
     data_interval_end: instant('Where the data of the run ends; for an hour or day, of its latest run.'),
     runs: RunCounts,
@@ -39,7 +42,7 @@ export const MetricPoint = Type.Object(
     duration_seconds: seconds('From the first attempt of a run to its end; for an hour or day the mean of the runs that ended, null without one.'),
     duration_seconds_max: seconds('The longest of these.'),
     lag_seconds: seconds(
-      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for backfills and runs that make up for one.',
+      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for every other kind than `scheduled`.',
     ),
     lag_seconds_max: seconds('The longest of these.'),
   },

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { MetricPoint, metric_intervals } from './metrics_schema.ts';
+import { run_kind } from './runs_store.ts';
 
 /** Which points are wanted: the half-open range by planning, what a point is, and how many at most. */
 export type MetricsWanted = { after: string; before: string; interval: (typeof metric_intervals)[number]; limit: number };
@@ -15,16 +16,15 @@ const starts: Record<MetricsWanted['interval'], Sql> = {
 const duration = sql`extract(epoch FROM r.finished_at - r.started_at)::float8`;
 const lag = sql`extract(epoch FROM r.finished_at - r.data_interval_end)::float8`;
 const is_completed = sql`r.status = 'Completed'`;
-/** A run that made up for a backfill's delivers what was inserted before its interval, which says nothing of the schedule. The rectangles of a selection are in the order of insertion. */
-const is_of_schedule = sql`r.backfill_id IS NULL AND coalesce((r.selection #>> '{0,inserted_from}')::numeric >= extract(epoch FROM r.data_interval_start) * 1000, jsonb_array_length(r.selection) = 0)`;
-const has_lag = sql`${is_completed} AND ${is_of_schedule}`;
+/** Backfills, and what makes up for them, deliver what was inserted long before, which says nothing of the schedule. */
+const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled'`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
-/** The points of an export's chart, oldest first, scheduled before backfill. Leans on batch_export_runs_by_export. */
+/** The points of an export's chart, oldest first, those of one time in the order of `run_kinds`. Leans on batch_export_runs_by_export. */
 export function listMetricPoints(db: Queryable, exportId: string, { after, before, interval, limit }: MetricsWanted): Promise<MetricPoint[]> {
   const run = interval === 'run' ? sql`r.id` : sql`NULL::uuid`;
   return db.rows<MetricPoint>(sql`
-    SELECT ${starts[interval]} AS start_at, CASE WHEN r.backfill_id IS NULL THEN 'scheduled' ELSE 'backfill' END AS kind, ${run} AS run, max(r.data_interval_end) AS data_interval_end,
+    SELECT ${starts[interval]} AS start_at, ${run_kind} AS kind, ${run} AS run, max(r.data_interval_end) AS data_interval_end,
       json_build_object('completed', ${count(is_completed)}, 'failed', ${count(sql`r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')`)},
         'cancelled', ${count(sql`r.status = 'Cancelled'`)}, 'open', ${count(sql`r.status IN ('Starting', 'Running')`)}) AS runs,
       coalesce(sum(r.records_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS rows, coalesce(sum(r.bytes_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS bytes,

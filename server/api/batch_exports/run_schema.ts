@@ -5,6 +5,9 @@ import { nullable } from '../../platform/http/nullable.ts';
 /** Every status that a run can have, in the order of a run's life. */
 export const run_statuses = ['Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'TimedOut', 'Terminated', 'ContinuedAsNew'] as const;
 
+/** What a run can be for, in the order in which a chart shows them. */
+export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
+
 /** The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact numbers. */
 export const counter_max = 2_147_483_647;
 
@@ -30,7 +33,11 @@ export const BatchExportRun = Type.Object(
     last_updated_at: instant('When anything about the run changed last.'),
     records_total_count: counter('Rows counted at the source before anything was written; null until they are.'),
     batch_export: Type.String({ format: 'uuid', description: 'The batch export that the run belongs to.' }),
-    backfill: nullable(Type.String({ format: 'uuid', description: 'The backfill that asked for the run; null for a scheduled one.' })),
+    backfill: nullable(Type.String({ format: 'uuid', description: 'The backfill that asked for the run; null for others.' })),
+    kind: Type.Enum([...run_kinds], {
+      description:
+        '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: delivers what other runs had left to a run of a backfill that then ended without it. A retry has the kind of what it repeats.',
+    }),
     delivery_id: Type.String({ format: 'uuid', description: 'What the delivery is called at the destination; a retry of the same rows keeps it.' }),
     bytes_completed: Type.Integer({ minimum: 0, description: 'Bytes that are safe at the destination, after compression.' }),
     error_code: nullable(Type.String({ description: 'Short name of the latest error.' })),

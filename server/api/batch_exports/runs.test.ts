@@ -79,6 +79,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     records_total_count: null,
     batch_export: made.id,
     backfill: null,
+    kind: 'scheduled',
     bytes_completed: 0,
     error_code: null,
   });

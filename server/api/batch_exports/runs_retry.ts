@@ -67,7 +67,7 @@ async function insertContinuation(tx: Transaction, row: LockedExport, run: Locke
 
 async function insert(tx: Transaction, row: LockedExport, run: LockedRun, selection: Rectangle[], delivery_id: string): Promise<string> {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
-  const id = await insertRun(tx, { export: row, backfill_id: run.backfill_id, from, to, selection, delivery_id });
+  const id = await insertRun(tx, { export: row, backfill_id: run.backfill_id, from, to, selection, delivery_id, is_make_up: run.is_make_up });
   if (id === undefined) throw new Error('A retry was taken for a scheduled run.');
   return id;
 }

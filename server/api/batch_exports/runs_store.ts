@@ -12,13 +12,16 @@ import type { BatchExportRun } from './run_schema.ts';
 // least() would skip a null, so the cap is a CASE.
 const capped = (column: Sql) => sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
 
+/** What run `r` is for; one of `run_kinds`. */
+export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill' WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
+
 /** The wire fields of run `r`; `instant` says how a timestamp column is selected, since JSON aggregates need the wire's spelling as text. */
 export function runColumns(instant: (column: Sql) => Sql): Sql {
   return sql`
     r.id, r.status, ${capped(sql`r.records_completed`)} AS records_completed, r.latest_error, ${instant(sql`r.data_interval_start`)} AS data_interval_start,
     ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor", ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at,
     ${instant(sql`r.last_updated_at`)} AS last_updated_at, ${capped(sql`r.records_total_count`)} AS records_total_count, r.batch_export_id AS batch_export,
-    r.backfill_id AS backfill, r.delivery_id, r.bytes_completed, r.error_code`;
+    r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code`;
 }
 
 const columns = runColumns((column) => column);
@@ -52,6 +55,7 @@ export type LockedRun = {
   delivery_id: string;
   backfill_id: string | null;
   backfill_mode: 'missing' | 'all' | null;
+  is_make_up: boolean;
   data_interval_start: string;
   data_interval_end: string;
   selection: StoredRectangle[];
@@ -61,7 +65,7 @@ export type LockedRun = {
 /** The run, locked until the transaction ends; the caller holds the lock on its export. */
 export function lockRun(tx: Transaction, exportId: string, id: string): Promise<LockedRun | undefined> {
   return tx.row<LockedRun>(sql`
-    SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
+    SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up, r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
       (SELECT b.mode FROM batch_export_backfills b WHERE b.id = r.backfill_id) AS backfill_mode
     FROM batch_export_runs r WHERE r.id = ${id} AND r.batch_export_id = ${exportId} FOR UPDATE`);
 }

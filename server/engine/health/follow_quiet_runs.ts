@@ -2,16 +2,18 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { ClaimedRun } from '../runs.ts';
 import { healthAfterRun } from './health.ts';
 import type { Health } from './health.ts';
-import { hasVolume, isOfSchedule } from './scheduled.ts';
+import { hasVolume } from './has_volume.ts';
 import { listComparableRows, listHealth, putHealths } from './store.ts';
 import type { ComparedRun } from './store.ts';
 import { judgeVolume } from './volume.ts';
+
+type QuietRun = ClaimedRun & ComparedRun & { is_make_up: boolean };
 
 /**
  * Follows runs of the present revisions of different exports, which are about to complete without a row, into the health of these exports. `to_be_told` are those by which a condition of the export would begin or end: of
  * them nothing is stored. The caller holds the locks on the exports' rows.
  */
-export async function followQuietRuns<Run extends ClaimedRun & ComparedRun>(tx: Transaction, runs: Run[]): Promise<{ followed: Run[]; to_be_told: Run[] }> {
+export async function followQuietRuns<Run extends QuietRun>(tx: Transaction, runs: Run[]): Promise<{ followed: Run[]; to_be_told: Run[] }> {
   const followed: Run[] = [];
   const to_be_told: Run[] = [];
   if (runs.length === 0) return { followed, to_be_told };
@@ -22,7 +24,7 @@ export async function followQuietRuns<Run extends ClaimedRun & ComparedRun>(tx: 
     const { health, changes } = healthAfterRun(before, {
       status: 'Completed',
       revision: run.revision,
-      delivered_until: isOfSchedule(run) ? run.data_interval_end : null,
+      delivered_until: run.is_make_up ? null : run.data_interval_end,
       is_volume_unusual: volumes.get(run)?.is_unusual,
     });
     if (changes.length > 0) to_be_told.push(run);
@@ -35,7 +37,7 @@ export async function followQuietRuns<Run extends ClaimedRun & ComparedRun>(tx: 
   return { followed, to_be_told };
 }
 
-async function listVolumes<Run extends ClaimedRun & ComparedRun>(tx: Transaction, runs: Run[]): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
+async function listVolumes<Run extends QuietRun>(tx: Transaction, runs: Run[]): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
   const judged = runs.filter(hasVolume);
   const comparable = await listComparableRows(tx, judged);
   return new Map(judged.map((run, index) => [run, judgeVolume(0, comparable[index]!)]));

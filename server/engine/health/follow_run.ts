@@ -9,11 +9,19 @@ import { healthAfterRun } from './health.ts';
 import type { ConditionChange } from './health.ts';
 import { pauseAutomatically } from './pause_automatically.ts';
 import { getHealth, listComparableRows, putHealth } from './store.ts';
-import { hasVolume, isOfSchedule } from './scheduled.ts';
+import { hasVolume } from './has_volume.ts';
 import { judgeVolume } from './volume.ts';
 import type { VolumeJudgement } from './volume.ts';
 
-type Facts = { revision: number; interval: Interval; timezone: string; paused: boolean; is_deleted: boolean; records_completed: number | null };
+type Facts = {
+  revision: number;
+  interval: Interval;
+  timezone: string;
+  paused: boolean;
+  is_deleted: boolean;
+  is_make_up: boolean;
+  records_completed: number | null;
+};
 
 /**
  * Follows a run that has just ended into the health of its export, in the same transaction: notices for what has changed, and the automatic pause after too many failures in a row. Runs of backfills, of
@@ -22,12 +30,13 @@ type Facts = { revision: number; interval: Interval; timezone: string; paused: b
 export async function followRun(engine: Engine, tx: Transaction, run: ClaimedRun, end: RunEnd): Promise<void> {
   if (run.backfill_id !== null) return;
   const facts = (await tx.row<Facts>(sql`
-    SELECT e.revision, e."interval", e.timezone, e.paused, e.deleted_at IS NOT NULL AS is_deleted, r.records_completed
+    SELECT e.revision, e."interval", e.timezone, e.paused, e.deleted_at IS NOT NULL AS is_deleted, r.is_make_up, r.records_completed
     FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${run.id}`))!;
   if (facts.is_deleted || facts.revision !== run.revision) return;
   const before = await getHealth(tx, run.batch_export_id, run.revision);
   const volume = await volumeOf(tx, run, end, facts);
-  const delivered_until = isOfSchedule(run) ? run.data_interval_end : null;
+  // What makes up for a backfill's run has an interval of that one, which says nothing of how far the schedule is.
+  const delivered_until = facts.is_make_up ? null : run.data_interval_end;
   const ended = { status: end.status, revision: run.revision, delivered_until, is_volume_unusual: volume?.is_unusual };
   const { health, changes } = healthAfterRun(before, ended);
   await putHealth(tx, run.batch_export_id, health);

@@ -1,11 +1,5 @@
 import type { ClaimedRun } from '../runs.ts';
 
-/** False for a run that makes up for a backfill's: its interval is one of event time, and what it delivers was inserted at any time. */
-export function isOfSchedule({ selection, data_interval_start }: Pick<ClaimedRun, 'selection' | 'data_interval_start'>): boolean {
-  const from = Date.parse(data_interval_start);
-  return selection.every(({ inserted_from }) => inserted_from !== null && inserted_from >= from);
-}
-
 /** True where the rows of a run say something about the volume of its export: a first run of the schedule that has its whole interval, of which no backfill has delivered a part before. */
 export function hasVolume(run: Pick<ClaimedRun, 'id' | 'delivery_id' | 'selection' | 'data_interval_start' | 'data_interval_end'>): boolean {
   const [only, ...others] = run.selection;
