@@ -31,7 +31,7 @@ export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRe
     team_id,
     type,
     address: fields.address ?? null,
-    ...(fields.url === undefined ? { url: null, url_sealed: null } : storedUrl(deps.secrets, id, fields.url)),
+    ...(typeof fields.url === 'string' ? storedUrl(deps.secrets, id, fields.url) : { url: null, url_sealed: null }),
     secret: secret === null ? null : deps.secrets.seal(secret, secretContext(id)),
     events: [...new Set(fields.events ?? notice_events)],
     batch_export_ids: fields.batch_export_ids ?? null,
@@ -55,12 +55,12 @@ export async function changeTarget(
   const { secret, events, ...fields } = others;
   await updateNoticeTarget(tx, before.id, {
     ...fields,
-    ...(url === undefined ? {} : { ...storedUrl(deps.secrets, before.id, url), held_until: null }),
+    ...(typeof url === 'string' ? { ...storedUrl(deps.secrets, before.id, url), held_until: null } : {}),
     ...(fields.enabled === true ? { disabled_reason: null } : {}),
     ...(events === undefined ? {} : { events: [...new Set(events)] }),
     ...(secret === undefined ? {} : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
   });
-  return { has_new_url: url !== undefined, has_new_secret: secret !== undefined };
+  return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
 }
 
 async function projectOf(tx: Transaction, request: FastifyRequest, wanted: number | undefined): Promise<number> {

@@ -19,13 +19,19 @@ export async function refuseWrongFields(db: Queryable, subject: Subject, fields:
 function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges): Violation[] {
   const [needed, foreign] = type === 'email' ? (['address', ['url', 'secret']] as const) : (['url', ['address']] as const);
   const missing: Violation[] = is_new && fields[needed] === undefined ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs it.` }] : [];
-  const strange = foreign.filter((name) => fields[name] !== undefined);
-  return [...missing, ...strange.map((attr): Violation => ({ attr, code: 'invalid_input', detail: `A target of type ${type} has none: leave it out.` }))];
+  const empty: Violation[] =
+    fields[needed] === null ? [{ attr: needed, code: 'null', detail: `A target of type ${type} needs it: leave it out to keep it.` }] : [];
+  const strange = foreign.filter((name) => fields[name] !== undefined && fields[name] !== null);
+  return [
+    ...missing,
+    ...empty,
+    ...strange.map((attr): Violation => ({ attr, code: 'invalid_input', detail: `A target of type ${type} has none: leave it out.` })),
+  ];
 }
 
 function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
-  if (url !== undefined && !isPlainAddress(url))
+  if (typeof url === 'string' && !isPlainAddress(url))
     found.push({ attr: 'url', code: 'invalid_input', detail: 'Must be an http or https address without user, password or fragment.' });
   else if (url?.includes(hidden_part) === true)
     found.push({

@@ -70,6 +70,8 @@ test('targets are made, listed in both places, changed and deleted; a secret is 
   const url = `${projectList(home)}${id}/`;
   const changed = await house.request('PATCH', url, { key: home.key, body: { events: ['recovered'], secret, type: 'email' } });
   assert.deepEqual([changed.body.events, changed.body.type, 'secret' in changed.body], [['recovered'], 'webhook', false]);
+  for (const target of (await house.request('GET', projectList(home), { key: home.key })).body.results)
+    assert.deepEqual((await house.request('PUT', `${projectList(home)}${target.id}/`, { key: home.key, body: target })).body.url, target.url);
   const put = await house.request('PUT', `${organizationList(home)}${id}/`, { key: home.key, body: { enabled: false } });
   assert.deepEqual([put.body.enabled, put.body.events], [false, ['recovered']]);
   assert.equal((await house.request('PATCH', url, { key: home.key, body: {}, headers: { 'if-match': changed.headers['etag']! } })).status, 412);
@@ -95,6 +97,7 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
     [{ type: 'email' }, ['address required']],
     [{ type: 'webhook' }, ['url required']],
     [{ ...mail, address: 'nobody' }, ['address invalid_input']],
+    [{ ...hook, url: null }, ['url null']],
     [{ ...mail, url: 'https://example.com/', secret }, ['secret invalid_input', 'url invalid_input']],
     [{ ...hook, address: 'ops@example.com' }, ['address invalid_input']],
     [{ ...hook, url: 'ftp://example.com/' }, ['url invalid_input']],
@@ -138,7 +141,7 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
     [String(now / 1000), `v1,${signature}`, 'application/json'],
   );
   assert.deepEqual([JSON.parse(body).type, JSON.parse(body).data.notice_target], ['notice_target.test', hook.id]);
-  for (const words of [/^The receiver answered 500 /, /answered 307, a redirect, which is not followed/, /^The receiver could not be reached/]) {
+  for (const words of [/^The receiver answered 500 /, /answered 307, a redirect, which is not followed/, /^The receiver ended the connection/]) {
     const answer = (await tried(hook)).body;
     assert.equal(answer.is_delivered, false);
     assert.match(answer.detail, words);

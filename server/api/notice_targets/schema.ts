@@ -94,8 +94,9 @@ export const NewNoticeTarget = Type.Object(
 );
 
 const settable = {
-  address: Type.Optional(fields.address),
-  url: Type.Optional(fields.url),
+  // Null for the one that the type does not have, as answers show it: what was read can be sent back.
+  address: Type.Optional(nullable(fields.address)),
+  url: Type.Optional(nullable(fields.url)),
   secret: Type.Optional(fields.secret),
   events: Type.Optional(fields.events),
   batch_export_ids: Type.Optional(fields.batch_export_ids),

@@ -45,7 +45,7 @@ export async function postWebhook(
   } catch (error) {
     if (signal.aborted) throw error;
     if (timeout.aborted) return { outcome: 'failed', detail: `The receiver did not answer within ${answer_ms / 1000} seconds.` };
-    return { outcome: 'failed', detail: error instanceof OutboundRefused ? error.message : `The receiver could not be reached${causeOf(error)}.` };
+    return { outcome: 'failed', detail: error instanceof OutboundRefused ? error.message : sentenceOf(error) };
   }
 }
 
@@ -58,10 +58,11 @@ function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.${asked}`, rest_ms };
 }
 
-/** The code of the system's error, which names no address. */
-function causeOf(error: unknown): string {
+/** Tells the codes of the system's errors, which name no address, and nothing else of them. */
+function sentenceOf(error: unknown): string {
   const { code } = ((error as Error).cause ?? error) as { code?: unknown };
-  return typeof code === 'string' ? ` (${code})` : '';
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'The receiver ended the connection without an answer.';
+  return `The receiver could not be reached${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
 /** Hands a mail to the relay once. Never rejects. */
