@@ -14,7 +14,7 @@ export function urlContext(targetId: string): string {
 }
 
 /** What everybody may see of a webhook's address: scheme, host and port, and of a long path and query the last four characters; many services put a secret there. */
-export function shownUrl(url: string): string {
+function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const hidden = `${pathname.slice(1)}${search}`;
   if (hidden === '') return `${origin}/`;
