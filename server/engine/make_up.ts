@@ -27,11 +27,12 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
     SELECT export.model FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL AND run.committing_at IS NULL AND export.deleted_at IS NULL AND export.revision = run.revision`);
   if (row === undefined) return;
+  // Another make-up run left nothing to this one: it delivers from the selection of a run that was open together with this one, and open runs share nothing.
   const later = await tx.rows<LaterRun>(sql`
     SELECT later.backfill_id IS NULL AS is_scheduled, later.data_interval_start, later.data_interval_end, backfill.watermark
     FROM batch_export_runs run JOIN batch_export_runs later ON later.batch_export_id = run.batch_export_id AND later.revision = run.revision AND later.created_at >= run.created_at
     LEFT JOIN batch_export_backfills backfill ON backfill.id = later.backfill_id
-    WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT FROM run.backfill_id AND later.status IN ('Starting', 'Running', 'Completed')`);
+    WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT FROM run.backfill_id AND NOT later.is_make_up AND later.status IN ('Starting', 'Running', 'Completed')`);
   const wanted = intersect(
     fromStored(run.selection),
     later.map((one) => baseOf(one, models[row.model].has_event_time)),
