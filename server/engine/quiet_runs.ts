@@ -20,7 +20,7 @@ type Look = (runs: UnseenRun[]) => Promise<{ quiet: UnseenRun[]; busy: UnseenRun
 const runs_per_turn_max = 1_000;
 
 /** The advisory lock of a turn: two processes that looked at the same runs would do the same work. */
-const quiet_lock = 7_301_021;
+const quiet_lock = 7_301_022;
 
 /**
  * Completes planned runs whose selection has no rows, many in one transaction and without the destination; gives how many were looked at. Guarantees: the end is the same as a worker's, with receipt, ledger,
