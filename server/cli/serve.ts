@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { startWorker } from '../engine/worker.ts';
 import type { Worker } from '../engine/worker.ts';
 import { startChores } from '../platform/chores.ts';
+import { giveWay } from '../platform/give_way.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';
@@ -14,6 +15,8 @@ import { joinStores, openStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 const close_ms_max = 10_000;
+/** A worker beside an API stands back a little, and before the analytics store, which it waits for. */
+const worker_niceness = 5;
 
 /** A server that is up. */
 export type RunningServer = { address: string; opened: OpenProcess; lost: Promise<void>; stop(): Promise<void> };
@@ -26,6 +29,7 @@ export type Parts = { api: boolean; worker: boolean };
  * before it are stopped again and the error is thrown. `say` gets the lines for the operator.
  */
 export async function serve(config: Config, log: Logger, parts: Parts, say: (line: string) => void): Promise<RunningServer> {
+  if (!parts.api) giveWay(worker_niceness);
   const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { start: 'never' });
   const stops: (() => Promise<void>)[] = [() => stores.close()];
   const stop = once(async () => {
