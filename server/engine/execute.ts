@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Delivery, DestinationDefinition, Sink, SliceOutcome } from './destination.ts';
 import { NonRetryableError, RetryableError } from './destination.ts';
 import { isoInstant } from '../platform/clock.ts';
+import { break_offs_max, broke_off_message } from './break_offs.ts';
 import { loadConfig } from './destination_config.ts';
 import { findDestination } from './destinations/index.ts';
 import { destinationDeps } from './engine.ts';
@@ -36,9 +37,10 @@ type Attempt = {
 /**
  * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
  * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
- * where it was, at the first slice that is not safe.
+ * where it was, at the first slice that is not safe; one that takes its process down each time is given up after `break_offs_max` times.
  */
 export async function executeRun(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+  if (run.break_offs >= break_offs_max) return giveUp(engine, run, signal);
   try {
     const attempt = openAttempt(engine, run, signal);
     await (isUnwanted(run) ? cancel(attempt) : deliver(attempt));
@@ -201,7 +203,14 @@ async function cancel(attempt: Attempt): Promise<void> {
   await endCancelled(attempt);
 }
 
-async function endCancelled({ engine, run }: Attempt): Promise<void> {
+/** Ends a run that takes its process down. What it left at the destination is removed once; a removal that takes the process down as well is not repeated. */
+async function giveUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+  if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run, signal);
+  if (isUnwanted(run)) return endCancelled({ engine, run });
+  return endRun(engine, run, { status: 'FailedRetryable', code: 'broke_off', message: inDoubt(broke_off_message, run.committing_at !== null) });
+}
+
+async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): Promise<void> {
   const message = run.is_deleted
     ? 'The export was deleted.'
     : run.revision === run.export_revision
@@ -248,8 +257,11 @@ async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, si
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max) return retryLater(engine, run, { code, message });
   if (!state.is_committing) await cleanUp(engine, run, signal);
   if (isCancelled) return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
-  const inDoubt = `${message} The destination may or may not show this delivery; retry the run to settle it.`;
-  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: state.is_committing ? inDoubt : message });
+  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: inDoubt(message, state.is_committing) });
+}
+
+function inDoubt(message: string, isCommitting: boolean): string {
+  return isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message;
 }
 
 /** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
