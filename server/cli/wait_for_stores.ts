@@ -26,7 +26,7 @@ async function waitFor(store: string, setting: string, log: Logger, isPassing: (
   const end = performance.now() + patience_ms;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      await ask();
+      await answerBefore(end, ask());
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -34,6 +34,20 @@ async function waitFor(store: string, setting: string, log: Logger, isPassing: (
       if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
       await pause(pause_ms);
     }
+  }
+}
+
+/** Rejects when the answer does not come in time: a store that takes the question and falls silent must not keep the process starting for ever. */
+async function answerBefore(end: number, answer: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(() => {
+    throw new Error(`it did not answer within ${patience_ms / 1000} s`);
+  });
+  late.catch(() => undefined);
+  try {
+    await Promise.race([answer, late]);
+  } finally {
+    over.abort();
   }
 }
 

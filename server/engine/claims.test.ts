@@ -75,6 +75,9 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     ['HTTP', { url: 'https://hooks.example.com/a/b' }, 'hooks.example.com'],
     ['S3', { endpoint_url: 'http://store.example.com:9000' }, 'store.example.com'],
     ['S3', { region: 'eu-central-1' }, null],
+    ['Snowflake', { account: 'My_Org-Account' }, 'my-org-account.snowflakecomputing.com'],
+    ['Snowflake', { account: 'other', host: 'Account.privatelink.example.com:8443' }, 'account.privatelink.example.com'],
+    ['BigQuery', { project_id: 'warehouse-1' }, 'warehouse-1.bigquery.googleapis.com'],
     ['File', { prefix: 'x' }, null],
     ['NoOp', {}, null],
   ];
