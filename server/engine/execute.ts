@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Delivery, DestinationDefinition, Sink, SliceOutcome } from './destination.ts';
 import { NonRetryableError, RetryableError } from './destination.ts';
 import { isoInstant } from '../platform/clock.ts';
+import { abandon } from './abandon.ts';
 import { break_offs_max, broke_off_message } from './break_offs.ts';
 import { loadConfig } from './destination_config.ts';
 import { findDestination } from './destinations/index.ts';
@@ -199,7 +200,7 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
 
 /** Takes a delivery back that has not begun to commit: removes what is at the destination, then records the end. */
 async function cancel(attempt: Attempt): Promise<void> {
-  await abandon(attempt);
+  await abandonAttempt(attempt);
   await endCancelled(attempt);
 }
 
@@ -217,23 +218,6 @@ async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): P
       ? 'The run was cancelled.'
       : 'The export was changed; its new version plans this interval again.';
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
-}
-
-async function abandon(attempt: Attempt): Promise<void> {
-  const { engine, run, definition, config, delivery } = attempt;
-  const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-  try {
-    const sink = await definition.open(config, delivery, destinationDeps(engine, AbortSignal.timeout(60_000)));
-    try {
-      // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
-      if (await isOurs(engine, run)) await sink.abort(outcomes);
-    } finally {
-      await sink.close();
-    }
-  } catch (error) {
-    engine.log.warn({ err: error, run_id: run.id }, 'could not clean up at the destination');
-    await say(attempt, 'WARNING', 'The destination could not be reached to remove unfinished, invisible parts of this run.');
-  }
 }
 
 async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
@@ -270,12 +254,6 @@ function findHeld(engine: Engine, run: ClaimedRun): Promise<{ is_committing: boo
     SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
 }
 
-/** True while no other worker has taken the run; also when its row is gone, because then nobody else will clean up. */
-async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  const row = await engine.db.row<{ attempt: number }>(sql`SELECT attempt FROM batch_export_runs WHERE id = ${run.id}`);
-  return row === undefined || row.attempt === run.attempt;
-}
-
 async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
   let attempt: Attempt;
   try {
@@ -284,7 +262,11 @@ async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Pr
     // A destination that this server does not know or cannot sign in to: there is nobody to ask for the removal.
     return;
   }
-  await abandon(attempt);
+  await abandonAttempt(attempt);
+}
+
+function abandonAttempt({ engine, run, definition, config, delivery }: Attempt): Promise<void> {
+  return abandon(engine, run, (signal) => definition.open(config, delivery, destinationDeps(engine, signal)));
 }
 
 function explain(error: unknown): { code: string; message: string } {
