@@ -10,8 +10,8 @@ import type { StopReason } from './execute.ts';
 import { resolveBatches } from './ingest/resolve.ts';
 import { startLoop } from './loop.ts';
 import { planDueExports } from './plan.ts';
-import type { ClaimedRun } from './runs.ts';
 import { writeRunLog } from './run_log.ts';
+import type { ClaimedRun } from './runs.ts';
 import { beat, beginStop, hurryCancelled, leave, releaseDead, silence_seconds_max, stillLives } from './workers.ts';
 import type { ReleasedRun } from './workers.ts';
 
@@ -107,11 +107,11 @@ function watching(engine: Engine, workerId: string, active: Active): () => Promi
   };
 }
 
-async function tellReleased(engine: Engine, { id: run_id, batch_export_id, break_offs, pause_seconds }: ReleasedRun): Promise<void> {
+async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun): Promise<void> {
   engine.log.info({ run_id, break_offs }, 'a run of a worker that is not heard of any more waits for another one');
-  if (break_offs < break_offs_alone) return;
+  if (!is_counted || break_offs < break_offs_alone) return;
   const how = break_offs < break_offs_max ? `taken up again in ${pause_seconds} s, by a worker that has no other one` : 'given up';
-  const message = `The worker process that had this run is not heard of any more, for the ${break_offs}. time since the run last got further; the run is ${how}.`;
+  const message = `The worker process that had this run is not heard of any more. That has happened ${break_offs} times since the run last got further; it is ${how}.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 

@@ -5,8 +5,8 @@ import { break_off_pauses_seconds } from './break_offs.ts';
 /** A worker that was not heard of for so long is dead, and others take its runs over. It says that it lives about once a second. */
 export const silence_seconds_max = 8;
 
-/** A run that waits again because its worker is gone. `break_offs`: how many workers ended without a word while they had it, since it last got further. */
-export type ReleasedRun = { id: string; batch_export_id: string; break_offs: number; pause_seconds: number };
+/** A run that waits again because its worker is gone. `is_counted`: it broke off with it; `break_offs`: how many workers ended so while they had it, since it last got further. */
+export type ReleasedRun = { id: string; batch_export_id: string; is_counted: boolean; break_offs: number; pause_seconds: number };
 
 /** Says that the worker lives; also brings one back that was believed dead. */
 export async function beat(db: Database, workerId: string): Promise<void> {
@@ -42,9 +42,11 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
       FROM batch_export_runs run LEFT JOIN workers worker ON worker.id = run.worker_id
       WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NOT NULL AND (worker.id IS NULL OR worker.heartbeat_at < now() - make_interval(secs => ${silence_seconds_max}))`;
     const blameless = await tx.rows<ReleasedRun>(sql`
-      UPDATE batch_export_runs run SET worker_id = NULL WHERE run.id IN (SELECT run.id ${held} AND coalesce(worker.is_stopping, true) FOR UPDATE OF run SKIP LOCKED) RETURNING ${released}`);
+      UPDATE batch_export_runs run SET worker_id = NULL WHERE run.id IN (SELECT run.id ${held} AND coalesce(worker.is_stopping, true) FOR UPDATE OF run SKIP LOCKED)
+      RETURNING ${released}, false AS is_counted`);
     const blamed = await tx.rows<ReleasedRun>(sql`
-      UPDATE batch_export_runs run SET worker_id = NULL, ${broken_off} WHERE run.id IN (SELECT run.id ${held} AND NOT worker.is_stopping FOR UPDATE OF run SKIP LOCKED) RETURNING ${released}`);
+      UPDATE batch_export_runs run SET worker_id = NULL, ${broken_off} WHERE run.id IN (SELECT run.id ${held} AND NOT worker.is_stopping FOR UPDATE OF run SKIP LOCKED)
+      RETURNING ${released}, true AS is_counted`);
     // A worker is forgotten after its runs: by what it left, others know how it ended.
     await tx.run(sql`
       DELETE FROM workers WHERE heartbeat_at < now() - make_interval(secs => ${silence_seconds_max})

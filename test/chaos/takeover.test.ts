@@ -87,8 +87,9 @@ test('a run that kills its worker each time is isolated, then given up; its neig
       victim = await start('worker');
       processes.pop();
       await once(victim.child, 'exit');
-      // Eight seconds of silence and the pause are over.
+      // Eight seconds of silence are over, and the pause; the last time the worker that follows notices it by itself.
       await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
+      if (kills === break_offs_max) break;
       await releaseDead(db);
       await db.run(sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`);
     }
@@ -96,6 +97,11 @@ test('a run that kills its worker each time is isolated, then given up; its neig
     await start('worker');
     const given_up = await ended(killer);
     assert.deepEqual([given_up.status, given_up.error_code, kills], ['FailedRetryable', 'broke_off', break_offs_max]);
+    const told = await call(address, key, 'GET', `${exportPath(killer)}/logs/?search=not%20heard%20of`);
+    assert.deepEqual(
+      (told.body['results'] as { message: string }[]).map(({ message }) => /5 times .* given up\.$/.test(message)),
+      [true],
+    );
     assert.equal((await ended(neighbour)).status, 'Completed');
     assert.equal((await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {})).status, 200);
     const retried = await ended(killer, given_up.id);
