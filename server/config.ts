@@ -158,7 +158,7 @@ export const settings = {
     'SLUICE_HOST_RUNS_MAX',
     '8',
     whole(1, 10_000),
-    'How many export runs are sent to one host at a time, over all processes and projects; the same on every process.',
+    'How many export runs are sent to one host, Snowflake account or BigQuery project at a time, over all processes and projects; the same on every process.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',

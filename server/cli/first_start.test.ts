@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
+import { openClickHouse } from '../platform/clickhouse/client.ts';
 import { makeApiKey } from '../platform/http/api_key.ts';
 import { isPassword } from '../platform/password.ts';
 import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';
+import { waitForStores } from './wait_for_stores.ts';
 
 let harness: Harness;
 before(async () => {
@@ -32,4 +37,20 @@ test('of five processes that start at once one makes the owner, whose key and pa
   const user = await harness.deps.db.row<{ password_hash: string }>(sql`SELECT password_hash FROM users`);
   assert.ok(await isPassword(start!.password!, user!.password_hash));
   assert.equal(await firstStart(harness.deps), undefined);
+});
+
+test('a store that takes the question and falls silent does not keep a process starting for ever', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const clickhouse = openClickHouse(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, { application: 'test' });
+  try {
+    const refusal = { name: 'UserError', message: /^ClickHouse \(SLUICE_CLICKHOUSE_URL\) cannot be used: it takes the question/ };
+    await assert.rejects(waitForStores(harness.deps.db, clickhouse, harness.deps.log, 200), refusal);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await clickhouse.close();
+    silent.close();
+  }
 });

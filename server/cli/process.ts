@@ -87,8 +87,10 @@ export async function openProcess(config: Config, stores: Stores, log: Logger, r
 async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void> {
   await migratePostgres(db, migrations_folder);
   await db.transaction(async (tx) => {
-    // This transaction is idle while ClickHouse works, for as long as that takes.
-    await tx.text('SET LOCAL idle_in_transaction_session_timeout = 0');
+    // This transaction is idle while ClickHouse works, for as long as that takes. A machine that goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from starting.
+    await tx.text(
+      'SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3',
+    );
     await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);
     await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
   });

@@ -19,7 +19,13 @@ const close_ms_max = 10_000;
 const worker_niceness = 5;
 
 /** A server that is up. */
-export type RunningServer = { address: string; opened: OpenProcess; lost: Promise<void>; stop(): Promise<void> };
+export type RunningServer = {
+  address: string;
+  opened: OpenProcess;
+  lost: Promise<void>;
+  /** Stops everything in order. With `is_fault` a fault that nobody handled is the reason, and the runs under way are suspected of it. */
+  stop(end?: { is_fault: boolean }): Promise<void>;
+};
 
 /** Which parts a process runs. */
 export type Parts = { api: boolean; worker: boolean };
@@ -32,6 +38,7 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
   if (!parts.api) giveWay(worker_niceness);
   const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { start: 'never' });
   const stops: (() => Promise<void>)[] = [() => stores.close()];
+  let isFault = false;
   const stop = once(async () => {
     for (const step of stops.toReversed()) await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
   });
@@ -43,12 +50,16 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
       const { worker_runs_max: runs_max, project_runs_max, host_runs_max } = config;
       worker = await startWorker(opened.engine, { runs_max, project_runs_max, host_runs_max });
       const running = worker;
-      stops.push(() => running.stop());
+      stops.push(() => running.stop({ is_fault: isFault }));
       const plugins = runPlugins(opened.deps);
       stops.push(() => plugins.stop());
     }
     const address = parts.api ? await listen(config, opened, stops, say) : 'none';
-    return { address, opened, lost: stores.lost, stop };
+    const stopBecause = (end = { is_fault: false }) => {
+      isFault = end.is_fault;
+      return stop();
+    };
+    return { address, opened, lost: stores.lost, stop: stopBecause };
   } catch (error) {
     await stop();
     throw error;

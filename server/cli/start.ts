@@ -10,7 +10,11 @@ import type { Parts } from './serve.ts';
 export async function start(context: CommandContext, parts: Parts, isDemo: boolean): Promise<number> {
   const { config, log, say } = context;
   const stopped = stopSignal();
-  const crashed = crash(context);
+  let isFault = false;
+  const crashed = crash(context).then((code) => {
+    isFault = true;
+    return code;
+  });
   const starting = serve(config, log, parts, say);
   const early = await Promise.race([starting.then(() => undefined), stopped]);
   // Told to stop before it was up: the embedded stores end with this process, and everything else can be repeated.
@@ -26,7 +30,7 @@ export async function start(context: CommandContext, parts: Parts, isDemo: boole
   });
   const code = await Promise.race([stopped, crashed, lost]);
   say('Stopping.');
-  await Promise.race([server.stop(), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);
+  await Promise.race([server.stop({ is_fault: isFault }), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);
   await Promise.race([demo, Promise.resolve()]);
   // Connections of a client that never closes would keep the process; everything that matters has been stopped above.
   setImmediate(() => process.exit(code));

@@ -6,27 +6,28 @@ import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { UserError } from './user_error.ts';
 
-const patience_ms = 30_000;
+const patience_default_ms = 30_000;
 const pause_ms = 250;
 // SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other answer is final.
 const passing_states = /^(57P|08|53)/;
 
 /**
- * Returns when both stores answer. A store that is starting or restarting is waited for, up to 30 s; one that refuses (a wrong password, a missing database) or stays away is a `UserError` that
+ * Returns when both stores answer. A store that is starting or restarting, or takes the question and falls silent, is waited for, up to 30 s each; one that refuses (a wrong password, a missing database) or stays away is a `UserError` that
  * says which and why.
  */
-export async function waitForStores(db: Database, clickhouse: ClickHouse, log: Logger): Promise<void> {
-  await waitFor('PostgreSQL', 'SLUICE_DATABASE_URL', log, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
-  await waitFor('ClickHouse', 'SLUICE_CLICKHOUSE_URL', log, isPassingInClickHouse, async () =>
-    (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
-  );
+export async function waitForStores(db: Database, clickhouse: ClickHouse, log: Logger, patience_ms = patience_default_ms): Promise<void> {
+  const ask = async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text();
+  await waitFor({ store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', patience_ms, log }, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
+  await waitFor({ store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log }, isPassingInClickHouse, ask);
 }
 
-async function waitFor(store: string, setting: string, log: Logger, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
+type Waiting = { store: string; setting: string; patience_ms: number; log: Logger };
+
+async function waitFor({ store, setting, patience_ms, log }: Waiting, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
   const end = performance.now() + patience_ms;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      await ask();
+      await answerBefore(end, ask());
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -34,6 +35,20 @@ async function waitFor(store: string, setting: string, log: Logger, isPassing: (
       if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
       await pause(pause_ms);
     }
+  }
+}
+
+/** Rejects when the answer does not come in time. The clients wait for as long as an export may take, and a process that starts would do so for ever. */
+async function answerBefore(end: number, answer: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(() => {
+    throw new Error('it takes the question and does not answer; look whether it is well.');
+  });
+  late.catch(() => undefined);
+  try {
+    await Promise.race([answer, late]);
+  } finally {
+    over.abort();
   }
 }
 

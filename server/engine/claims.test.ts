@@ -1,68 +1,36 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport } from '../../test/batch_exports.ts';
+import { openClaimWorld } from '../../test/claim_world.ts';
+import type { ClaimWorld } from '../../test/claim_world.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
-import { claimRuns } from './claims.ts';
-import type { RunBounds } from './claims.ts';
 import { insertRuns } from './plan.ts';
 import { beat, hurryCancelled, leave, releaseDead } from './workers.ts';
 
-const wide: RunBounds = { project_runs_max: 100, host_runs_max: 100 };
 let house: Harness;
-/** Exports of three projects, in the order of the projects. */
-let exports: { id: string; team_id: number }[];
+let world: ClaimWorld;
 
 before(async () => {
   house = await openHarness({ clickhouse: false });
-  exports = [];
-  for (let count = 0; count < 3; count += 1) {
-    const home = await house.newOrganization();
-    exports.push({ id: ((await newExport(house, home)) as { id: string }).id, team_id: home.project.id });
-  }
+  world = await openClaimWorld(house);
 });
 after(() => house.close());
-beforeEach(() => house.deps.db.run(sql`DELETE FROM batch_export_runs`));
-
-/** A waiting run of the export of a project, the later the higher its hour, at a host or at none. */
-async function newRun(project: number, wanted: { hour?: number; host?: string } = {}): Promise<string> {
-  const id = await insertRunRow(house, exports[project]!.id, { hour: wanted.hour ?? 0 });
-  await house.deps.db.run(sql`
-    UPDATE batch_export_runs SET delivery_id = gen_random_uuid(), host = ${wanted.host ?? null}, due_at = now() - interval '1 day' + make_interval(hours => ${wanted.hour ?? 0}) WHERE id = ${id}`);
-  return id;
-}
+beforeEach(() => world.clear());
 
 async function newRuns(project: number, count: number, host?: string): Promise<string[]> {
   const ids: string[] = [];
-  for (let hour = 0; hour < count; hour += 1) ids.push(await newRun(project, host === undefined ? { hour } : { hour, host }));
+  for (let hour = 0; hour < count; hour += 1) ids.push(await world.newRun(project, host === undefined ? { hour } : { hour, host }));
   return ids;
 }
 
-const end = (id: string) => house.deps.db.run(sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now() WHERE id = ${id}`);
 const holderOf = async (id: string) =>
   (await house.deps.db.row<{ worker_id: string | null }>(sql`SELECT worker_id FROM batch_export_runs WHERE id = ${id}`))!.worker_id;
 
-/** A worker that remembers what it has and whom it served last, as the real one does. */
-function openClaimant(bounds = wide) {
-  const claimant = { worker_id: randomUUID(), run_ids: [] as string[], last_team_id: 0 };
-  return {
-    ...claimant,
-    claim: async (count: number) => {
-      const runs = await claimRuns(house.deps.db, claimant, bounds, count);
-      claimant.run_ids.push(...runs.map((run) => run.id));
-      claimant.last_team_id = runs.at(-1)?.team_id ?? claimant.last_team_id;
-      return runs.map((run) => run.id);
-    },
-    forget: (id: string) => claimant.run_ids.splice(claimant.run_ids.indexOf(id), 1),
-  };
-}
-
 test('projects are served in turn, and in each the run that waits longest comes first', async () => {
   const [a, b, c] = [await newRuns(0, 4), await newRuns(1, 2), await newRuns(2, 1)] as const;
-  const worker = openClaimant();
+  const worker = world.openClaimant();
   assert.deepEqual(await worker.claim(2), [a[0], b[0]]);
   assert.deepEqual(await worker.claim(10), [c[0], a[1], b[1], a[2], a[3]]);
   assert.deepEqual(await worker.claim(10), []);
@@ -73,29 +41,29 @@ test('a project with a thousand runs does not keep another one waiting', async (
     const hours = Array.from({ length: 1_000 }, (_, hour) => hour * 3_600_000);
     await insertRuns(
       tx,
-      hours.map((from) => ({ export: { id: exports[0]!.id, revision: 1 }, backfill_id: null, from, to: from + 3_600_000, selection: [] })),
+      hours.map((from) => ({ export: { id: world.exports[0]!.id, revision: 1 }, backfill_id: null, from, to: from + 3_600_000, selection: [] })),
     );
   });
-  const worker = openClaimant();
+  const worker = world.openClaimant();
   assert.equal((await worker.claim(4)).length, 4);
-  const late = await newRun(1, { hour: 23 });
+  const late = await world.newRun(1, { hour: 23 });
   assert.equal((await worker.claim(1))[0], late);
 });
 
 test('the bounds hold over all workers, and what they keep back takes nobody else from his place', async () => {
   const bounds = { project_runs_max: 2, host_runs_max: 3 };
-  const [first, second] = [openClaimant(bounds), openClaimant(bounds)];
+  const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
   const a = await newRuns(0, 5, 'db.example.com');
   const b = await newRuns(1, 5, 'db.example.com');
   assert.deepEqual(await first.claim(2), [a[0], b[0]]);
   assert.deepEqual(await second.claim(10), [a[1]], 'the host has three');
-  const free = await newRun(1, { hour: 20 });
-  const elsewhere = await newRun(0, { hour: 20, host: 'other.example.com' });
-  const third = await newRun(2, { hour: 20, host: 'db.example.com' });
+  const free = await world.newRun(1, { hour: 20 });
+  const elsewhere = await world.newRun(0, { hour: 20, host: 'other.example.com' });
+  const third = await world.newRun(2, { hour: 20, host: 'db.example.com' });
   assert.deepEqual(await second.claim(10), [free], 'the first project has two, and behind runs to the full host another one goes');
-  await end(a[0]!);
+  await world.end(a[0]!);
   assert.deepEqual(await first.claim(10), [third, elsewhere], 'one more to the host, one more of the first project');
-  await end(a[1]!);
+  await world.end(a[1]!);
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
 
@@ -107,23 +75,30 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     ['HTTP', { url: 'https://hooks.example.com/a/b' }, 'hooks.example.com'],
     ['S3', { endpoint_url: 'http://store.example.com:9000' }, 'store.example.com'],
     ['S3', { region: 'eu-central-1' }, null],
+    ['Snowflake', { account: 'My_Org-Account' }, 'my-org-account.snowflakecomputing.com'],
+    ['Snowflake', { account: 'other', host: 'Account.privatelink.example.com:8443' }, 'account.privatelink.example.com'],
+    ['BigQuery', { project_id: 'warehouse-1' }, 'warehouse-1.bigquery.googleapis.com'],
     ['File', { prefix: 'x' }, null],
     ['NoOp', {}, null],
   ];
   for (const [type, config, host] of hosts) {
     await house.deps.db.run(
-      sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${exports[0]!.id}`,
+      sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
     );
-    const planned = { export: { id: exports[0]!.id, revision: 1 }, backfill_id: null, from: 0, to: 1, selection: [], is_make_up: true };
+    const planned = { export: { id: world.exports[0]!.id, revision: 1 }, backfill_id: null, from: 0, to: 1, selection: [], is_make_up: true };
     const [id] = await house.deps.db.transaction((tx) => insertRuns(tx, [planned]));
-    assert.deepEqual(await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`), { host, team_id: exports[0]!.team_id }, type);
+    assert.deepEqual(
+      await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`),
+      { host, team_id: world.exports[0]!.team_id },
+      type,
+    );
   }
 });
 
 test('workers that claim at once take each run once and keep the bounds', async () => {
   const bounds = { project_runs_max: 3, host_runs_max: 100 };
   for (const project of [0, 1, 2]) await newRuns(project, 5);
-  const claimed = (await Promise.all(Array.from({ length: 6 }, () => openClaimant(bounds).claim(4)))).flat();
+  const claimed = (await Promise.all(Array.from({ length: 6 }, () => world.openClaimant(bounds).claim(4)))).flat();
   assert.equal(claimed.length, 9);
   assert.equal(new Set(claimed).size, 9);
 });
@@ -131,7 +106,7 @@ test('workers that claim at once take each run once and keep the bounds', async 
 test('a run in its pause is not taken, one that somebody is changing is passed over, and a cancelled one does not sit out its pause', async () => {
   const [paused, locked, next] = await newRuns(0, 3);
   await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`);
-  const worker = openClaimant();
+  const worker = world.openClaimant();
   await house.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
     assert.deepEqual(await worker.claim(10), [next]);
@@ -143,8 +118,8 @@ test('a run in its pause is not taken, one that somebody is changing is passed o
 });
 
 test('what a worker holds without working on it waits again, after a pause', async () => {
-  const run = await newRun(0);
-  const worker = openClaimant();
+  const run = await world.newRun(0);
+  const worker = world.openClaimant();
   await worker.claim(1);
   worker.forget(run);
   assert.deepEqual(await worker.claim(1), []);
@@ -154,18 +129,21 @@ test('what a worker holds without working on it waits again, after a pause', asy
 });
 
 test('the runs of a dead worker wait again, those of a living one do not, and one that leaves gives its own back', async () => {
-  const [ofDead, ofLiving] = [openClaimant(), openClaimant()];
+  const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
   for (const { worker_id } of [ofDead, ofLiving]) await beat(house.deps.db, worker_id);
-  const runs = [await newRun(0), await newRun(1)];
+  const runs = [await world.newRun(0), await world.newRun(1)];
   assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
   assert.deepEqual(await releaseDead(house.deps.db), []);
-  await house.deps.db.run(sql`UPDATE workers SET heartbeat_at = now() - interval '9 seconds' WHERE id = ${ofDead.worker_id}`);
-  assert.deepEqual(await releaseDead(house.deps.db), [runs[0]]);
+  await world.fallSilent(ofDead);
+  assert.deepEqual(
+    (await releaseDead(house.deps.db)).map(({ id }) => id),
+    [runs[0]],
+  );
   assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
   await beat(house.deps.db, ofDead.worker_id);
   assert.deepEqual(await releaseDead(house.deps.db), []);
-  await leave(house.deps.db, ofLiving.worker_id);
-  assert.deepEqual((await openClaimant().claim(10)).toSorted(), runs.toSorted());
+  await leave(house.deps.db, ofLiving.worker_id, { is_fault: false });
+  assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
 });
 
 test('whatever comes and ends: no bound is broken, and nothing waits that could begin', async () => {
@@ -178,28 +156,28 @@ test('whatever comes and ends: no bound is broken, and nothing waits that could 
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       await house.deps.db.run(sql`DELETE FROM batch_export_runs`);
       const bounds = { project_runs_max: 2, host_runs_max: 2 };
-      const workers = [openClaimant(bounds), openClaimant(bounds)];
-      const world = new Map<string, { project: number; host: string | null; is_held: boolean }>();
-      const held = () => [...world.values()].filter((run) => run.is_held);
+      const workers = [world.openClaimant(bounds), world.openClaimant(bounds)];
+      const known = new Map<string, { project: number; host: string | null; is_held: boolean }>();
+      const held = () => [...known.values()].filter((run) => run.is_held);
       const isFree = (run: { project: number; host: string | null }) =>
         held().filter((other) => other.project === run.project).length < 2 &&
         (run.host === null || held().filter((other) => other.host === run.host).length < 2);
       for (const [hour, one] of steps.entries()) {
-        if (one.do === 'plan') world.set(await newRun(one.project, one.host === null ? { hour } : { hour, host: one.host }), { ...one, is_held: false });
+        if (one.do === 'plan') known.set(await world.newRun(one.project, one.host === null ? { hour } : { hour, host: one.host }), { ...one, is_held: false });
         if (one.do === 'end') {
-          const [id] = [...world].filter(([, run]) => run.is_held)[one.which] ?? [];
+          const [id] = [...known].filter(([, run]) => run.is_held)[one.which] ?? [];
           if (id !== undefined) {
-            await end(id);
-            world.delete(id);
+            await world.end(id);
+            known.delete(id);
           }
         }
         if (one.do !== 'claim') continue;
         const claimed = await workers[one.worker]!.claim(one.count);
         for (const id of claimed) {
-          assert.ok(isFree(world.get(id)!), 'a bound was broken');
-          world.get(id)!.is_held = true;
+          assert.ok(isFree(known.get(id)!), 'a bound was broken');
+          known.get(id)!.is_held = true;
         }
-        if (claimed.length < one.count) assert.ok(![...world.values()].some((run) => !run.is_held && isFree(run)), 'a run waits that could begin');
+        if (claimed.length < one.count) assert.ok(![...known.values()].some((run) => !run.is_held && isFree(run)), 'a run waits that could begin');
       }
     }),
     { numRuns: 25 },

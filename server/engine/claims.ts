@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable, Transaction } from '../platform/postgres/database.ts';
+import { break_offs_alone } from './break_offs.ts';
 import type { ClaimedRun } from './runs.ts';
 
 /** How many runs may be worked on at a time, over all workers: of one project, and against one host. */
@@ -22,7 +23,7 @@ const broken_off_pause_seconds = 2;
 
 /**
  * Takes up to `count` runs that wait. Guarantees: no project and no host has more runs under way than the bounds say, over all workers; projects are served in turn, in each the run that waits longest first,
- * so that none keeps another waiting, however many runs it has; a run that may not begin yet takes nobody's place.
+ * so that none keeps another waiting, however many runs it has; a run that may not begin yet takes nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
  */
 export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBounds, count: number): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
@@ -30,25 +31,49 @@ export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBou
     await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL, due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
       WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running') AND id <> ALL (${claimant.run_ids}::uuid[])`);
+    const { is_alone, is_eldest } = await standingOf(tx, claimant);
+    if (is_alone) return [];
     const claimed: ClaimedRun[] = [];
     const locked: string[] = [];
     let last = claimant.last_team_id;
     while (claimed.length < count) {
-      const next = (await findNext(tx, last, bounds, locked)) ?? (last === 0 ? undefined : await findNext(tx, 0, bounds, locked));
-      if (next === undefined) break;
+      const isFree = claimant.run_ids.length + claimed.length === 0;
+      const wanted = { bounds, locked, break_offs_max: isFree || is_eldest ? null : break_offs_alone - 1 };
+      const next = (await findNext(tx, last, wanted)) ?? (last === 0 ? undefined : await findNext(tx, 0, wanted));
+      // Whose turn it is wants to be alone: nothing else is taken until this worker is free.
+      if (next === undefined || (next.is_for_alone && !isFree)) break;
       const run = await claimRun(tx, next.id, claimant.worker_id);
       if (run === undefined) locked.push(next.id);
       else claimed.push(run);
       last = next.team_id;
+      if (run !== undefined && next.is_for_alone) break;
     }
     return claimed;
   });
 }
 
+/**
+ * Whether the worker has a run that must be alone, and whether it is the one that makes itself free for those that wait: the eldest, so that the others go on meanwhile. Any other one takes them
+ * when it happens to be free.
+ */
+async function standingOf(tx: Transaction, { worker_id, run_ids }: Claimant): Promise<{ is_alone: boolean; is_eldest: boolean }> {
+  const row = await tx.row<{ is_alone: boolean; is_eldest: boolean }>(sql`
+    SELECT EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[]) AND worker_id = ${worker_id} AND break_offs >= ${break_offs_alone}) AS is_alone,
+      coalesce((SELECT id FROM workers WHERE NOT is_stopping ORDER BY id LIMIT 1) = ${worker_id}, false) AS is_eldest`);
+  return row!;
+}
+
+/** `break_offs_max`: how often a run may have broken off to be taken; null: any number of times. */
+type Wanted = { bounds: RunBounds; locked: string[]; break_offs_max: number | null };
+
 /** The run whose turn it is: of the first project after `lastTeamId` that may begin another one. */
-async function findNext(tx: Transaction, lastTeamId: number, bounds: RunBounds, locked: string[]): Promise<{ id: string; team_id: number } | undefined> {
+async function findNext(
+  tx: Transaction,
+  lastTeamId: number,
+  { bounds, locked, break_offs_max }: Wanted,
+): Promise<{ id: string; team_id: number; is_for_alone: boolean } | undefined> {
   // The index batch_export_runs_waiting is read from project to project and not through the runs of each: `project` jumps to the next one that has a waiting run, only as far as
-  // LIMIT asks it to. Within a project the index gives the oldest first, and its column `host` what must be passed over.
+  // LIMIT asks it to. Within a project the index gives the oldest first, and its columns `host` and `break_offs` what must be passed over.
   return tx.row(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, host FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
@@ -62,10 +87,10 @@ async function findNext(tx: Transaction, lastTeamId: number, bounds: RunBounds, 
       SELECT (SELECT run.team_id FROM batch_export_runs run WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL AND run.team_id > project.team_id ORDER BY run.team_id LIMIT 1)
       FROM project WHERE project.team_id IS NOT NULL
     )
-    SELECT oldest.id, project.team_id FROM project CROSS JOIN LATERAL (
-      SELECT run.id FROM batch_export_runs run
+    SELECT oldest.id, project.team_id, oldest.break_offs >= ${break_offs_alone} AS is_for_alone FROM project CROSS JOIN LATERAL (
+      SELECT run.id, run.break_offs FROM batch_export_runs run
       WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL AND run.team_id = project.team_id AND run.due_at <= now()
-        AND (run.host IS NULL OR run.host NOT IN (SELECT host FROM full_hosts)) AND run.id <> ALL (${locked}::uuid[])
+        AND (run.host IS NULL OR run.host NOT IN (SELECT host FROM full_hosts)) AND (${break_offs_max}::int IS NULL OR run.break_offs <= ${break_offs_max}) AND run.id <> ALL (${locked}::uuid[])
       ORDER BY run.due_at, run.id LIMIT 1) oldest
     WHERE project.team_id NOT IN (SELECT team_id FROM full_projects) LIMIT 1`);
 }
@@ -88,7 +113,7 @@ export async function claimRun(queryable: Queryable, runId: string, workerId: st
       WHERE own.id = ${runId} AND own.revision <> export.revision AND own.destination_type IS NOT NULL) now
     WHERE run.id = (SELECT id FROM batch_export_runs WHERE id = ${runId} AND status IN ('Starting', 'Running') AND worker_id IS NULL FOR UPDATE SKIP LOCKED)
       AND export.id = run.batch_export_id
-    RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
+    RETURNING run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.break_offs, run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt, run.backfill_id,
       run.team_id, run.model, run.custom_query, run.destination_type, run.destination_config, run.destination_secrets,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);

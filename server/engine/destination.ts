@@ -120,7 +120,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   ways?: readonly (keyof Static<Schema> & string)[];
   /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
   place?(config: Static<Schema>): string;
-  /** The host that runs of this config are sent to, by which their number is bounded (`SLUICE_HOST_RUNS_MAX`); it is found in keys that are not secret. Undefined, or left out: no bound. */
+  /** The host that runs of this config are sent to, or a name for what has the bounds where all share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys that are not secret. Undefined, or left out: no bound. */
   host?(config: Static<Schema>): string | undefined;
   column_set: ColumnSet;
   /**

@@ -1,6 +1,8 @@
 import sql from 'sql-template-tag';
 import type { Sink, SliceOutcome } from './destination.ts';
 import { NonRetryableError, RetryableError } from './destination.ts';
+import { abandon } from './abandon.ts';
+import { break_offs_max, broke_off_message } from './break_offs.ts';
 import { destinationDeps } from './engine.ts';
 import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
@@ -30,9 +32,10 @@ type Attempt = Order & {
 /**
  * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
  * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
- * where it was, at the first slice that is not safe.
+ * where it was, at the first slice that is not safe; one that takes its process down each time is given up after `break_offs_max` times.
  */
 export async function executeRun(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+  if (run.break_offs >= break_offs_max) return giveUp(engine, run, signal);
   try {
     const attempt = openAttempt(engine, run, signal);
     await (isUnwanted(run) ? cancel(attempt) : deliver(attempt));
@@ -156,34 +159,24 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
 
 /** Takes a delivery back that has not begun to commit: removes what is at the destination, then records the end. */
 async function cancel(attempt: Attempt): Promise<void> {
-  await abandon(attempt);
+  await abandonAttempt(attempt);
   await endCancelled(attempt);
 }
 
-async function endCancelled({ engine, run }: Attempt): Promise<void> {
+/** Ends a run that takes its process down. What it left at the destination is removed once; a removal that takes the process down as well is not repeated. */
+async function giveUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+  if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run, signal);
+  if (isUnwanted(run)) return endCancelled({ engine, run });
+  return endRun(engine, run, { status: 'FailedRetryable', code: 'broke_off', message: inDoubt(broke_off_message, run.committing_at !== null) });
+}
+
+async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): Promise<void> {
   const message = run.is_deleted
     ? 'The export was deleted.'
     : run.revision === run.export_revision
       ? 'The run was cancelled.'
       : 'The export was changed; its new version plans this interval again.';
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
-}
-
-async function abandon(attempt: Attempt): Promise<void> {
-  const { engine, run, definition, config, delivery } = attempt;
-  const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-  try {
-    const sink = await definition.open(config, delivery, destinationDeps(engine, AbortSignal.timeout(60_000)));
-    try {
-      // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
-      if (await isOurs(engine, run)) await sink.abort(outcomes);
-    } finally {
-      await sink.close();
-    }
-  } catch (error) {
-    engine.log.warn({ err: error, run_id: run.id }, 'could not clean up at the destination');
-    await say(attempt, 'WARNING', 'The destination could not be reached to remove unfinished, invisible parts of this run.');
-  }
 }
 
 async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
@@ -207,20 +200,17 @@ async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, si
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max) return retryLater(engine, run, { code, message });
   if (!state.is_committing) await cleanUp(engine, run, signal);
   if (isCancelled) return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
-  const inDoubt = `${message} The destination may or may not show this delivery; retry the run to settle it.`;
-  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: state.is_committing ? inDoubt : message });
+  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: inDoubt(message, state.is_committing) });
+}
+
+function inDoubt(message: string, isCommitting: boolean): string {
+  return isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message;
 }
 
 /** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
 function findHeld(engine: Engine, run: ClaimedRun): Promise<{ is_committing: boolean } | undefined> {
   return engine.db.row<{ is_committing: boolean }>(sql`
     SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
-}
-
-/** True while no other worker has taken the run; also when its row is gone, because then nobody else will clean up. */
-async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  const row = await engine.db.row<{ attempt: number }>(sql`SELECT attempt FROM batch_export_runs WHERE id = ${run.id}`);
-  return row === undefined || row.attempt === run.attempt;
 }
 
 async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
@@ -231,7 +221,11 @@ async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Pr
     // A destination that this server does not know or cannot sign in to: there is nobody to ask for the removal.
     return;
   }
-  await abandon(attempt);
+  await abandonAttempt(attempt);
+}
+
+function abandonAttempt({ engine, run, definition, config, delivery }: Attempt): Promise<void> {
+  return abandon(engine, run, (signal) => definition.open(config, delivery, destinationDeps(engine, signal)));
 }
 
 function explain(error: unknown): { code: string; message: string } {

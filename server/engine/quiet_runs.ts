@@ -48,7 +48,7 @@ async function listUnseen(tx: Transaction): Promise<UnseenRun[]> {
   // The index batch_export_runs_unseen has exactly these, in this order.
   return tx.rows<UnseenRun>(sql`
     SELECT run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures, run.data_interval_start, run.data_interval_end,
-      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt, run.backfill_id, run.team_id, run.is_make_up,
+      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at, run.receipt, run.backfill_id, run.team_id, run.is_make_up, run.break_offs,
       export.model, export.custom_query, export.destination_type, export.destination_config, export.destination_secrets,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted, export."interval", export.timezone
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id

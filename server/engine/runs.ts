@@ -20,6 +20,8 @@ export type ClaimedRun = {
   revision: number;
   attempt: number;
   failures: number;
+  /** How many workers ended without a word while they had it, since it last got further. */
+  break_offs: number;
   data_interval_start: string;
   data_interval_end: string;
   selection: StoredRectangle[];
@@ -64,7 +66,7 @@ export async function storeSlices(engine: Engine, run: ClaimedRun, slices: Store
   // One statement, fenced like `hold`: without the run's row there is nothing to insert beside.
   const held = await engine.db.row(sql`
     WITH held AS (
-      UPDATE batch_export_runs SET records_total_count = ${total}, records_completed = 0, last_updated_at = now()
+      UPDATE batch_export_runs SET records_total_count = ${total}, records_completed = 0, silent_workers = '{}', last_updated_at = now()
       WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' RETURNING id
     ), cut AS (
       INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
@@ -97,7 +99,12 @@ export async function resetProgress(engine: Engine, run: ClaimedRun, surviving: 
 async function holdProgress(tx: Transaction, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
   const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
   const bytes = outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0);
-  await hold(tx, run, sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${outcomes.length === 0 ? null : String(outcomes.length)}`);
+  await hold(
+    tx,
+    run,
+    sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${outcomes.length === 0 ? null : String(outcomes.length)},
+    silent_workers = CASE WHEN ${outcomes.length} > slices_safe_max THEN '{}' ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, ${outcomes.length})`,
+  );
 }
 
 /**
@@ -106,7 +113,7 @@ async function holdProgress(tx: Transaction, run: ClaimedRun, outcomes: SliceOut
 export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: string): Promise<boolean> {
   // One statement decides between a cancel and this: who changes the row first wins.
   const marked = await engine.db.run(sql`
-    UPDATE batch_export_runs SET receipt = ${receipt}, committing_at = now(), last_updated_at = now()
+    UPDATE batch_export_runs SET receipt = ${receipt}, committing_at = now(), silent_workers = CASE WHEN committing_at IS NULL THEN '{}' ELSE silent_workers END, last_updated_at = now()
     WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' AND (cancel_requested_at IS NULL OR committing_at IS NOT NULL)`);
   if (marked === 1) return true;
   if (await isHeld(engine, run)) return false;

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from './backfill.ts';
+import { break_offs_alone, break_offs_max } from './break_offs.ts';
 import { claimRuns } from './claims.ts';
 import type { RunBounds } from './claims.ts';
 import type { Engine } from './engine.ts';
@@ -10,8 +11,10 @@ import { resolveBatches } from './ingest/resolve.ts';
 import { startLoop } from './loop.ts';
 import { completeQuietRuns } from './quiet_runs.ts';
 import { planDueExports } from './plan.ts';
+import { writeRunLog } from './run_log.ts';
 import type { ClaimedRun } from './runs.ts';
-import { beat, hurryCancelled, leave, releaseDead, silence_seconds_max } from './workers.ts';
+import { beat, beginStop, hurryCancelled, leave, releaseDead, silence_seconds_max, stillLives } from './workers.ts';
+import type { ReleasedRun } from './workers.ts';
 
 /** How often plans are made and active runs are looked after. */
 const tick_ms = 1_000;
@@ -25,8 +28,11 @@ export type WorkerLimits = RunBounds & { runs_max: number };
 export type Worker = {
   /** Makes the next plan at once instead of at the next tick. */
   wake(): void;
-  /** Takes no new runs, asks the active ones to stop at a safe point, and returns when they have. What was not finished is taken up by another worker. */
-  stop(): Promise<void>;
+  /**
+   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have. What was not finished is taken up by another worker. With `is_fault` the process ends because of
+   * a fault that nobody handled: what was active may be its cause, and counts as broken off.
+   */
+  stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
 /** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
@@ -69,13 +75,15 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   });
   return {
     wake: plan.wake,
-    stop: async () => {
+    stop: async (end = { is_fault: false }) => {
       isLeaving = true;
+      // First of all: a process that is not given the time to stop in order must not look like one that died.
+      if (!end.is_fault) await beginStop(engine.db, worker_id).catch((error: unknown) => engine.log.warn({ err: error }, 'the stop could not be announced'));
       await Promise.all([claim.stop(), plan.stop(), quiet.stop()]);
       for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
       await Promise.all([...active.values()].map(({ ended }) => ended));
       await watch.stop();
-      await leave(engine.db, worker_id);
+      await leave(engine.db, worker_id, end);
     },
   };
 }
@@ -96,12 +104,21 @@ function watching(engine: Engine, workerId: string, active: Active): () => Promi
     const before = beaten_at;
     await beat(engine.db, workerId);
     beaten_at = performance.now();
+    await stillLives(engine.db, workerId);
     await stopUnwanted(engine, active);
     await hurryCancelled(engine.db);
     // After a break of its own, such as a restart of the control store, it does not judge others before they could say that they live.
     if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
-    for (const run_id of await releaseDead(engine.db)) engine.log.info({ run_id }, 'a run of a worker that is not heard of any more waits for another one');
+    for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
   };
+}
+
+async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun): Promise<void> {
+  engine.log.info({ run_id, break_offs }, 'a run of a worker that is not heard of any more waits for another one');
+  if (!is_counted || break_offs < break_offs_alone) return;
+  const how = break_offs < break_offs_max ? `taken up again in ${pause_seconds} s, by a worker that has no other one` : 'given up';
+  const message = `The worker process that had this run is not heard of any more. That has happened ${break_offs} times since the run last got further; it is ${how}.`;
+  await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 
 /** Gives whether there is anything new to be taken. Each step on its own: what keeps one from its work must not keep the others. */

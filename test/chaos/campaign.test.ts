@@ -8,7 +8,7 @@ import { isFaultless, runCampaign } from './campaign.ts';
 // The short form of `npm run chaos`.
 const kills = 4;
 
-test('random kills of API, workers, stores and destinations under live runs, backfills, retries and late events: nothing is lost, doubled or changed', async (context) => {
+test('random kills of API, workers, stores and destinations under live runs, backfills, retries and late events: nothing is lost, doubled, changed or left behind', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
   try {
     const outcome = await runCampaign({ folder, events: 10_000, kills, seed: 3, say: (line) => context.diagnostic(line) });

@@ -6,6 +6,8 @@ import { until } from '../server_process.ts';
 import { compareIngestion, compareRows, readSource } from './compare.ts';
 import type { Comparison } from './compare.ts';
 import { places } from './delivered.ts';
+import { findLeftovers } from './leftovers.ts';
+import type { Leftovers } from './leftovers.ts';
 import { openDeployment, victims } from './deployment.ts';
 import type { Deployment, Victim } from './deployment.ts';
 import { startOperations } from './operations.ts';
@@ -29,6 +31,9 @@ export type Outcome = {
   ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
   /** By type of destination. */
   destinations: Record<string, Comparison & { runs: Record<string, number>; attempts: number; ledger: StoredRectangle[] }>;
+  leftovers: Leftovers;
+  /** The longest that a process took from its start until it was ready, in milliseconds. */
+  slowest_starts: Record<string, number>;
 };
 
 const late_ms_max = 3_600_000;
@@ -38,7 +43,8 @@ const targets: Victim[] = [...victims, 'worker 1', 'worker 2', 'worker 1', 'work
 
 /**
  * Kills a deployment's processes with -9 at random while events come in, exports run, and people start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
- * destination with the source, first what the schedules had to deliver by themselves, then, after a backfill of what is missing, all. Rejects when something does not come to its end.
+ * destination with the source, first what the schedules had to deliver by themselves, then, after a backfill of what is missing, all; and looks for what was left behind. Rejects when something does not
+ * come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const deployment = await openDeployment(campaign.folder);
@@ -69,14 +75,17 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
       destinations: Object.fromEntries(
         await Promise.all(Object.entries(exports).map(async ([type, id]) => [type, await describe(deployment, id, first[type]!, last[type]!)])),
       ),
+      leftovers: await findLeftovers(deployment),
+      slowest_starts: deployment.slowestStarts(),
     };
   } finally {
     await deployment.close();
   }
 }
 
-/** True when nothing was lost, doubled or changed, on the way in and on the way out. */
-export function isFaultless({ ingestion, destinations }: Outcome): boolean {
+/** True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was left behind. */
+export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {
+  if (Object.values(leftovers).some((names) => names.length > 0)) return false;
   return [ingestion, ...Object.values(destinations)].every(({ lost, doubled, changed }) => lost === 0 && doubled === 0 && changed === 0);
 }
 

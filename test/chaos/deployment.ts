@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse.ts';
+import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres.ts';
 import { makeApiKey } from '../../server/platform/http/api_key.ts';
-import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
+import { openStartLog } from './start_log.ts';
+import type { StartLog } from './start_log.ts';
 import { openPostgresProxy } from '../postgres_proxy.ts';
 import { call, serverEnvironment, startServer } from '../server_process.ts';
 
@@ -40,6 +40,8 @@ export type Deployment = {
   /** Kills the process with -9 and gives true; false when it is down at this moment. It is started again without being asked. */
   kill(victim: Victim): boolean;
   isUp(victim: Victim): boolean;
+  /** By process, the longest that it took from a start until it was ready, in milliseconds. */
+  slowestStarts(): Record<string, number>;
   /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
   up(): Promise<void>;
   close(): Promise<void>;
@@ -72,11 +74,14 @@ export async function openDeployment(folder: string): Promise<Deployment> {
 type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
 
 async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
-  const log = silentLog();
+  const starts = openStartLog(join(folder, 'starts.log'));
   const stop = (part: { stop(): Promise<void> }) => part.stop();
-  const postgres = keep(await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log }), stop);
-  const clickhouse = keep(await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log, memory_bytes_max: 1_500_000_000 }), stop);
-  const destination = keep(await openEmbeddedPostgres({ folder: join(folder, 'destination'), log }), stop);
+  const postgres = keep(await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log: starts.logOf('PostgreSQL') }), stop);
+  const clickhouse = keep(
+    await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log: starts.logOf('ClickHouse'), memory_bytes_max: 1_500_000_000 }),
+    stop,
+  );
+  const destination = keep(await openEmbeddedPostgres({ folder: join(folder, 'destination'), log: starts.logOf('destination PostgreSQL') }), stop);
   const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) => proxy.close());
   const [s3_port, api_port] = [await findFreePort(), await findFreePort()];
   const key = makeApiKey();
@@ -88,14 +93,13 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
     // What fails here fails because it was killed: nobody is to be asked to unpause it.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
-  const kept = await startKept(keep, environment, () => startS3(join(folder, 's3'), s3_port));
+  const kept = await startKept(keep, starts, environment, () => startS3(join(folder, 's3'), s3_port));
   const pidOf = (victim: Victim): number | undefined => {
     if (victim === 'PostgreSQL') return postgres.pid;
     if (victim === 'ClickHouse') return clickhouse.pid;
     return victim === 'destination PostgreSQL' ? destination.pid : kept[victim].pid();
   };
   const closeDatabase = (database: Database) => database.close();
-  const url = new URL(destination.url.replace('@/', '@host/'));
   const ask: Deployment['call'] = (method, path, body) => call(`http://127.0.0.1:${api_port}`, key, method, path, body);
   return {
     export_dir: join(folder, 'exports'),
@@ -103,6 +107,25 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
     db: keep(openDatabase(postgres.url, { connections_max: 4, application_name: 'campaign' }), closeDatabase),
     clickhouse: keep(openClickHouse(clickhouse.url, { application: 'campaign' }), (client) => client.close()),
     warehouse: keep(openDatabase(destination.url, { connections_max: 2, application_name: 'campaign' }), closeDatabase),
+    ...configsOf(destination.url, { s3_port, postgres_port: door.port }),
+    call: ask,
+    kill: (victim) => {
+      const pid = pidOf(victim);
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      return pid !== undefined;
+    },
+    slowestStarts: starts.slowest,
+    isUp: (victim) => pidOf(victim) !== undefined,
+    up: () => whenUp(() => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)], ask),
+  };
+}
+
+function configsOf(
+  destinationUrl: string,
+  { s3_port, postgres_port }: { s3_port: number; postgres_port: number },
+): Pick<Deployment, 's3_config' | 'postgres_config'> {
+  const { username: user, password, pathname } = new URL(destinationUrl.replace('@/', '@host/'));
+  return {
     s3_config: {
       bucket_name: 'campaign',
       region: 'eu-central-1',
@@ -110,35 +133,20 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
       aws_secret_access_key: 'campaign',
       endpoint_url: `http://127.0.0.1:${s3_port}`,
     },
-    postgres_config: {
-      user: url.username,
-      password: url.password,
-      host: '127.0.0.1',
-      port: door.port,
-      database: url.pathname.slice(1),
-      has_self_signed_cert: true,
-    },
-    call: ask,
-    kill: (victim) => {
-      const pid = pidOf(victim);
-      if (pid !== undefined) process.kill(pid, 'SIGKILL');
-      return pid !== undefined;
-    },
-    isUp: (victim) => pidOf(victim) !== undefined,
-    up: () => whenUp(() => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)], ask),
+    postgres_config: { user, password, host: '127.0.0.1', port: postgres_port, database: pathname.slice(1), has_self_signed_cert: true },
   };
 }
 
 type KeptParts = Record<Exclude<Victim, 'PostgreSQL' | 'ClickHouse' | 'destination PostgreSQL'>, Kept>;
 
-async function startKept(keep: Keep, environment: Record<string, string>, startStore: () => Promise<ChildProcess>): Promise<KeptParts> {
-  const stop = (part: Kept) => part.stop();
-  const server = (command: string) => keepRunning(async () => (await startServer([command], environment)).child);
+async function startKept(keep: Keep, starts: StartLog, environment: Record<string, string>, startStore: () => Promise<ChildProcess>): Promise<KeptParts> {
+  const kept = async (name: Victim, start: () => Promise<ChildProcess>) => keep(await keepRunning(() => starts.timed(name, start)), (part) => part.stop());
+  const server = (command: string) => async () => (await startServer([command], environment)).child;
   return {
-    'S3 store': keep(await keepRunning(startStore), stop),
-    api: keep(await server('api'), stop),
-    'worker 1': keep(await server('worker'), stop),
-    'worker 2': keep(await server('worker'), stop),
+    'S3 store': await kept('S3 store', startStore),
+    api: await kept('api', server('api')),
+    'worker 1': await kept('worker 1', server('worker')),
+    'worker 2': await kept('worker 2', server('worker')),
   };
 }
 
@@ -202,14 +210,4 @@ async function startS3(folder: string, port: number): Promise<ChildProcess> {
 function socketOf(url: string): string {
   const parts = new URL(url.replace('@/', '@host/'));
   return `${parts.searchParams.get('host')}/.s.PGSQL.${parts.searchParams.get('port') ?? '5432'}`;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { break_offs_max } from '../../server/engine/break_offs.ts';
+import { releaseDead } from '../../server/engine/workers.ts';
 import { makeApiKey } from '../../server/platform/http/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { openHttpReceiver } from '../http_receiver.ts';
 import { call, serverEnvironment, startServer, until } from '../server_process.ts';
 import type { ServerProcess } from '../server_process.ts';
 import { compareFiles, startExport } from './one_export.ts';
@@ -14,22 +18,32 @@ import { compareFiles, startExport } from './one_export.ts';
 const takeover_ms_max = 15_000;
 const events = 400_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
+const key = makeApiKey();
+const environment = serverEnvironment(folder, key);
 const processes: ServerProcess[] = [];
+let address: string;
+
+before(async () => {
+  address = (await start('api')).address;
+});
 
 after(async () => {
   for (const process of processes.toReversed()) await process.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
+async function start(command: string): Promise<ServerProcess> {
+  const started = await startServer([command], environment);
+  processes.push(started);
+  return started;
+}
+
+async function kill(process: ServerProcess): Promise<void> {
+  processes.splice(processes.indexOf(process), 1);
+  await process.kill();
+}
+
 test('of two workers one is killed in the middle of a run: the other takes it over in time, writes no finished slice again, and delivers everything once', async (context) => {
-  const key = makeApiKey();
-  const environment = serverEnvironment(folder, key);
-  const start = async (command: string) => {
-    const started = await startServer([command], environment);
-    processes.push(started);
-    return started;
-  };
-  const { address } = await start('api');
   const workers = [await start('worker'), await start('worker')];
   const path = await startExport({ folder, events }, address, key);
   const messages = async (beginning: string) => {
@@ -37,9 +51,8 @@ test('of two workers one is killed in the middle of a run: the other takes it ov
     return (page.body['results'] as { message: string }[]).map(({ message }) => message).filter((message) => message.startsWith(beginning));
   };
   await until('the first slice', 60_000, 20, async () => ((await messages('Slice')).length >= 1 ? true : undefined));
-  const killed = workers[await holderOf(folder)]!;
-  processes.splice(processes.indexOf(killed), 1);
-  await killed.kill();
+  const killed = workers[await holderOf()]!;
+  await kill(killed);
   const killed_at = performance.now();
   const written = (await messages('Slice')).length;
   await until('the other worker to take the run over', takeover_ms_max, 50, async () => ((await messages('Attempt')).length === 2 ? true : undefined));
@@ -56,10 +69,79 @@ test('of two workers one is killed in the middle of a run: the other takes it ov
   assert.deepEqual([source, delivered, lost, doubled], [events, events, 0, 0]);
 });
 
+test('a run that kills its worker each time is isolated, then given up; its neighbour is delivered, and a retry works once the cause is gone', async () => {
+  for (const worker of processes.slice(1)) await worker.stop();
+  processes.splice(1);
+  const db = openStore();
+  const endpoint = await openHttpReceiver({});
+  try {
+    let victim: ServerProcess | undefined;
+    let kills = 0;
+    endpoint.onRequest(() => {
+      kills += victim === undefined ? 0 : 1;
+      victim?.child.kill('SIGKILL');
+    });
+    const killer = await startBackfill('HTTP', { url: `${endpoint.url}/rows` });
+    const neighbour = await startBackfill('NoOp', {});
+    for (let count = 0; count < break_offs_max; count += 1) {
+      victim = await start('worker');
+      processes.pop();
+      await once(victim.child, 'exit');
+      // Eight seconds of silence are over, and the pause; the last time the worker that follows notices it by itself.
+      await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
+      if (kills === break_offs_max) break;
+      await releaseDead(db);
+      await db.run(sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`);
+    }
+    victim = undefined;
+    await start('worker');
+    const given_up = await ended(killer);
+    assert.deepEqual([given_up.status, given_up.error_code, kills], ['FailedRetryable', 'broke_off', break_offs_max]);
+    const told = await call(address, key, 'GET', `${exportPath(killer)}/logs/?search=not%20heard%20of`);
+    assert.deepEqual(
+      (told.body['results'] as { message: string }[]).map(({ message }) => /5 times .* given up\.$/.test(message)),
+      [true],
+    );
+    assert.equal((await ended(neighbour)).status, 'Completed');
+    assert.equal((await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {})).status, 200);
+    const retried = await ended(killer, given_up.id);
+    assert.deepEqual([retried.status, retried.records_completed], ['Completed', given_up.records_total_count]);
+    assert.ok(retried.records_completed > 0);
+  } finally {
+    await endpoint.close();
+    await db.close();
+  }
+});
+
+type Run = { id: string; status: string; error_code: string | null; records_completed: number; records_total_count: number };
+
+const exportPath = (id: string) => `/api/projects/1/batch_exports/${id}`;
+
+/** An export with one run, of an hour of the day that the first test has filled; gives its id. */
+async function startBackfill(type: string, config: Record<string, unknown>): Promise<string> {
+  const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', { name: type, interval: 'hour', destination: { type, config } });
+  const id = String(created.body['id']);
+  const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z' };
+  assert.equal((await call(address, key, 'POST', `${exportPath(id)}/backfill/`, range)).status, 200);
+  return id;
+}
+
+/** The newest run of the export as soon as it has ended, and is not `before`. */
+function ended(id: string, before?: string): Promise<Run> {
+  return until('the run to end', 60_000, 100, async () => {
+    const [newest] = (await call(address, key, 'GET', `${exportPath(id)}/runs/?limit=1`)).body['results'] as Run[];
+    return newest === undefined || newest.id === before || ['Starting', 'Running'].includes(newest.status) ? undefined : newest;
+  });
+}
+
+function openStore() {
+  const { database_url } = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string };
+  return openDatabase(database_url, { connections_max: 1, application_name: 'takeover' });
+}
+
 /** Which of the workers has the run, in the order in which they were started: their ids grow with time. */
-async function holderOf(dataFolder: string): Promise<number> {
-  const { database_url } = JSON.parse(readFileSync(join(dataFolder, 'data/running.json'), 'utf8')) as { database_url: string };
-  const db = openDatabase(database_url, { connections_max: 1, application_name: 'takeover' });
+async function holderOf(): Promise<number> {
+  const db = openStore();
   const row = await db.row<{ place: number }>(sql`
     SELECT count(*)::int AS place FROM workers WHERE id < (SELECT worker_id FROM batch_export_runs WHERE worker_id IS NOT NULL)`);
   await db.close();

@@ -42,8 +42,10 @@ export async function openObjectFaults(): Promise<OpenFaults> {
       engine: (engine) => ({ ...engine, outbound: gcs.reroute(engine.outbound) }),
     };
   };
+  const openUploads = (prefix: string) => s3.openUploads(bucket_name).filter((key) => key.startsWith(prefix)).length;
   const cases = [
     ...s3Faults({ destination: 'S3', server: s3, place: s3Place }),
+    awayWhenCancelled({ destination: 'S3', server: s3, place: s3Place }, openUploads),
     ...azureFaults({ destination: 'AzureBlob', server: azure, place: azurePlace }),
     ...gcsFaults({ destination: 'GCS', server: gcs, place: gcsPlace }),
   ];
@@ -134,6 +136,27 @@ function hanging({ destination, server, place }: Store, request: RegExp): FaultC
     };
   };
   return { destination, fault: 'it hangs, and the run is cancelled', code: 'cancelled', ending: 'Cancelled', prepare };
+}
+
+/** What was written so far is removed all the same, as soon as the store is there again: `visible` counts uploads that nobody has ended, too. */
+function awayWhenCancelled({ destination, server, place }: Store, openUploads: (prefix: string) => number): FaultCase {
+  const prepare = async (): Promise<Scene> => {
+    const scene = place();
+    const prefix = `${String(scene.config['prefix'])}/`;
+    const held = below(/^PUT /, scene);
+    return {
+      ...scene,
+      visible: async () => (await scene.visible()) + openUploads(prefix),
+      strike: async () => server.holdNext(held),
+      meanwhile: async () => {
+        await until(() => server.requests.some((line) => held.test(line)));
+        for (const question of [below(/^DELETE /, scene), /^GET .*uploads/])
+          for (let count = 0; count < tries; count += 1) server.failNext(question, 503, 'SlowDown');
+        return 'cancelled';
+      },
+    };
+  };
+  return { destination, fault: 'it hangs, the run is cancelled, and it is away for a moment', code: 'cancelled', ending: 'Cancelled', prepare };
 }
 
 /** The pattern for the lines that name the scene's own prefix, so that no fault is left for another scene. */

@@ -27,20 +27,19 @@ export async function uploadParts(store: ObjectStore, key: string, uploadId: str
   const buffers = openBuffers();
   let sent = 0;
   let failure: { error: unknown } | undefined;
+  const sendPart = async (number: number, body: Buffer, size: number) => {
+    try {
+      parts.push(await store.uploadPart(key, uploadId, number, body.subarray(0, size), stop.signal));
+      buffers.giveBack(body);
+    } catch (error) {
+      failure ??= { error: store.faults.explain(error) };
+      filler.destroy();
+    }
+  };
   const send = async (body: Buffer, size: number) => {
     if (sent === parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than the store can take; set max_file_size_mb.');
     sent += 1;
-    const done = store.uploadPart(key, uploadId, sent, body.subarray(0, size), stop.signal).then(
-      (part) => {
-        parts.push(part);
-        buffers.giveBack(body);
-      },
-      (error: unknown) => {
-        failure ??= { error: store.faults.explain(error) };
-        filler.destroy();
-      },
-    );
-    const tracked = done.finally(() => sending.delete(tracked));
+    const tracked = sendPart(sent, body, size).finally(() => sending.delete(tracked));
     sending.add(tracked);
     while (sending.size >= parts_in_flight_max) await Promise.race(sending);
   };

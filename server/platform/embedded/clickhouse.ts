@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../log.ts';
+import { findFreePort } from './free_port.ts';
 import { readyWord } from './clickhouse_orders.ts';
 import type { Orders } from './clickhouse_orders.ts';
 import { openLogFile } from './log_file.ts';
@@ -68,16 +66,6 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
     stop: supervisor.stop,
     memory_bytes_max: orders.memory_bytes_max,
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function start(orders: Orders, output: LogFile): ChildProcess {

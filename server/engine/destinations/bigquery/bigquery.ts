@@ -1,6 +1,6 @@
 import type { DestinationDefinition } from '../../destination.ts';
 import { checkBigQuery } from './check.ts';
-import { bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
+import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
 import { openBigQuerySink } from './sink.ts';
 import { bigQueryColumnFaults } from './table.ts';
 import { verifyBigQuery } from './verify.ts';
@@ -11,6 +11,8 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   label: 'Google BigQuery',
   config: bigquery_config,
   secrets: secret_keys,
+  // All projects have one address; the quotas, and who pays for the jobs, are the project's.
+  host: ({ project_id }) => `${project_id}.${URL.parse(api_origin)!.hostname}`,
   column_set: 'tables',
   validate: bigQueryViolations,
   columnFaults: bigQueryColumnFaults,

@@ -16,11 +16,10 @@ const sync_bytes = 32 * 1024 * 1024;
 export async function writeFileDurably(path: string, bytes: Readable): Promise<void> {
   const file = await open(path, 'w');
   const disk = openDisk(file);
-  const write = (chunks: Buffer[], done: (error?: Error) => void) =>
-    void writeAll(file, chunks).then((length) => {
-      disk.wrote(length);
-      done();
-    }, done);
+  const write = (chunks: Buffer[], done: (error?: Error) => void) => {
+    const written = writeAll(file, chunks).then((length) => disk.wrote(length));
+    written.then(() => done(), done);
+  };
   try {
     await pipeline(
       bytes,

@@ -1,6 +1,6 @@
 import type { DestinationDefinition } from '../../destination.ts';
 import { checkSnowflake } from './check.ts';
-import { snowflake_config, snowflakeViolations } from './config.ts';
+import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
 import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
 import { verifySnowflake } from './verify.ts';
@@ -11,6 +11,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   label: 'Snowflake',
   config: snowflake_config,
   secrets: ['password', 'private_key', 'private_key_passphrase'],
+  host: (config) => addressOf(config).host,
   column_set: 'tables',
   validate: snowflakeViolations,
   columnFaults: snowflakeColumnFaults,

@@ -1,0 +1,44 @@
+import { appendFileSync } from 'node:fs';
+import { pino } from 'pino';
+import type { Logger } from '../../server/platform/log.ts';
+
+/** How long the processes of a deployment take to start, in a file that tells each try, and in short. */
+export type StartLog = {
+  /** The log of an embedded store, which says when it is ready. */
+  logOf(name: string): Logger;
+  /** Does a start and notes how long it took, or why it failed. */
+  timed<Started>(name: string, start: () => Promise<Started>): Promise<Started>;
+  /** By process, the longest start in milliseconds. */
+  slowest(): Record<string, number>;
+};
+
+/** Opens the log; the file is for who looks into a deployment that does not come up. */
+export function openStartLog(path: string): StartLog {
+  const slowest: Record<string, number> = {};
+  const log = pino(
+    { level: 'debug' },
+    {
+      write: (line) => {
+        appendFileSync(path, line);
+        const { process, ms } = JSON.parse(line) as { process: string; ms?: number };
+        if (ms !== undefined) slowest[process] = Math.max(slowest[process] ?? 0, ms);
+      },
+    },
+  );
+  return {
+    logOf: (name) => log.child({ process: name }),
+    timed: async (name, start) => {
+      const began = performance.now();
+      const ms = () => Math.round(performance.now() - began);
+      try {
+        const started = await start();
+        log.info({ process: name, ms: ms() }, 'ready');
+        return started;
+      } catch (error) {
+        log.warn({ process: name, failed_after_ms: ms(), err: error }, 'could not be started');
+        throw error;
+      }
+    },
+    slowest: () => slowest,
+  };
+}
