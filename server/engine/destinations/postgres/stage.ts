@@ -59,11 +59,16 @@ export async function takeStageOver(connection: Connection, stage: Stage, outcom
   return whole;
 }
 
-/** Makes an empty stage with the target's own types, so a value that does not fit is refused when it is staged. */
+/** Makes an empty stage with the target's own types, so a value that does not fit is refused when it is staged. Large values are compressed when they are moved, once and as the target wants it. */
 export async function makeStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
     `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
   );
+  const compressed = await connection.rows<{ name: string }>("SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'", [
+    stage.quoted,
+  ]);
+  const alterations = compressed.map(({ name }) => `ALTER COLUMN ${quoted(name)} SET STORAGE EXTERNAL`);
+  if (alterations.length > 0) await connection.run(`ALTER TABLE ${stage.quoted} ${alterations.join(', ')}`);
   await writeNote(connection, stage, { holder: stage.holder, slices: {} });
 }
 
