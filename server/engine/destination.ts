@@ -24,7 +24,7 @@ export type Delivery = {
   columns: Column[];
 };
 
-/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it. */
+/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not outlive one. */
 export type Slice = { number: number; records: number; is_last?: true };
 
 /** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */

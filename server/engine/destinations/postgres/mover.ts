@@ -20,6 +20,7 @@ export type Mover = {
   move(number: number, staged: StagedSlice): void;
   /** How many slices wait to be moved or are being moved. */
   waiting(): number;
+  /** True when something could not be moved: nothing more will be, and `settle` says why. */
   hasFailed(): boolean;
   /** Waits until all slices are moved. */
   settle(): Promise<void>;
