@@ -34,7 +34,8 @@ for (const [number, { base64, records }] of orders.slices.entries()) {
     if (number === 1) await reached('writing');
     yield bytes.subarray(bytes.length / 2);
   };
-  const written = await sink.write({ number, records }, Readable.from(pieces()));
+  const isLast = number === orders.slices.length - 1;
+  const written = await sink.write({ number, records, ...(isLast ? { is_last: true } : {}) }, Readable.from(pieces()));
   outcomes.push({ number, ...written, records, bytes: bytes.length, sha256: '' });
 }
 await reached('written');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Delivery, DestinationDefinition, DestinationDeps } from '../server/engine/destination.ts';
+import type { Delivery, DestinationDefinition, DestinationDeps, Slice } from '../server/engine/destination.ts';
 
 /** Where a delivery is killed: in the middle of the second slice, before commit, somewhere in it, or after it and before anybody knows. */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
@@ -38,7 +38,8 @@ export async function deliverAgain(definition: DestinationDefinition, orders: De
     const outcomes = [];
     for (const [number, { base64, records }] of orders.slices.entries()) {
       const bytes = Buffer.from(base64, 'base64');
-      const written = survivors.find((outcome) => outcome.number === number) ?? (await sink.write({ number, records }, Readable.from([bytes])));
+      const slice: Slice = { number, records, ...(number === orders.slices.length - 1 ? { is_last: true } : {}) };
+      const written = survivors.find((outcome) => outcome.number === number) ?? (await sink.write(slice, Readable.from([bytes])));
       outcomes.push({ ...written, number, records, bytes: bytes.length, sha256: '' });
     }
     await sink.commit(outcomes, { name: 'manifest', text: '{"by":"the next one"}' });

@@ -24,8 +24,8 @@ export type Delivery = {
   columns: Column[];
 };
 
-/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_only` says that the delivery has no other one. */
-export type Slice = { number: number; records: number; is_only?: true };
+/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not outlive one. */
+export type Slice = { number: number; records: number; is_last?: true };
 
 /** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
 export type SliceOutcome = { number: number; name: string; records: number; bytes: number; sha256: string; state: Json };

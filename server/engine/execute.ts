@@ -109,7 +109,7 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const outcome = await writeSlice(attempt, sink, slice, slices.length === 1);
+    const outcome = await writeSlice(attempt, sink, slice, slice === slices.at(-1));
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -120,7 +120,7 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
   return slices.map((slice) => outcomes.get(slice.number)!);
 }
 
-async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isOnly: boolean): Promise<SliceOutcome> {
+async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isLast: boolean): Promise<SliceOutcome> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
@@ -133,7 +133,7 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isOn
   const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const written = await sink.write({ number: slice.number, records: slice.records, ...(isOnly ? { is_only: true } : {}) }, bytes);
+    const written = await sink.write({ number: slice.number, records: slice.records, ...(isLast ? { is_last: true } : {}) }, bytes);
     const counted = stage.finish();
     if (counted.records !== slice.records) {
       throw new RetryableError(

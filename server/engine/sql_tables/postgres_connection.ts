@@ -5,6 +5,8 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { stopError, throwIfStopped, unlessStopped } from '../destination.ts';
 import type { DestinationDeps } from '../destination.ts';
+import { cancelStatement } from './postgres_cancel.ts';
+import type { CancelledSession } from './postgres_cancel.ts';
 
 /** How a server that speaks PostgreSQL's protocol is reached. */
 export type ServerAccess = {
@@ -19,7 +21,7 @@ export type ServerAccess = {
   session: string;
 };
 
-/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
+/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted; then the server is told to end the statement. */
 export type Connection = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Runs one statement and gives how many rows it touched. */
@@ -28,7 +30,7 @@ export type Connection = {
   copy(statement: string, bytes: Readable): Promise<number>;
   /** Rows of a query in batches, in bounded memory; needs an open transaction. */
   batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
-  /** Ends the session; what is not committed is rolled back. */
+  /** Ends the session, and a statement that the server is still at; what is not committed is rolled back. */
   close(): Promise<void>;
 };
 
@@ -54,6 +56,15 @@ export async function connect(access: ServerAccess, { outbound, signal }: Pick<D
   }
 }
 
+/** A client and where its session is; how many statements it waits for, and the wait for their end when it was broken off. */
+type Session = {
+  client: pg.Client;
+  socket: Socket;
+  place: Pick<CancelledSession, 'address' | 'port' | 'tls'>;
+  statements: number;
+  cancelled: Promise<void> | undefined;
+};
+
 type Signals = { signal: AbortSignal; starting: AbortSignal };
 
 async function open(access: ServerAccess, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
@@ -72,7 +83,8 @@ async function open(access: ServerAccess, address: string, isEncrypted: boolean,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  const lost = Promise.race([lossOf(client), stopOf(signal, socket)]);
+  const session: Session = { client, socket, place: { address, port: access.port, tls: isEncrypted ? tls : undefined }, statements: 0, cancelled: undefined };
+  const lost = Promise.race([lossOf(client), stopOf(signal, session)]);
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([client.connect(), lost]), starting);
@@ -81,7 +93,7 @@ async function open(access: ServerAccess, address: string, isEncrypted: boolean,
     socket.destroy();
     throw error;
   }
-  return connectionOf(client, socket, lost);
+  return connectionOf(session, lost);
 }
 
 /** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
@@ -92,29 +104,46 @@ function lossOf(client: pg.Client): Promise<never> {
   });
 }
 
-/** Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when the connection has ended. */
-function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
+/** Rejects when the signal is aborted, and breaks the session off then. The signal lets go of it when the connection has ended. */
+function stopOf(signal: AbortSignal, session: Session): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     const stop = () => {
       reject(stopError(signal));
-      socket.destroy();
+      breakOff(session);
     };
     signal.addEventListener('abort', stop, { once: true });
-    socket.once('close', () => signal.removeEventListener('abort', stop));
+    session.socket.once('close', () => signal.removeEventListener('abort', stop));
     if (signal.aborted) stop();
   });
 }
 
-function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): Connection {
+/** Ends the connection at once. A server that is at a statement would not notice before its end, and keep its locks until then. */
+function breakOff(session: Session): void {
+  const { processID, secretKey } = session.client as unknown as { processID: number | null; secretKey: number | null };
+  if (session.statements > 0 && processID !== null && secretKey !== null)
+    session.cancelled ??= cancelStatement({ ...session.place, process_id: processID, secret_key: secretKey });
+  session.socket.destroy();
+}
+
+function connectionOf(session: Session, lost: Promise<never>): Connection {
+  const { client, socket } = session;
+  const during = async <Result>(statement: Promise<Result>): Promise<Result> => {
+    session.statements += 1;
+    try {
+      return await Promise.race([statement, lost]);
+    } finally {
+      session.statements -= 1;
+    }
+  };
   const rows = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
-    (await Promise.race([values === undefined ? client.query<Row>(text) : client.query<Row>(text, values), lost])).rows;
+    (await during(values === undefined ? client.query<Row>(text) : client.query<Row>(text, values))).rows;
   return {
     rows,
-    run: async (text) => (await Promise.race([client.query(text), lost])).rowCount ?? 0,
+    run: async (text) => (await during(client.query(text))).rowCount ?? 0,
     copy: async (statement, bytes) => {
       const sink = client.query(copyFrom(statement));
       try {
-        await Promise.race([pipeline(bytes, sink), lost]);
+        await during(pipeline(bytes, sink));
       } finally {
         bytes.destroy();
       }
@@ -131,9 +160,11 @@ function connectionOf(client: pg.Client, socket: Socket, lost: Promise<never>): 
     },
     close: async () => {
       const timer = setTimeout(() => socket.destroy(), close_timeout_milliseconds);
+      if (session.statements > 0) breakOff(session);
       await Promise.race([client.end(), lost]).catch(() => undefined);
       clearTimeout(timer);
       socket.destroy();
+      await session.cancelled;
     },
   };
 }

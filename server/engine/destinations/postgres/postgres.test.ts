@@ -137,7 +137,7 @@ async function deliver(config: PostgresConfig, given: Delivery, text: string): P
   const records = text.split('\n').length - 1;
   const sink = await postgres.open(config, given, deps);
   try {
-    await sink.write({ number: 0, records, is_only: true }, Readable.from([Buffer.from(text)]));
+    await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
     await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
   } finally {
     await sink.close();
@@ -237,7 +237,7 @@ test('a connection that is cut in the middle ends the write at once, and the nex
     })(),
   );
   await assert.rejects(
-    sink.write({ number: 0, records: 1, is_only: true }, endless),
+    sink.write({ number: 0, records: 1, is_last: true }, endless),
     (error) => error instanceof RetryableError && error.code === 'connection_lost',
   );
   await sink.close();
@@ -249,7 +249,7 @@ test('a dead attempt that comes back late finds the delivery done, and two at on
   const config = await freshConfig();
   const given = delivery({ columns: uuidOnly });
   const first = await postgres.open(config, given, deps);
-  await first.write({ number: 0, records: 1, is_only: true }, Readable.from([Buffer.from('abc\n')]));
+  await first.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')]));
   const second = postgres.open(config, { ...given, attempt: 2 }, deps);
   await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
   const late = await second;

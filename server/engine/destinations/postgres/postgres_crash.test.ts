@@ -6,7 +6,7 @@ import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { RetryableError } from '../../destination.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
+import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 
@@ -42,10 +42,19 @@ async function rowsOf(place: Place): Promise<string[]> {
 
 const openSink = ({ config, delivery }: Place, attempt = 1): Promise<Sink> => postgres.open(config, { ...delivery, attempt }, server.deps);
 
-async function writeSlice(sink: Sink, number: number, text = slices[number]!): Promise<SliceOutcome> {
-  const written = await sink.write({ number, records: text.split('\n').length - 1 }, Readable.from([Buffer.from(text)]));
+async function writeSlice(sink: Sink, number: number, text = slices[number]!, isLast = false): Promise<SliceOutcome> {
+  const slice: Slice = { number, records: text.split('\n').length - 1, ...(isLast ? { is_last: true } : {}) };
+  const written = await sink.write(slice, Readable.from([Buffer.from(text)]));
   return outcomeOf(number, text, written as { name: string; state: null });
 }
+
+async function until(what: string, text: string, values: unknown[]): Promise<void> {
+  const end = performance.now() + 10_000;
+  while ((await server.pool.query(text, values)).rowCount === 0) assert.ok(performance.now() < end, what);
+}
+
+const untilMoved = ({ config }: Place) =>
+  until('nothing is moved', "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1", [`INSERT INTO "${config.schema}"%SELECT%`]);
 
 test('a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and no stage stays', async () => {
   const place = await freshPlace();
@@ -160,8 +169,9 @@ test('a trigger that leaves rows out does not pass for success when the stage is
     CREATE FUNCTION ${schema}.skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.uuid = ''b'' THEN RETURN NULL; END IF; RETURN NEW; END';
     CREATE TRIGGER skip BEFORE INSERT ON ${schema}.events FOR EACH ROW EXECUTE FUNCTION ${schema}.skip()`);
   const sink = await openSink(place);
-  const outcomes = [await writeSlice(sink, 0), await writeSlice(sink, 1)];
-  await assert.rejects(sink.commit(outcomes, manifest), isCode('count_mismatch'));
+  const first = await writeSlice(sink, 0);
+  const goOn = async () => sink.commit([first, await writeSlice(sink, 1)], manifest);
+  await assert.rejects(goOn(), isCode('count_mismatch'));
   await sink.close();
   assert.deepEqual(await rowsOf(place), []);
 });
@@ -205,4 +215,69 @@ test('persons of several slices are merged when they are shown, and a column may
     found.rows.map((row) => row.text),
     ['a new', 'b only'],
   );
+});
+
+test('slices go into the table while the next ones are staged, the last one straight, and nobody sees any before the commit', async () => {
+  const place = await freshPlace();
+  const text = (name: string) => Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
+  const dead = await openSink(place);
+  const known = [await writeSlice(dead, 0, text('a'))];
+  await untilMoved(place);
+  known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
+  const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+  assert.equal((await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount, 40_000);
+  assert.deepEqual(await rowsOf(place), []);
+  await dead.close();
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover(known), known.slice(0, 2));
+  await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
+  await next.close();
+  const rows = await rowsOf(place);
+  assert.equal(rows.length, 60_000);
+  assert.equal(new Set(rows).size, 60_000);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+});
+
+test('rows that lie elsewhere in the stage than its note says are moved all the same', async () => {
+  const place = await freshPlace();
+  const dead = await openSink(place);
+  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+  await dead.close();
+  const stage = `${place.config.schema}.${(await tablesOf(place)).find((name) => name.startsWith('sluice_stage'))}`;
+  const found = await server.pool.query<{ note: string }>('SELECT obj_description($1::regclass) AS note', [stage]);
+  await server.pool.query(`COMMENT ON TABLE ${stage} IS '${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`);
+  const next = await openSink(place, 2);
+  await next.commit(await next.recover(known), manifest);
+  await next.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
+});
+
+test('neither rows that a dead attempt has moved nor a session that waits for the table stop a delivery', async () => {
+  const place = await freshPlace();
+  const { schema } = place.config;
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
+  const dead = await openSink(place);
+  const first = await writeSlice(dead, 0);
+  await untilMoved(place);
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover([first]), [first]);
+  await untilMoved(place);
+  const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
+  await until('nobody waits for the table', "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = $1::regclass", [
+    `${schema}.events`,
+  ]);
+  await next.commit([first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)], manifest);
+  await Promise.all([altered, next.close(), dead.close()]);
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+});
+
+test('where the server gives one session only, what is staged is moved at the end', async () => {
+  const place = await freshPlace();
+  await server.pool.query(`CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL ON SCHEMA ${place.config.schema} TO single`);
+  place.config = { ...place.config, user: 'single', password: 'of the single one' };
+  const sink = await openSink(place);
+  await sink.commit([await writeSlice(sink, 0), await writeSlice(sink, 1), await writeSlice(sink, 2, slices[2], true)], manifest);
+  await sink.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
 });

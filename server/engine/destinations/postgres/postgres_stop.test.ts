@@ -16,7 +16,6 @@ before(async () => {
 after(() => server.close());
 
 test('a server that hangs is left at once when the run is stopped', async () => {
-  const given = uuidDelivery();
   const row = () => Readable.from([Buffer.from('abc\n')]);
   const waits: [string, (sink: Sink) => Promise<unknown>][] = [
     ['recover', (sink) => sink.recover([])],
@@ -24,8 +23,9 @@ test('a server that hangs is left at once when the run is stopped', async () => 
     ['commit', (sink) => sink.commit([outcomeOf(0, 'abc\n')], { name: 'manifest', text: '{}' })],
     ['abort', (sink) => sink.abort([])],
   ];
-  for (const [name, wait] of waits) {
+  const leave = async ([name, wait]: (typeof waits)[number]) => {
     const hanging = await openPostgresProxy(server.socket_path, { tls: true });
+    const given = uuidDelivery();
     const config = await server.freshConfig({ port: hanging.port });
     const stop = new AbortController();
     const sink = await postgres.open(config, given, { ...server.deps, signal: stop.signal });
@@ -40,7 +40,8 @@ test('a server that hangs is left at once when the run is stopped', async () => 
       (error) => error instanceof RetryableError && error.code === 'timed_out',
     );
     await hanging.close();
-  }
+  };
+  await Promise.all(waits.map(leave));
 });
 
 test('a table that another session holds is waited for before any row is read, and the wait can be stopped', async () => {
@@ -60,4 +61,49 @@ test('a table that another session holds is waited for before any row is read, a
   await sink.close();
   await other.query('ROLLBACK');
   other.release();
+});
+
+/** A table whose first row takes the server 30 seconds: a session at it does not look whether its client is still there. */
+async function sleepingTable(schema: string): Promise<void> {
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
+    CREATE FUNCTION ${schema}.sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
+    CREATE TRIGGER sleep BEFORE INSERT ON ${schema}.events FOR EACH ROW EXECUTE FUNCTION ${schema}.sleep()`);
+}
+
+async function sleepers(statement: string): Promise<number> {
+  const found = await server.pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE $1", [`${statement}%`]);
+  return found.rowCount ?? 0;
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await isSo())) assert.ok(performance.now() < end, what);
+}
+
+test('the server ends a statement as soon as the run is stopped, with TLS and without, and gives its locks back', async () => {
+  const plain = await openPostgresProxy(server.socket_path, { tls: false });
+  for (const changes of [{}, { port: plain.port, require_tls: false }]) {
+    const config = await server.freshConfig(changes);
+    await sleepingTable(config.schema);
+    const stop = new AbortController();
+    const sink = await postgres.open(config, uuidDelivery(), { ...server.deps, signal: stop.signal });
+    const writing = assert.rejects(sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])), /stopped/);
+    await until('nobody copies', async () => (await sleepers('COPY')) === 1);
+    stop.abort('cancelled');
+    await writing;
+    await sink.close();
+    await until('the server goes on copying', async () => (await sleepers('COPY')) === 0);
+    await server.pool.query(`SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET lock_timeout`);
+  }
+  await plain.close();
+});
+
+test('an attempt that fails while its slices are moved ends the move at once', async () => {
+  const config = await server.freshConfig();
+  await sleepingTable(config.schema);
+  const sink = await postgres.open(config, uuidDelivery(), server.deps);
+  await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('abc\n')]));
+  await until('nobody moves', async () => (await sleepers('INSERT')) === 1);
+  await sink.close();
+  await until('the server goes on moving', async () => (await sleepers('INSERT')) === 0);
 });

@@ -9,18 +9,37 @@ import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { canStage, columnList, dropStage, moveStage, requireRecords, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import { openMover } from './mover.ts';
+import type { Mover } from './mover.ts';
+import { hasReceipt, writeReceipt } from './receipts.ts';
+import {
+  canStage,
+  columnList,
+  copyStatement,
+  dropStage,
+  listStaged,
+  makeStage,
+  moveStage,
+  requireRecords,
+  stageOf,
+  stageSlice,
+  takeStageOver,
+} from './stage.ts';
 import type { Stage } from './stage.ts';
-import { mergeStatement, prepareTables, tableExists } from './table.ts';
+import { mergeStatement, prepareTables } from './table.ts';
+import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
-/** One attempt at a delivery. Everything it does is done in transactions that begin with the delivery's lock. */
+/** One attempt at a delivery. Everything it does is done in transactions that begin with the delivery's lock; that of the mover takes it before it commits. */
 type Session = {
   connection: Connection;
   config: PostgresConfig;
   delivery: Delivery;
+  deps: DestinationDeps;
   stage: Stage;
   /** How its rows go into the table; undefined until the first slice or a stage of an earlier attempt decides. */
   way: 'direct' | 'staged' | undefined;
+  /** Moves staged slices while the next ones are staged; undefined where all are moved at the end. */
+  mover: Mover | undefined;
   /** The table holds the delivery and its receipt, by this attempt or another one. */
   is_delivered: boolean;
   /** Is a transaction open, and are the target and its receipts made, checked and locked in it? */
@@ -30,11 +49,10 @@ type Session = {
   is_committed: boolean;
 };
 
-const lock_timeout_seconds = 60;
-
 /**
- * Opens an attempt at a delivery. A delivery of one slice is one transaction. One of several slices puts each, as it ends, into a stage table that outlives the attempt, and moves them into the table together with the
- * receipt in one transaction. The advisory lock keeps a dead worker's attempt and ours apart: only its holder writes, and who gets it later sees the receipt that the earlier one committed.
+ * Opens an attempt at a delivery. A delivery of one slice is one transaction. One of several slices puts each, as it ends, into a stage table that outlives the attempt, and behind that a second session moves them into
+ * the table, in one transaction with the last slice and the receipt. The advisory lock keeps a dead worker's attempt and ours apart: only its holder stages and commits, and who gets it later sees the receipt that the
+ * earlier one committed.
  */
 export async function openPostgresSink(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
   const session = await withPostgresErrors(() => openSession(config, delivery, deps));
@@ -44,20 +62,21 @@ export async function openPostgresSink(config: PostgresConfig, delivery: Deliver
     write: (slice, bytes) => withPostgresErrors(() => write(session, slice, bytes)),
     commit: (outcomes, manifest) => withPostgresErrors(() => commit(session, outcomes, manifest)),
     abort: () => withPostgresErrors(() => abort(session)),
-    close: () => session.connection.close(),
+    close: async () => void (await Promise.all([closeMover(session), session.connection.close()])),
   };
 }
 
 async function openSession(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
   const connection = await connect(accessOf(config), deps);
   try {
-    const stage = stageOf(connection, config, delivery, randomUUID());
     const session: Session = {
       connection,
       config,
       delivery,
-      stage,
+      deps,
+      stage: stageOf(config, delivery, randomUUID()),
       way: undefined,
+      mover: undefined,
       is_delivered: false,
       is_open: false,
       is_prepared: false,
@@ -73,14 +92,12 @@ async function openSession(config: PostgresConfig, delivery: Delivery, deps: Des
 
 async function begin(session: Session): Promise<void> {
   if (session.is_open) return;
-  const { connection, delivery } = session;
-  await connection.rows(
-    `BEGIN; SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
-  );
+  const { connection, config, delivery } = session;
+  await beginTransaction(connection);
   session.is_open = true;
   session.is_prepared = false;
-  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`sluice ${delivery.delivery_id}`]);
-  session.is_delivered = await hasReceipt(session);
+  await lockDelivery(connection, delivery);
+  session.is_delivered = await hasReceipt(connection, config, delivery);
 }
 
 async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
@@ -89,24 +106,33 @@ async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<
   session.is_open = false;
 }
 
-async function hasReceipt({ connection, config, delivery }: Session): Promise<boolean> {
-  const { receipts } = targetOf(config);
-  if (!(await tableExists(connection, receipts))) return false;
-  const found = await connection.rows(`SELECT 1 FROM ${receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
-  return found.length > 0;
-}
-
 /** The table is made, checked and locked here, before the engine opens the query that would wait for it. */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const { connection, stage } = session;
   await begin(session);
   if (session.is_delivered) return outcomes;
+  const surviving = await takeStageOver(connection, stage, outcomes);
   await prepare(session);
-  const surviving = await takeStageOver(session.stage, outcomes);
-  if (surviving.length > 0) {
-    await end(session, 'COMMIT');
-    session.way = 'staged';
-  }
+  if (surviving.length === 0) return [];
+  session.way = 'staged';
+  const staged = await listStaged(connection, stage);
+  await startMover(session);
+  await end(session, 'COMMIT');
+  for (const [number, slice] of staged) session.mover?.move(number, slice);
   return surviving;
+}
+
+/** Persons are merged when all are staged, in the order of their keys: deliveries that merge the same persons bit by bit would wait for each other in a circle. */
+async function startMover(session: Session): Promise<void> {
+  const { config, delivery, stage, deps } = session;
+  if (!isMerged(delivery)) session.mover = await openMover(config, delivery, stage, deps);
+}
+
+/** What was moved and not committed is rolled back. */
+async function closeMover(session: Session): Promise<void> {
+  const { mover } = session;
+  session.mover = undefined;
+  await mover?.connection.close();
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
@@ -123,16 +149,42 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
 }
 
 async function writeRows(session: Session, slice: Slice, bytes: Readable): Promise<void> {
+  session.way ??= await chooseWay(session, slice);
+  if (session.way === 'staged') return writeStaged(session, slice, bytes);
   await prepare(session);
-  const isFirst = session.way === undefined;
-  if (session.way === undefined) {
-    await takeStageOver(session.stage, []);
-    // What is the only slice is repeated after a crash in any case, and without a right to make tables there is no stage.
-    session.way = slice.is_only === true || !(await canStage(session.connection, session.config)) ? 'direct' : 'staged';
+  requireRecords(slice, await copySlice(session, bytes));
+}
+
+/** What is the only slice is repeated after a crash in any case, and without a right to make tables there is no stage. */
+async function chooseWay(session: Session, slice: Slice): Promise<'direct' | 'staged'> {
+  const { connection, config, stage } = session;
+  await takeStageOver(connection, stage, []);
+  await prepare(session);
+  if (slice.is_last === true || !(await canStage(connection, config))) return 'direct';
+  await makeStage(connection, stage);
+  await startMover(session);
+  return 'staged';
+}
+
+/** The last slice is the one that a crash may repeat, so it need not be staged, unless the mover is so far behind that the source would have to wait for long. */
+async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<void> {
+  const { connection, stage, mover } = session;
+  if (mover?.hasFailed() === true) await failMove(session, mover);
+  if (mover !== undefined && slice.is_last === true && mover.waiting() <= 1) {
+    await end(session, 'ROLLBACK');
+    return mover.copy(slice, bytes);
   }
-  if (session.way === 'direct') return requireRecords(slice, await copySlice(session, bytes));
-  await stageSlice(session.stage, slice, bytes, isFirst);
+  // The mover holds the table; asking for it a second time would wait behind whoever waits for the mover.
+  if (mover === undefined) await prepare(session);
+  const staged = await stageSlice(connection, stage, slice, bytes);
   await end(session, 'COMMIT');
+  mover?.move(slice.number, staged);
+}
+
+/** Throws why nothing can be moved any more: an attempt that has taken the stage over ends our mover too, and is then the reason. */
+async function failMove({ connection, stage }: Session, mover: Mover): Promise<void> {
+  await listStaged(connection, stage);
+  await mover.settle();
 }
 
 async function prepare(session: Session): Promise<void> {
@@ -143,39 +195,52 @@ async function prepare(session: Session): Promise<void> {
 
 async function copySlice({ connection, config, delivery }: Session, bytes: Readable): Promise<number> {
   const target = targetOf(config);
-  const list = columnList(delivery);
-  const copy = (table: string) => connection.copy(`COPY ${table} (${list}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`, bytes);
-  if (!isMerged(delivery)) return copy(target.quoted);
-  await connection.rows(`CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${list} FROM ${target.quoted} WITH NO DATA`);
-  const copied = await copy('pg_temp.sluice_stage');
+  if (!isMerged(delivery)) return connection.copy(copyStatement(target.quoted, delivery), bytes);
+  await connection.rows(
+    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target.quoted} WITH NO DATA`,
+  );
+  const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
   await connection.rows(mergeStatement(target.quoted, 'pg_temp.sluice_stage', delivery.columns));
   await connection.rows('TRUNCATE pg_temp.sluice_stage');
   return copied;
 }
 
-/** The receipt of a repeat replaces the earlier one, so that the place holds what the newest run signed. */
 async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   if (session.is_committed) return;
   const { connection, config, delivery } = session;
-  const target = targetOf(config);
   await begin(session);
-  if (!session.is_delivered) await prepare(session);
-  if (!session.is_delivered && session.way === 'staged') await moveStage(session.stage);
-  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  await connection.rows(
-    `INSERT INTO ${target.receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (delivery_id) DO UPDATE SET run_id = EXCLUDED.run_id, records = EXCLUDED.records, manifest = EXCLUDED.manifest`,
-    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, target.name, records, manifest.text],
-  );
-  await end(session, 'COMMIT');
+  const complete = session.is_delivered ? connection : await completeRows(session);
+  await writeReceipt(complete, config, delivery, { outcomes, manifest });
+  if (complete === connection) await end(session, 'COMMIT');
+  else await complete.rows('COMMIT');
   session.is_committed = true;
   session.is_delivered = true;
 }
 
+/** The connection whose open transaction has all rows of the delivery in the table, the stage removed, and the delivery's lock. */
+async function completeRows(session: Session): Promise<Connection> {
+  const { connection, delivery, stage, mover } = session;
+  if (mover === undefined) {
+    await prepare(session);
+    if (session.way === 'staged') await moveStage(connection, stage);
+    return connection;
+  }
+  await listStaged(connection, stage);
+  await end(session, 'ROLLBACK');
+  await mover.settle();
+  await lockDelivery(mover.connection, delivery);
+  await listStaged(mover.connection, stage);
+  await dropStage(mover.connection, stage);
+  return mover.connection;
+}
+
 async function abort(session: Session): Promise<void> {
+  const { connection, delivery, stage } = session;
+  await closeMover(session);
   await end(session, 'ROLLBACK');
   session.way = undefined;
   await begin(session);
-  await dropStage(session.stage);
+  await endMove(connection, delivery);
+  await dropStage(connection, stage);
   await end(session, 'COMMIT');
 }

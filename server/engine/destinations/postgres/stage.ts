@@ -6,19 +6,29 @@ import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { mergeStatement } from './table.ts';
+import { endMove } from './transaction.ts';
 
 /**
  * The stage of one delivery: an unlogged table beside the target, in which finished slices outlive the attempt that wrote them. Its comment says which attempt it belongs to and which
- * slices are whole, and changes in the transactions that change its rows. All functions here work in the open transaction, under the delivery's lock.
+ * slices are whole, and changes in the transactions that add rows. All functions here work in the open transaction of the connection that they are given.
  */
-export type Stage = { connection: Connection; delivery: Delivery; target: string; quoted: string; /** Names this attempt in the comment. */ holder: string };
+export type Stage = { delivery: Delivery; target: string; quoted: string; /** Names this attempt in the comment. */ holder: string };
 
-type Note = { holder: string; slices: Record<number, { records: number; bytes: number }> };
+/**
+ * A whole slice in the stage. It was copied in one transaction, so its rows are those whose `xmin` is `xid`: the stage needs no column for it, and what is moved is copied as it is. They lie in the blocks of the table
+ * from `first_block` up to and without `end_block`, but for rows that took free room before.
+ */
+export type StagedSlice = { records: number; bytes: number; xid: string; first_block: number; end_block: number };
 
-/** The stage that belongs to the delivery, whether it is there or not, as this attempt sees it. */
-export function stageOf(connection: Connection, config: PostgresConfig, delivery: Delivery, holder: string): Stage {
+type Note = { holder: string; slices: Record<number, StagedSlice> };
+
+/** PostgreSQL extends a table by up to 64 blocks at once, and the next COPY begins in those that were left over. */
+const left_over_blocks = 128;
+
+/** The stage that belongs to the delivery, whether it is there or not, as the attempt `holder` sees it. */
+export function stageOf(config: PostgresConfig, delivery: Delivery, holder: string): Stage {
   const { schema, quoted: target } = targetOf(config);
-  return { connection, delivery, target, holder, quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}` };
+  return { delivery, target, holder, quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}` };
 }
 
 /** True where the user may make tables in the schema of the target. */
@@ -28,44 +38,59 @@ export async function canStage(connection: Connection, config: PostgresConfig): 
 }
 
 /**
- * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes that are there and whole; everything else is removed, the table too when nothing is left.
- * From here on the earlier attempt can stage nothing more.
+ * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes that are there and whole; the table is removed when there are none.
+ * From here on the earlier attempt can stage and show nothing more, and the session in which it moved slices is ended.
  */
-export async function takeStageOver(stage: Stage, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const note = await findNote(stage);
+export async function takeStageOver(connection: Connection, stage: Stage, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const note = await findNote(connection, stage);
   if (note === undefined) return [];
-  const counted = await countSlices(stage);
+  await endMove(connection, stage.delivery);
+  const counted = await countSlices(connection, stage);
   const whole = outcomes.filter(({ number, records, bytes }) => {
     const noted = note.slices[number];
-    return noted?.bytes === bytes && noted.records === records && counted.get(number) === records;
+    return noted?.bytes === bytes && noted.records === records && counted.get(noted.xid) === records;
   });
   if (whole.length === 0) {
-    await dropStage(stage);
+    await dropStage(connection, stage);
     return [];
   }
-  const numbers = whole.map(({ number }) => number);
-  if ([...counted.keys()].some((number) => !numbers.includes(number)))
-    await stage.connection.run(`DELETE FROM ${stage.quoted} WHERE ${sliceColumn(stage)} NOT IN (${numbers.join(', ')})`);
-  await writeNote(stage, { holder: stage.holder, slices: Object.fromEntries(whole.map(({ number, records, bytes }) => [number, { records, bytes }])) });
+  // Rows of other slices stay until the table goes: nobody looks for them any more.
+  await writeNote(connection, stage, { holder: stage.holder, slices: Object.fromEntries(whole.map(({ number }) => [number, note.slices[number]!])) });
   return whole;
 }
 
-/** Copies a slice into the stage, which is made when it is not there and `isFirst`. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. */
-export async function stageSlice(stage: Stage, slice: Slice, bytes: Readable, isFirst: boolean): Promise<void> {
-  const note = isFirst ? await makeStage(stage) : await ownNote(stage);
-  // COPY has no constants: the number of the slice is the column's default for this transaction.
-  await stage.connection.run(`ALTER TABLE ${stage.quoted} ALTER COLUMN ${sliceColumn(stage)} SET DEFAULT ${slice.number}`);
+/** Makes an empty stage with the target's own types, so a value that does not fit is refused when it is staged. Large values are compressed when they are moved, once and as the target wants it. */
+export async function makeStage(connection: Connection, stage: Stage): Promise<void> {
+  await connection.run(
+    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
+  );
+  const compressed = await connection.rows<{ name: string }>("SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'", [
+    stage.quoted,
+  ]);
+  const alterations = compressed.map(({ name }) => `ALTER COLUMN ${quoted(name)} SET STORAGE EXTERNAL`);
+  if (alterations.length > 0) await connection.run(`ALTER TABLE ${stage.quoted} ${alterations.join(', ')}`);
+  await writeNote(connection, stage, { holder: stage.holder, slices: {} });
+}
+
+/** Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the stage anyway. */
+export async function stageSlice(connection: Connection, stage: Stage, slice: Slice, bytes: Readable): Promise<StagedSlice> {
+  const note = await ownNote(connection, stage);
+  await connection.run('SET LOCAL synchronous_commit = off');
+  const before = await placeOf(connection, stage);
   let size = 0;
-  const counted = await stage.connection.copy(
-    `COPY ${stage.quoted} (${columnList(stage.delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`,
+  const counted = await connection.copy(
+    copyStatement(stage.quoted, stage.delivery),
     sized(bytes, (length) => (size += length)),
   );
   requireRecords(slice, counted);
-  await writeNote(stage, { ...note, slices: { ...note.slices, [slice.number]: { records: slice.records, bytes: size } } });
+  const after = await placeOf(connection, stage);
+  const staged = { records: slice.records, bytes: size, xid: after.xid, first_block: Math.max(0, before.blocks - left_over_blocks), end_block: after.blocks };
+  await writeNote(connection, stage, { ...note, slices: { ...note.slices, [slice.number]: staged } });
+  return staged;
 }
 
 /** Throws `count_mismatch` unless the server took all rows of the slice. */
-export function requireRecords(slice: Slice, taken: number): void {
+export function requireRecords(slice: { number: number; records: number }, taken: number): void {
   if (taken === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
@@ -73,24 +98,38 @@ export function requireRecords(slice: Slice, taken: number): void {
   );
 }
 
-/** Moves everything that is staged into the target and drops the stage. Throws `slice_lost` when another attempt has taken it over, and `count_mismatch` when the target did not take all. */
-export async function moveStage(stage: Stage): Promise<void> {
-  const { slices } = await ownNote(stage);
+/** Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of it. */
+export async function moveSlice(connection: Connection, stage: Stage, number: number, { records, xid, first_block, end_block }: StagedSlice): Promise<void> {
   const list = columnList(stage.delivery);
+  const move = (where: string) =>
+    connection.run(`INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted} WHERE xmin = '${xid}'::xid AND ${where}`);
+  // Leans on the range of ctid: without it each slice would read the whole stage.
+  const moved = await move(`ctid >= '(${first_block},0)'::tid AND ctid < '(${end_block},0)'::tid`);
+  const others = moved === records ? 0 : await move(`(ctid < '(${first_block},0)'::tid OR ctid >= '(${end_block},0)'::tid)`);
+  requireRecords({ number, records }, moved + others);
+}
+
+/** Moves everything that is staged into the target and drops the stage; persons are merged in the order of their keys. Throws as `listStaged` and `moveSlice`. */
+export async function moveStage(connection: Connection, stage: Stage): Promise<void> {
+  const staged = await listStaged(connection, stage);
   if (isMerged(stage.delivery)) {
-    await stage.connection.run(mergeStatement(stage.target, stage.quoted, stage.delivery.columns));
+    const xids = staged.map(([, { xid }]) => xid).join(',');
+    const whole = `(SELECT * FROM ${stage.quoted} WHERE xmin = ANY ('{${xids}}'::xid[])) AS staged`;
+    await connection.run(mergeStatement(stage.target, whole, stage.delivery.columns));
   } else {
-    const moved = await stage.connection.run(`INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}`);
-    const expected = Object.values(slices).reduce((sum, { records }) => sum + records, 0);
-    if (moved !== expected)
-      throw new RetryableError('count_mismatch', `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table may leave rows out.`);
+    for (const [number, slice] of staged) await moveSlice(connection, stage, number, slice);
   }
-  await dropStage(stage);
+  await dropStage(connection, stage);
+}
+
+/** The whole slices of the stage by number. Throws `slice_lost` when another attempt has taken it over, or it is gone. */
+export async function listStaged(connection: Connection, stage: Stage): Promise<[number, StagedSlice][]> {
+  return Object.entries((await ownNote(connection, stage)).slices).map(([number, staged]) => [Number(number), staged]);
 }
 
 /** Removes the stage, whoever made it. */
-export async function dropStage(stage: Stage): Promise<void> {
-  await stage.connection.run(`DROP TABLE IF EXISTS ${stage.quoted}`);
+export async function dropStage(connection: Connection, stage: Stage): Promise<void> {
+  await connection.run(`DROP TABLE IF EXISTS ${stage.quoted}`);
 }
 
 /** The columns of the export as a list of identifiers. */
@@ -98,31 +137,30 @@ export function columnList(delivery: Delivery): string {
   return delivery.columns.map(({ name }) => quoted(name)).join(', ');
 }
 
-/** The stage has the target's own types, so a value that does not fit is refused when it is staged. */
-async function makeStage(stage: Stage): Promise<Note> {
-  await stage.connection.run(
-    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT 0 AS ${sliceColumn(stage)}, ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
-  );
-  return { holder: stage.holder, slices: {} };
+/** The statement that takes the bytes of a slice into a table. */
+export function copyStatement(table: string, delivery: Delivery): string {
+  return `COPY ${table} (${columnList(delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
 }
 
-/** A name that no column of the export has. */
-function sliceColumn({ delivery }: Stage): string {
-  let name = 'sluice_slice';
-  while (delivery.columns.some((column) => column.name === name)) name += '_';
-  return quoted(name);
+/** How many blocks the stage has just now, and the id of the open transaction. */
+async function placeOf(connection: Connection, stage: Stage): Promise<{ blocks: number; xid: string }> {
+  const [place] = await connection.rows<{ blocks: number; xid: string }>(
+    "SELECT (pg_relation_size(to_regclass($1)) / current_setting('block_size')::integer)::integer AS blocks, pg_current_xact_id()::xid::text AS xid",
+    [stage.quoted],
+  );
+  return place!;
 }
 
 /** A restart of the server after a crash empties unlogged tables, so the note alone does not prove that the rows are there. */
-async function countSlices(stage: Stage): Promise<Map<number, number>> {
-  const rows = await stage.connection.rows<{ number: number; records: string }>(
-    `SELECT ${sliceColumn(stage)} AS number, count(*)::text AS records FROM ${stage.quoted} GROUP BY 1`,
+async function countSlices(connection: Connection, stage: Stage): Promise<Map<string, number>> {
+  const rows = await connection.rows<{ xid: string; records: string }>(
+    `SELECT xmin::text AS xid, count(*)::text AS records FROM ${stage.quoted} GROUP BY xmin`,
   );
-  return new Map(rows.map(({ number, records }) => [number, Number(records)]));
+  return new Map(rows.map(({ xid, records }) => [xid, Number(records)]));
 }
 
-async function ownNote(stage: Stage): Promise<Note> {
-  const note = await findNote(stage);
+async function ownNote(connection: Connection, stage: Stage): Promise<Note> {
+  const note = await findNote(connection, stage);
   if (note?.holder === stage.holder) return note;
   throw new RetryableError(
     'slice_lost',
@@ -130,18 +168,17 @@ async function ownNote(stage: Stage): Promise<Note> {
   );
 }
 
-async function findNote(stage: Stage): Promise<Note | undefined> {
-  const [table] = await stage.connection.rows<{ note: string | null }>(
-    "SELECT obj_description(oid, 'pg_class') AS note FROM pg_class WHERE oid = to_regclass($1)",
-    [stage.quoted],
-  );
+async function findNote(connection: Connection, stage: Stage): Promise<Note | undefined> {
+  const [table] = await connection.rows<{ note: string | null }>("SELECT obj_description(oid, 'pg_class') AS note FROM pg_class WHERE oid = to_regclass($1)", [
+    stage.quoted,
+  ]);
   if (table === undefined) return undefined;
   return JSON.parse(table.note ?? '{"holder":"","slices":{}}') as Note;
 }
 
-/** The note holds identifiers of ours and numbers, so nothing in it needs an escape. */
-async function writeNote(stage: Stage, note: Note): Promise<void> {
-  await stage.connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);
+/** The note holds identifiers of ours and numbers, so nothing in it needs an escape. COMMENT takes a lock that readers of the table do not mind. */
+async function writeNote(connection: Connection, stage: Stage, note: Note): Promise<void> {
+  await connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);
 }
 
 function sized(bytes: Readable, take: (length: number) => void): Readable {
