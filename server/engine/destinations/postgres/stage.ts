@@ -1,8 +1,10 @@
-import { Readable } from 'node:stream';
-import { RetryableError } from '../../destination.ts';
+import type { Readable } from 'node:stream';
 import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { measured } from '../../sql_tables/measured.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { freeName, stageLost, stagePrefix } from '../../sql_tables/stages.ts';
+import { requireMoved, requireRecords } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { mergeStatement } from './table.ts';
@@ -18,11 +20,20 @@ type Note = { holder: string; slices: Record<number, { records: number; bytes: n
 /** The stage that belongs to the delivery, whether it is there or not, as this attempt sees it. */
 export function stageOf(connection: Connection, config: PostgresConfig, delivery: Delivery, holder: string): Stage {
   const { schema, quoted: target } = targetOf(config);
-  return { connection, delivery, target, holder, quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}` };
+  return { connection, delivery, target, holder, quoted: `${quoted(schema)}.${quoted(stagePrefix(delivery))}` };
 }
 
-/** True where the user may make tables in the schema of the target. */
-export async function canStage(connection: Connection, config: PostgresConfig): Promise<boolean> {
+/** Makes the stage, which has the target's own types, so a value that does not fit is refused when it is staged. False where the user may not make tables in the schema of the target. */
+export async function makeStage(stage: Stage, config: PostgresConfig): Promise<boolean> {
+  if (!(await canStage(stage.connection, config))) return false;
+  await stage.connection.run(
+    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT 0 AS ${sliceColumn(stage)}, ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
+  );
+  await writeNote(stage, { holder: stage.holder, slices: {} });
+  return true;
+}
+
+async function canStage(connection: Connection, config: PostgresConfig): Promise<boolean> {
   const [right] = await connection.rows<{ is_given: boolean }>("SELECT has_schema_privilege($1, 'CREATE') AS is_given", [targetOf(config).schema]);
   return right?.is_given === true;
 }
@@ -50,27 +61,18 @@ export async function takeStageOver(stage: Stage, outcomes: SliceOutcome[]): Pro
   return whole;
 }
 
-/** Copies a slice into the stage, which is made when it is not there and `isFirst`. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. */
-export async function stageSlice(stage: Stage, slice: Slice, bytes: Readable, isFirst: boolean): Promise<void> {
-  const note = isFirst ? await makeStage(stage) : await ownNote(stage);
+/** Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. */
+export async function stageSlice(stage: Stage, slice: Slice, bytes: Readable): Promise<void> {
+  const note = await ownNote(stage);
   // COPY has no constants: the number of the slice is the column's default for this transaction.
   await stage.connection.run(`ALTER TABLE ${stage.quoted} ALTER COLUMN ${sliceColumn(stage)} SET DEFAULT ${slice.number}`);
   let size = 0;
   const counted = await stage.connection.copy(
     `COPY ${stage.quoted} (${columnList(stage.delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`,
-    sized(bytes, (length) => (size += length)),
+    measured(bytes, (length) => (size += length)),
   );
   requireRecords(slice, counted);
   await writeNote(stage, { ...note, slices: { ...note.slices, [slice.number]: { records: slice.records, bytes: size } } });
-}
-
-/** Throws `count_mismatch` unless the server took all rows of the slice. */
-export function requireRecords(slice: Slice, taken: number): void {
-  if (taken === slice.records) return;
-  throw new RetryableError(
-    'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger of the table may leave rows out.`,
-  );
 }
 
 /** Moves everything that is staged into the target and drops the stage. Throws `slice_lost` when another attempt has taken it over, and `count_mismatch` when the target did not take all. */
@@ -81,9 +83,10 @@ export async function moveStage(stage: Stage): Promise<void> {
     await stage.connection.run(mergeStatement(stage.target, stage.quoted, stage.delivery.columns));
   } else {
     const moved = await stage.connection.run(`INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}`);
-    const expected = Object.values(slices).reduce((sum, { records }) => sum + records, 0);
-    if (moved !== expected)
-      throw new RetryableError('count_mismatch', `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table may leave rows out.`);
+    requireMoved(
+      Object.values(slices).reduce((sum, { records }) => sum + records, 0),
+      moved,
+    );
   }
   await dropStage(stage);
 }
@@ -98,19 +101,8 @@ export function columnList(delivery: Delivery): string {
   return delivery.columns.map(({ name }) => quoted(name)).join(', ');
 }
 
-/** The stage has the target's own types, so a value that does not fit is refused when it is staged. */
-async function makeStage(stage: Stage): Promise<Note> {
-  await stage.connection.run(
-    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT 0 AS ${sliceColumn(stage)}, ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
-  );
-  return { holder: stage.holder, slices: {} };
-}
-
-/** A name that no column of the export has. */
 function sliceColumn({ delivery }: Stage): string {
-  let name = 'sluice_slice';
-  while (delivery.columns.some((column) => column.name === name)) name += '_';
-  return quoted(name);
+  return quoted(freeName('sluice_slice', delivery.columns));
 }
 
 /** A restart of the server after a crash empties unlogged tables, so the note alone does not prove that the rows are there. */
@@ -124,10 +116,7 @@ async function countSlices(stage: Stage): Promise<Map<number, number>> {
 async function ownNote(stage: Stage): Promise<Note> {
   const note = await findNote(stage);
   if (note?.holder === stage.holder) return note;
-  throw new RetryableError(
-    'slice_lost',
-    'Another attempt has taken this delivery over, or its stage table was removed; the delivery goes on with what is there.',
-  );
+  throw stageLost();
 }
 
 async function findNote(stage: Stage): Promise<Note | undefined> {
@@ -142,14 +131,4 @@ async function findNote(stage: Stage): Promise<Note | undefined> {
 /** The note holds identifiers of ours and numbers, so nothing in it needs an escape. */
 async function writeNote(stage: Stage, note: Note): Promise<void> {
   await stage.connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);
-}
-
-function sized(bytes: Readable, take: (length: number) => void): Readable {
-  const chunks = async function* () {
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      take(chunk.length);
-      yield chunk;
-    }
-  };
-  return Readable.from(chunks(), { objectMode: false });
 }

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import type { Column } from '../../models/column.ts';
+import { measured } from '../../sql_tables/measured.ts';
 import { bucketOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { csvLine, rowsOf } from './rows.ts';
@@ -99,17 +100,6 @@ async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: S
       .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
     throw error;
   }
-}
-
-function measured(bytes: Readable, note: (size: number) => void): Readable {
-  return Readable.from(
-    (async function* () {
-      for await (const chunk of bytes as AsyncIterable<Buffer>) {
-        note(chunk.length);
-        yield chunk;
-      }
-    })(),
-  );
 }
 
 async function* csvOf(rows: AsyncIterable<Row>, null_marker: string, counted: { records: number }): AsyncGenerator<string> {
