@@ -43,7 +43,7 @@ export async function killDelivery(orders: DeliveryOrders, options: { after_mill
 }
 
 /** Does what the engine's next attempt does: goes on unless the delivery is there, and commits. Gives whether it was there, and the numbers of the slices that it wrote. */
-export async function goOn(
+async function goOn(
   definition: DestinationDefinition,
   orders: DeliveryOrders,
   deps: DestinationDeps,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { RowDataPacket } from 'mysql2/promise';
 import type { Sink } from '../server/engine/destination.ts';
 import type { MySqlConfig } from '../server/engine/destinations/mysql/config.ts';
@@ -10,6 +9,7 @@ import { openMariaDb } from './mariadb_server.ts';
 import type { MariaDbServer } from './mariadb_server.ts';
 import { openMySqlProxy } from './mysql_proxy.ts';
 import type { MySqlProxy } from './mysql_proxy.ts';
+import { uuidDelivery } from './postgres_destination.ts';
 
 /** A delivery to a table of its own. */
 export type MySqlOrders = DeliveryOrders & { config: MySqlConfig };
@@ -49,7 +49,6 @@ export class MySqlWorld {
 
   /** Four numbers in two slices. */
   freshOrders(place: KillPlace, port = this.proxy.port): MySqlOrders {
-    const run_id = randomUUID();
     const slice = (from: number) => ({ base64: Buffer.from(`${from}\n${from + 1}\n`).toString('base64'), records: 2 });
     return {
       type: 'MySQL',
@@ -62,17 +61,7 @@ export class MySqlWorld {
         database: 'warehouse',
         table_name: `place_${(this.places += 1)}`,
       },
-      delivery: {
-        delivery_id: run_id,
-        run_id,
-        attempt: 1,
-        batch_export_id: randomUUID(),
-        team_id: 7,
-        model: 'events',
-        data_interval_start: '2015-09-12T00:00:00Z',
-        data_interval_end: '2015-09-12T01:00:00Z',
-        columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }],
-      },
+      delivery: uuidDelivery({ columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }] }),
       slices: [slice(0), slice(2)],
       place,
     };
