@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Delivery, DestinationDefinition, DestinationDeps, SliceOutcome } from '../server/engine/destination.ts';
+import type { Delivery, DestinationDefinition, DestinationDeps, Sink, SliceOutcome } from '../server/engine/destination.ts';
 
 /** Where a delivery is killed: in the middle of the second slice or another one, before commit, somewhere in it, or after it and before anybody knows. */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
@@ -40,6 +40,13 @@ export async function killDelivery(orders: DeliveryOrders, options: { after_mill
   child.kill('SIGKILL');
   await ended;
   return outcomes;
+}
+
+/** Writes lines of tab-separated text as one of several slices, and gives what the engine would note of it. */
+export async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
+  const records = text.split('\n').length - 1;
+  const written = await sink.write({ number, records }, Readable.from([Buffer.from(text)]));
+  return { number, ...written, records, bytes: Buffer.byteLength(text), sha256: '' };
 }
 
 /** Does what the engine's next attempt does: goes on unless the delivery is there, and commits. Gives whether it was there, and the numbers of the slices that it wrote. */

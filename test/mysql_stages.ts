@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { RetryableError } from '../server/engine/destination.ts';
-import type { Sink, SliceOutcome } from '../server/engine/destination.ts';
 import { mysql } from '../server/engine/destinations/mysql/mysql.ts';
-import { deliverAgain, repeatedSlices } from './killed_delivery.ts';
+import { deliverAgain, repeatedSlices, writeSlice } from './killed_delivery.ts';
 import type { MySqlWorld } from './mysql_world.ts';
 
 const manifest = { name: 'manifest', text: '{}' };
-
-async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
-  const records = text.split('\n').length - 1;
-  const written = await sink.write({ number, records }, Readable.from([Buffer.from(text)]));
-  return { number, ...written, records, bytes: Buffer.byteLength(text), sha256: '' };
-}
 
 const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import pg from 'pg';
-import type { Delivery, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import type { Delivery } from '../server/engine/destination.ts';
 import type { RedshiftConfig } from '../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../server/engine/destinations/redshift/redshift.ts';
 import { openBucket } from '../server/engine/object_store/s3_bucket.ts';
@@ -131,13 +131,6 @@ export class RedshiftWorld {
     } finally {
       await sink.close();
     }
-  }
-
-  /** Writes lines of tab-separated text as one of several slices. */
-  async writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
-    const records = text.split('\n').length - 1;
-    const written = await sink.write({ number, records }, Readable.from([Buffer.from(text)]));
-    return { number, ...written, records, bytes: Buffer.byteLength(text), sha256: '' };
   }
 
   /** Orders for five slices of a row each, `0` to `4`. */

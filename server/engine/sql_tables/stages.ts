@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { RetryableError } from '../destination.ts';
 import type { Delivery, Json, SliceOutcome } from '../destination.ts';
-import type { Column } from '../models/column.ts';
 
 /** What finds a staged slice again: the number of its write, which its rows carry, and the bytes that the slice was made of. */
 export type StagedState = { write: number; slice_bytes: number };
@@ -44,9 +43,9 @@ export function isOfSlices(column: string, outcomes: SliceOutcome[]): string {
   return `${column} IN (${writes.length === 0 ? '0' : writes.join(', ')})`;
 }
 
-/** A name of ours that no column of the export has, in whatever letter case. */
-export function freeName(wanted: string, columns: Column[]): string {
-  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
+/** A name of ours that is none of these, in whatever letter case. */
+export function freeName(wanted: string, names: string[]): string {
+  const taken = new Set(names.map((name) => name.toLowerCase()));
   let name = wanted;
   while (taken.has(name)) name += '_';
   return name;

@@ -130,11 +130,21 @@ function renamed({ connection, config, table }: Stage, from: string): Promise<bo
 }
 
 function rowColumn({ delivery }: Stage): string {
-  return quoted(freeName('sluice_row', delivery.columns));
+  return quoted(
+    freeName(
+      'sluice_row',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
 }
 
 function writeColumn({ delivery }: Stage): string {
-  return quoted(freeName('sluice_write', delivery.columns));
+  return quoted(
+    freeName(
+      'sluice_write',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
 }
 
 async function unlessDenied(work: () => Promise<unknown>): Promise<boolean> {

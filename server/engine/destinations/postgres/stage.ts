@@ -102,7 +102,12 @@ export function columnList(delivery: Delivery): string {
 }
 
 function sliceColumn({ delivery }: Stage): string {
-  return quoted(freeName('sluice_slice', delivery.columns));
+  return quoted(
+    freeName(
+      'sluice_slice',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
 }
 
 /** A restart of the server after a crash empties unlogged tables, so the note alone does not prove that the rows are there. */

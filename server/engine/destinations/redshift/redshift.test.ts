@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { testDestination } from '../../../../test/destination_contract.ts';
-import { repeatedSlices } from '../../../../test/killed_delivery.ts';
+import { repeatedSlices, writeSlice } from '../../../../test/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { SliceOutcome } from '../../destination.ts';
@@ -165,15 +165,15 @@ test('an attempt that was believed dead and comes back stages and shows nothing 
     const dead = await redshift.open(config, given, world.deps);
     const isLate = comesBack === 'to begin after the next one';
     if (isLate) await dead.recover([]);
-    const first = isLate ? [] : [await world.writeSlice(dead, 0, 'a\nb\n')];
+    const first = isLate ? [] : [await writeSlice(dead, 0, 'a\nb\n')];
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover(first), first);
-    if (comesBack === 'while the next one writes') await assert.rejects(world.writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
+    if (comesBack === 'while the next one writes') await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
     if (comesBack === 'when the next one is to commit') await assert.rejects(dead.commit(first, manifest), isCode('slice_lost'), comesBack);
-    const outcomes = [...(isLate ? [await world.writeSlice(next, 0, 'a\nb\n')] : first), await world.writeSlice(next, 1, 'c\n')];
+    const outcomes = [...(isLate ? [await writeSlice(next, 0, 'a\nb\n')] : first), await writeSlice(next, 1, 'c\n')];
     await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, manifest));
     await next.close();
-    await assert.rejects(world.writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
+    await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
     await dead.close();
     assert.deepEqual(await world.delivered(config), comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'], comesBack);
     assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts'], comesBack);
@@ -189,7 +189,7 @@ test('a stage that somebody has changed is written again as far as it is', async
     const config = await world.freshConfig();
     const given = deliveryOf();
     const dead = await redshift.open(config, given, world.deps);
-    const known = [await world.writeSlice(dead, 0, 'a\nb\n'), await world.writeSlice(dead, 1, 'c\n')];
+    const known = [await writeSlice(dead, 0, 'a\nb\n'), await writeSlice(dead, 1, 'c\n')];
     await dead.close();
     const stage = (await world.tables(config)).find((name) => name.startsWith('sluice_stage'))!;
     await world.pool.query(`${damage} ${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`);
@@ -199,7 +199,7 @@ test('a stage that somebody has changed is written again as far as it is', async
       surviving.map(({ number }) => number),
       survivors,
     );
-    const again = [await world.writeSlice(next, 0, 'a\nb\n'), surviving[0] ?? (await world.writeSlice(next, 1, 'c\n'))];
+    const again = [await writeSlice(next, 0, 'a\nb\n'), surviving[0] ?? (await writeSlice(next, 1, 'c\n'))];
     await next.commit(again, manifest);
     await next.close();
     assert.deepEqual(await world.delivered(config), ['a', 'b', 'c'], damage);
@@ -216,11 +216,11 @@ test('a user who may not make tables has all slices wait in the session, and a c
   const writer = { ...config, user: 'writer', password: 'of the writer' };
   const given = deliveryOf();
   const dead = await redshift.open(writer, given, world.deps);
-  const first = await world.writeSlice(dead, 0, 'a\n');
+  const first = await writeSlice(dead, 0, 'a\n');
   await dead.close();
   const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
   assert.deepEqual(await next.recover([first]), []);
-  await next.commit([await world.writeSlice(next, 0, 'a\n'), await world.writeSlice(next, 1, 'b\n')], manifest);
+  await next.commit([await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')], manifest);
   await next.close();
   assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
 });

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { testDestination } from '../../../../test/destination_contract.ts';
-import { repeatedSlices } from '../../../../test/killed_delivery.ts';
+import { repeatedSlices, writeSlice } from '../../../../test/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { SliceOutcome } from '../../destination.ts';
@@ -117,7 +117,7 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
     const given = deliveryOf();
     const dead = await redshift.open(config, given, world.deps);
     await dead.recover([]);
-    const first = await world.writeSlice(dead, 0, 'a\n');
+    const first = await writeSlice(dead, 0, 'a\n');
     const released = Promise.withResolvers<void>();
     const slow = async function* () {
       yield Buffer.from('x');
@@ -128,11 +128,11 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
     const begun = isBegun ? assert.rejects(dead.write({ number: 1, records: 1 }, Readable.from(slow())), isLost) : undefined;
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover([first]), [first]);
-    const outcomes = [first, await world.writeSlice(next, 1, 'b\n')];
+    const outcomes = [first, await writeSlice(next, 1, 'b\n')];
     await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, { name: 'manifest', text: '{}' }));
     await next.close();
     released.resolve();
-    await (begun ?? assert.rejects(world.writeSlice(dead, 1, 'x\n'), isLost));
+    await (begun ?? assert.rejects(writeSlice(dead, 1, 'x\n'), isLost));
     await assert.rejects(dead.commit([first], { name: 'manifest', text: '{}' }), isLost);
     await dead.close();
     assert.deepEqual(await world.objects(config), [], comesBack);

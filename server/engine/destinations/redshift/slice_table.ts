@@ -114,5 +114,10 @@ function quotedName({ config }: Place, table: string): string {
 }
 
 function writeColumn({ delivery }: Place): string {
-  return quoted(freeName('sluice_write', delivery.columns));
+  return quoted(
+    freeName(
+      'sluice_write',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
 }
