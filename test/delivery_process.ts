@@ -1,5 +1,5 @@
-// A process that delivers two slices and stops for ever in one place, to be killed there. Argument: JSON of `DeliveryOrders`; it says `reached` on standard
-// output when it is there. With `committing` it says so and goes on at once, so that the kill falls anywhere in the commit. It ends with its parent.
+// A process that delivers slices and stops for ever in one place, to be killed there. Argument: JSON of `DeliveryOrders`. It says on standard output what it has noted of each
+// slice, a line of JSON each, and `reached` when it is there. With `committing` it says so and goes on at once, so that the kill falls anywhere in the commit. It ends with its parent.
 import { writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { findDestination } from '../server/engine/destinations/index.ts';
@@ -31,12 +31,14 @@ for (const [number, { base64, records }] of orders.slices.entries()) {
   const bytes = Buffer.from(base64, 'base64');
   const pieces = async function* () {
     yield bytes.subarray(0, bytes.length / 2);
-    if (number === 1) await reached('writing');
+    if (number === (orders.writing ?? 1)) await reached('writing');
     yield bytes.subarray(bytes.length / 2);
   };
   const isLast = number === orders.slices.length - 1;
   const written = await sink.write({ number, records, ...(isLast ? { is_last: true } : {}) }, Readable.from(pieces()));
-  outcomes.push({ number, ...written, records, bytes: bytes.length, sha256: '' });
+  const outcome = { number, ...written, records, bytes: bytes.length, sha256: '' };
+  outcomes.push(outcome);
+  writeSync(1, `${JSON.stringify(outcome)}\n`);
 }
 await reached('written');
 await reached('committing');

@@ -10,6 +10,7 @@ import { silentLog } from '../server/platform/log.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { parseExact } from './contract_rows.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
+import type { DeliveryOrders } from './killed_delivery.ts';
 import { openTestStores } from './harness_stores.ts';
 import type { TestStores } from './harness_stores.ts';
 import { makeRedshift, openRedshiftServer } from './redshift_server.ts';
@@ -125,11 +126,23 @@ export class RedshiftWorld {
     const records = text.split('\n').length - 1;
     const sink = await redshift.open(config, delivery, this.deps);
     try {
-      const written = await sink.write({ number: 0, records }, Readable.from([Buffer.from(text)]));
+      const written = await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
       await sink.commit([{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }], { name: 'manifest', text: '{}' });
     } finally {
       await sink.close();
     }
+  }
+
+  /** Orders for five slices of a row each, `0` to `4`. */
+  async fiveSlices(): Promise<DeliveryOrders & { config: RedshiftConfig }> {
+    const slices = [0, 1, 2, 3, 4].map((number) => ({ base64: Buffer.from(`${number}\n`).toString('base64'), records: 1 }));
+    return { type: 'Redshift', config: await this.freshConfig(), delivery: deliveryOf(), slices, place: 'writing' };
+  }
+
+  /** The uuids that are in the table, in order. */
+  async delivered(config: RedshiftConfig): Promise<string[]> {
+    const found = await this.pool.query<{ uuid: string }>(`SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`);
+    return found.rows.map(({ uuid }) => uuid);
   }
 
   /** The destination as the contract needs it. */
@@ -156,7 +169,7 @@ export class RedshiftWorld {
         added: change((table) => `INSERT INTO ${table} (uuid) VALUES ('stranger')`),
       },
       has_nul: false,
-      recovers: this.mode === 'COPY',
+      recovers: true,
     };
   }
 

@@ -48,6 +48,9 @@ const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
     (_statement, table, like) => `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`,
   ],
   [new RegExp(`^CREATE TEMPORARY TABLE ${name} AS SELECT `), (statement) => statement],
+  [new RegExp(`^CREATE TRANSIENT TABLE (${name}) LIKE (${name})$`), (_statement, table, like) => `CREATE TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`],
+  [new RegExp(`^ALTER TABLE ${name} (RENAME TO ${name}|ADD COLUMN ${name} NUMBER\\(38, 0\\))$`), (statement) => statement],
+  [new RegExp(`^ALTER TABLE (${name}) SET DATA_RETENTION_TIME_IN_DAYS = 0$`), (_statement, table) => `COMMENT ON TABLE ${table} IS 'kept no day'`],
 ];
 
 const words: [RegExp, string][] = [

@@ -156,7 +156,7 @@ async function query(state: State, statement: string, values: (string | null)[])
   requireWarehouse(state);
   const translated = translate(statement);
   // A statement that defines something ends the open transaction.
-  if (state.is_in_transaction && /^(CREATE|DROP)/.test(statement)) {
+  if (state.is_in_transaction && /^(CREATE|ALTER|DROP)/.test(statement)) {
     await state.client.query('COMMIT');
     state.is_in_transaction = false;
   }

@@ -27,6 +27,11 @@ export type Delivery = {
 /** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not outlive one. */
 export type Slice = { number: number; records: number; is_last?: true };
 
+/** True for the one slice of a delivery: after a crash it is repeated in any case, so nothing is gained by keeping it apart. */
+export function isOnly(slice: Slice): boolean {
+  return slice.number === 0 && slice.is_last === true;
+}
+
 /** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
 export type SliceOutcome = { number: number; name: string; records: number; bytes: number; sha256: string; state: Json };
 

@@ -133,7 +133,7 @@ testDestination({
     added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES (generateUUIDv4())`),
   },
   has_nul: true,
-  recovers: false,
+  recovers: true,
 });
 
 async function run(query: string): Promise<void> {

@@ -28,9 +28,6 @@ export const clickhouse_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type ClickHouseConfig = Static<typeof clickhouse_config>;
 
-/** Begins the names of tables that hold a delivery until it is shown. */
-export const stage_prefix = 'sluice_stage_';
-
 /** The target's parts, its quoted name, that of the table of receipts, and how users are told of it. */
 export function targetOf(config: ClickHouseConfig): { database: string; table: string; quoted: string; receipts: string; name: string } {
   const database = config.database ?? 'default';

@@ -1,8 +1,9 @@
 import { RetryableError } from '../../destination.ts';
-import { identifier, literal } from '../../formats/expression.ts';
-import { inDatabase, targetOf } from './config.ts';
+import { identifier } from '../../formats/expression.ts';
+import { targetOf } from './config.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
 import type { Session } from './sink.ts';
+import { attachAll } from './slices.ts';
 import { findTable, stage_column } from './table.ts';
 
 /**
@@ -19,10 +20,7 @@ export async function showStage(session: Session, records: number): Promise<stri
   if (earlier !== undefined) return earlier;
   // Written first, so that the next attempt knows which rows to look for: looking for them costs a scan, which no delivery without a fault should pay.
   await writeReceipt(connection, config, delivery, { stage_id: stage.id, records, manifest: '' });
-  const stageName = inDatabase(config, stage.table);
-  const partitions = await connection.rows<{ id: string }>(`SELECT DISTINCT _partition_id AS id FROM ${stageName} ORDER BY id`);
-  const attachments = partitions.map(({ id }) => `ATTACH PARTITION ID ${literal(id)} FROM ${stageName}`);
-  if (attachments.length > 0) await connection.command(`ALTER TABLE ${targetOf(config).quoted} ${attachments.join(', ')}`);
+  await attachAll(connection, config, targetOf(config).quoted, stage.table);
   return stage.id;
 }
 

@@ -8,8 +8,8 @@ import type { MySqlConfig } from './config.ts';
 /** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
 export type Connection = {
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
-  /** Runs a statement that gives no rows. */
-  run(statement: string, values?: unknown[]): Promise<void>;
+  /** Runs a statement that gives no rows, and gives how many it touched. */
+  run(statement: string, values?: unknown[]): Promise<number>;
   /** The rows of a query as they come, in bounded memory. */
   stream<Row>(statement: string): AsyncIterable<Row>;
   /** A value as a literal. */
@@ -82,13 +82,18 @@ async function open(config: MySqlConfig, address: string, isEncrypted: boolean, 
   }
 }
 
-function query<Row>(client: Client, statement: string, values: unknown[] = []): Promise<Row[]> {
+function answerOf(client: Client, statement: string, values: unknown[] = []): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
     client.query<QueryResult>(statement, values, (error, result) => {
       if (error !== null) reject(error);
-      else resolve((Array.isArray(result) ? result : []) as RowDataPacket[] as Row[]);
+      else resolve(result);
     });
   });
+}
+
+async function query<Row>(client: Client, statement: string, values?: unknown[]): Promise<Row[]> {
+  const answer = await answerOf(client, statement, values);
+  return (Array.isArray(answer) ? answer : []) as RowDataPacket[] as Row[];
 }
 
 /** Rejects when the connection is lost. */
@@ -115,11 +120,13 @@ function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
 
 function connectionOf(client: Client, socket: Socket, lost: Promise<never>, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {
   // The loss first: what is asked of a lost connection is refused by the client with an error that says less.
-  const rows = <Row>(statement: string, values?: unknown[]) => Promise.race([lost, query<Row>(client, statement, values)]);
   return {
     ...known,
-    rows,
-    run: async (statement, values) => void (await rows(statement, values)),
+    rows: <Row>(statement: string, values?: unknown[]) => Promise.race([lost, query<Row>(client, statement, values)]),
+    run: async (statement, values) => {
+      const answer = await Promise.race([lost, answerOf(client, statement, values)]);
+      return 'affectedRows' in answer ? answer.affectedRows : 0;
+    },
     stream: <Row>(statement: string) => {
       const found: Readable = client.query(statement).stream({ highWaterMark: 1_000 });
       lost.catch((error: Error) => found.destroy(error));

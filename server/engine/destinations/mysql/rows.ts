@@ -9,15 +9,18 @@ export type ValueList = { text: string; records: number };
 /** What a list of values may be: bytes of the text, and the most that one row may have. */
 export type ValueLimits = { bytes: number; row_bytes: number };
 
+/** How values are written: texts as literals, and what every row begins with, which is SQL and ends with a comma or is empty. */
+export type ValueForm = { escape: (value: string) => string; before: string };
+
 /**
  * Turns ClickHouse's tab-separated text into lists of values, in order; each holds one row at least and no more bytes than the limit unless it holds one row alone. Memory is that of
  * one list. Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a row that the server could not take.
  */
-export async function* valueLists(columns: Column[], bytes: Readable, escape: (value: string) => string, limits: ValueLimits): AsyncGenerator<ValueList> {
+export async function* valueLists(columns: Column[], bytes: Readable, { escape, before }: ValueForm, limits: ValueLimits): AsyncGenerator<ValueList> {
   let rows: string[] = [];
   let held = 0;
   for await (const line of linesOf(bytes)) {
-    const row = `(${line
+    const row = `(${before}${line
       .split('\t')
       .map((field, index) => valueOf(columns[index]?.type, field, escape))
       .join(',')})`;

@@ -1,18 +1,20 @@
-import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Logger } from '../../../platform/log.ts';
 import { RetryableError } from '../../destination.ts';
-import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type { Delivery, DestinationDeps, Manifest, Sink, Slice } from '../../destination.ts';
+import { openStagedSink } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { withMySqlErrors } from './faults.ts';
+import { mySqlError, withMySqlErrors } from './faults.ts';
 import { valueLists } from './rows.ts';
+import { dropStages, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { insertStatement, prepareTables, tableExists } from './table.ts';
 
-/** One delivery in one transaction. `is_open` is true while the transaction is. */
-type Session = { connection: Connection; config: MySqlConfig; delivery: Delivery; is_delivered: boolean; is_open: boolean };
+/** One attempt at a delivery. `is_open` is true while a transaction is. */
+type Session = { connection: Connection; config: MySqlConfig; delivery: Delivery; stage: Stage; log: Logger; is_open: boolean };
 
 const lock_seconds_max = 60;
 /** Larger statements are not faster. */
@@ -21,99 +23,96 @@ const statement_bytes = 1_000_000;
 const overhead_bytes = 64_000;
 
 /**
- * Opens the delivery's session. The named lock keeps a dead worker's attempt and ours apart: only its holder writes, and who gets it later sees the receipt that the
- * earlier one committed.
+ * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that the earlier one
+ * committed. What makes, renames or drops a table ends a transaction of MySQL, so it is done before one begins or after it.
  */
 export async function openMySqlSink(config: MySqlConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
-  const session = await withMySqlErrors(() => openSession(config, delivery, deps));
-  return {
-    isCommitted: async () => session.is_delivered,
-    recover: (outcomes) => withMySqlErrors(() => recover(session, outcomes)),
-    write: (slice, bytes) => withMySqlErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => withMySqlErrors(() => commit(session, outcomes, manifest)),
-    abort: () => withMySqlErrors(() => rollBack(session)),
-    close: () => session.connection.close(),
-  };
+  const connection = await withMySqlErrors(() => connect(config, deps));
+  const session: Session = { connection, config, delivery, stage: stageOf(connection, config, delivery), log: deps.log, is_open: false };
+  const { stage } = session;
+  const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
+  return openStagedSink(
+    {
+      name: targetOf(config).name,
+      begin: () => takeLock(session),
+      end: (statement) => letGo(session, statement),
+      prepare: () => outside(() => prepareTables(connection, config, delivery)),
+      takeOver: (outcomes) => outside(() => takeStageOver(stage, outcomes)),
+      makeStage: () => outside(() => makeStage(stage)),
+      stage: async (slice, bytes) => stageSlice(stage, bytes, ({ before, row }, counted) => insertRows(session, slice, counted, { before, row, after: '' })),
+      insert: (slice, bytes) => insertRows(session, slice, bytes, { ...insertStatement(targetOf(config).quoted, delivery), row: '' }),
+      move: (outcomes) => moveStage(stage, outcomes),
+      writeReceipt: (records, manifest) => writeReceipt(session, records, manifest),
+      dropStage: () => dropStages(stage),
+      tidyUp: () => tidyUp(session),
+      close: () => connection.close(),
+    },
+    withMySqlErrors,
+  );
 }
 
-async function openSession(config: MySqlConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
-  const connection = await connect(config, deps);
-  try {
-    const [lock] = await connection.rows<{ is_ours: number | null }>('SELECT GET_LOCK(?, ?) AS is_ours', [`sluice ${delivery.delivery_id}`, lock_seconds_max]);
-    if (lock?.is_ours !== 1) throw new RetryableError('locked', 'Another worker holds this delivery for more than a minute.');
-    const is_delivered = (await tableExists(connection, config, 'sluice_receipts')) && (await hasReceipt(connection, config, delivery));
-    return { connection, config, delivery, is_delivered, is_open: false };
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+function lockName({ delivery }: Session): string {
+  return `sluice ${delivery.delivery_id}`;
 }
 
-async function hasReceipt(connection: Connection, config: MySqlConfig, delivery: Delivery): Promise<boolean> {
+async function takeLock(session: Session): Promise<boolean> {
+  const { connection, config, delivery } = session;
+  const [lock] = await connection.rows<{ is_ours: number | null }>('SELECT GET_LOCK(?, ?) AS is_ours', [lockName(session), lock_seconds_max]);
+  if (lock?.is_ours !== 1) throw new RetryableError('locked', 'Another worker holds this delivery for more than a minute.');
+  if (!(await tableExists(connection, config, 'sluice_receipts'))) return false;
   const found = await connection.rows(`SELECT 1 FROM ${targetOf(config).receipts} WHERE delivery_id = ?`, [delivery.delivery_id]);
   return found.length > 0;
 }
 
-/** Nothing of a broken transaction is left. The tables are made and checked here, before the engine opens the query that would wait for them. */
-async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  if (session.is_delivered) return outcomes;
-  await begin(session);
-  return [];
+async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  await session.connection.run(statement);
+  session.is_open = false;
+  await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]);
 }
 
-/** The first read takes the lock that keeps the table's columns as they are; another session's lock is waited for here, a minute at most. */
-async function begin(session: Session): Promise<void> {
-  if (session.is_open) return;
-  const { connection, config, delivery } = session;
-  if (!session.is_delivered) await prepareTables(connection, config, delivery);
+/** The transaction that is opened again afterwards has read the table, which keeps its columns as they are; another session's lock on it is waited for here, a minute at most. */
+async function outsideTransaction<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+  const { connection, config } = session;
+  if (session.is_open) await connection.run('ROLLBACK');
+  session.is_open = false;
+  const result = await work();
   await connection.run('START TRANSACTION');
   session.is_open = true;
-  if (!session.is_delivered) await connection.rows(`SELECT 1 FROM ${targetOf(config).quoted} LIMIT 0`);
+  await connection.rows(`SELECT 1 FROM ${targetOf(config).quoted} LIMIT 0`);
+  return result;
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: null }> {
-  const { connection, config, delivery } = session;
-  const target = targetOf(config);
-  try {
-    if (session.is_delivered) {
-      await pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
-      return { name: target.name, state: null };
-    }
-    await begin(session);
-    const { before, after } = insertStatement(target.quoted, delivery);
-    const row_bytes = connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
-    let written = 0;
-    for await (const { text, records } of valueLists(delivery.columns, bytes, connection.escape, { bytes: Math.min(statement_bytes, row_bytes), row_bytes })) {
-      await connection.run(before + text + after);
-      written += records;
-    }
-    if (written !== slice.records)
-      throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`);
-    return { name: target.name, state: null };
-  } finally {
-    bytes.destroy();
+async function insertRows(
+  { connection, delivery }: Session,
+  slice: Slice,
+  bytes: Readable,
+  { before, row, after }: { before: string; row: string; after: string },
+): Promise<void> {
+  const row_bytes = connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
+  const limits = { bytes: Math.min(statement_bytes, row_bytes), row_bytes };
+  let written = 0;
+  for await (const { text, records } of valueLists(delivery.columns, bytes, { escape: connection.escape, before: row }, limits)) {
+    await connection.run(`${before}VALUES ${text}${after}`);
+    written += records;
   }
+  if (written !== slice.records)
+    throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`);
 }
 
-/** The receipt of a repeat replaces the earlier one, so that the place holds what the newest run signed. */
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
-  const { connection, config, delivery } = session;
-  const target = targetOf(config);
-  await begin(session);
-  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
+async function writeReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
+  const { receipts, name } = targetOf(config);
   await connection.run(
-    `INSERT INTO ${target.receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)
+    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)
      ON DUPLICATE KEY UPDATE run_id = VALUES(run_id), records = VALUES(records), manifest = VALUES(manifest)`,
-    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, target.name, records, manifest.text],
+    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
   );
-  await connection.run('COMMIT');
-  session.is_open = false;
-  session.is_delivered = true;
 }
 
-async function rollBack(session: Session): Promise<void> {
-  if (!session.is_open) return;
-  await session.connection.run('ROLLBACK');
-  session.is_open = false;
+/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+async function tidyUp({ stage, delivery, log }: Session): Promise<void> {
+  try {
+    await dropStages(stage);
+  } catch (error) {
+    log.warn({ err: mySqlError(error), delivery_id: delivery.delivery_id }, 'the stage table of a committed delivery could not be removed');
+  }
 }

@@ -23,7 +23,8 @@ const key_text_type = 'varchar(700)';
 /** Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of MariaDB; the last one is everywhere and does not see such blanks. */
 const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'];
 
-const columns_max = 1_017;
+/** Two less than a table can have: the stage has two more, for the number of the row and that of its write. */
+const columns_max = 1_015;
 
 /** What MySQL cannot take of a query's columns. Its names have no letter case, no characters beyond U+FFFF and no blank at the end. */
 export function mySqlColumnFaults(columns: Column[]): string[] {
@@ -115,23 +116,29 @@ async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Pr
 }
 
 /**
- * The beginning and the end of an INSERT of lists of values. Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the
+ * What stands before and after the rows in the INSERT that shows them. Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the
  * export has no versions the newer delivery wins.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
   const names = layout.columns.map((column) => column.name);
-  const before = `INSERT INTO ${target} (${names.map(quoted).join(', ')}) VALUES `;
+  const before = `INSERT INTO ${target} (${columnList(layout.columns)}) `;
   if (!isMerged(layout)) return { before, after: '' };
-  const versions = versionColumns(layout).map(quoted);
-  const changed = names.filter((name) => !person_key.includes(name)).map(quoted);
-  const key = quoted('team_id');
+  // With the table's name: where the rows come from a stage, its columns are called the same.
+  const there = (name: string) => `${target}.${quoted(name)}`;
+  const came = (name: string) => `VALUES(${quoted(name)})`;
+  const versions = versionColumns(layout);
+  const changed = names.filter((name) => !person_key.includes(name));
+  const key = there('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
-  if (versions.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${name} = VALUES(${name})`).join(', ')}` };
-  const newer = versions.map((name) => `${name} IS NULL OR VALUES(${name}) > ${name}`).join(' OR ');
+  if (versions.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}` };
+  const newer = versions.map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`).join(' OR ');
   // Assignments are made from left to right, and later ones would see the new versions: so the answer is found once, first.
   const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;
-  return {
-    before,
-    after: ` ON DUPLICATE KEY UPDATE ${[first, ...changed.map((name) => `${name} = IF(@sluice_is_newer, VALUES(${name}), ${name})`)].join(', ')}`,
-  };
+  const others = changed.map((name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`);
+  return { before, after: ` ON DUPLICATE KEY UPDATE ${[first, ...others].join(', ')}` };
+}
+
+/** The names of columns as SQL lists them. */
+export function columnList(columns: Column[]): string {
+  return columns.map(({ name }) => quoted(name)).join(', ');
 }

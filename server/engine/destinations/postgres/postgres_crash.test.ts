@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
-import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
+import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
@@ -110,6 +110,16 @@ for (const [killed, visible, isThere] of [
     assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
   });
 }
+
+test('a worker that is killed in the third of five slices has only that one repeated', async () => {
+  const place = await freshPlace();
+  const orders = {
+    ...ordersOf(place, 'writing'),
+    slices: ['a', 'b', 'c', 'd', 'e'].map((text) => ({ base64: Buffer.from(`${text}\n`).toString('base64'), records: 1 })),
+  };
+  assert.deepEqual(await repeatedSlices(postgres, orders, server.deps), [2]);
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd', 'e']);
+});
 
 test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
   for (const after_milliseconds of [0, 4, 8]) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
+import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/postgres_proxy.ts';
 import { RetryableError } from '../../destination.ts';
@@ -75,11 +76,6 @@ async function sleepers(statement: string): Promise<number> {
   return found.rowCount ?? 0;
 }
 
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await isSo())) assert.ok(performance.now() < end, what);
-}
-
 test('the server ends a statement as soon as the run is stopped, with TLS and without, and gives its locks back', async () => {
   const plain = await openPostgresProxy(server.socket_path, { tls: false });
   for (const changes of [{}, { port: plain.port, require_tls: false }]) {
@@ -88,11 +84,11 @@ test('the server ends a statement as soon as the run is stopped, with TLS and wi
     const stop = new AbortController();
     const sink = await postgres.open(config, uuidDelivery(), { ...server.deps, signal: stop.signal });
     const writing = assert.rejects(sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])), /stopped/);
-    await until('nobody copies', async () => (await sleepers('COPY')) === 1);
+    await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
     stop.abort('cancelled');
     await writing;
     await sink.close();
-    await until('the server goes on copying', async () => (await sleepers('COPY')) === 0);
+    await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
     await server.pool.query(`SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET lock_timeout`);
   }
   await plain.close();
@@ -103,7 +99,7 @@ test('an attempt that fails while its slices are moved ends the move at once', a
   await sleepingTable(config.schema);
   const sink = await postgres.open(config, uuidDelivery(), server.deps);
   await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('abc\n')]));
-  await until('nobody moves', async () => (await sleepers('INSERT')) === 1);
+  await eventually('nobody moves', async () => (await sleepers('INSERT')) === 1);
   await sink.close();
-  await until('the server goes on moving', async () => (await sleepers('INSERT')) === 0);
+  await eventually('the server goes on moving', async () => (await sleepers('INSERT')) === 0);
 });

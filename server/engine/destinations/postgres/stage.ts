@@ -1,7 +1,9 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
+import { measured } from '../../sql_tables/measured.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { requireRecords } from '../../sql_tables/staged_sink.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -80,22 +82,13 @@ export async function stageSlice(connection: Connection, stage: Stage, slice: Sl
   let size = 0;
   const counted = await connection.copy(
     copyStatement(stage.quoted, stage.delivery),
-    sized(bytes, (length) => (size += length)),
+    measured(bytes, (length) => (size += length)),
   );
   requireRecords(slice, counted);
   const after = await placeOf(connection, stage);
   const staged = { records: slice.records, bytes: size, xid: after.xid, first_block: Math.max(0, before.blocks - left_over_blocks), end_block: after.blocks };
   await writeNote(connection, stage, { ...note, slices: { ...note.slices, [slice.number]: staged } });
   return staged;
-}
-
-/** Throws `count_mismatch` unless the server took all rows of the slice. */
-export function requireRecords(slice: { number: number; records: number }, taken: number): void {
-  if (taken === slice.records) return;
-  throw new RetryableError(
-    'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger of the table may leave rows out.`,
-  );
 }
 
 /** Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of it. */
@@ -179,14 +172,4 @@ async function findNote(connection: Connection, stage: Stage): Promise<Note | un
 /** The note holds identifiers of ours and numbers, so nothing in it needs an escape. COMMENT takes a lock that readers of the table do not mind. */
 async function writeNote(connection: Connection, stage: Stage, note: Note): Promise<void> {
   await connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);
-}
-
-function sized(bytes: Readable, take: (length: number) => void): Readable {
-  const chunks = async function* () {
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      take(chunk.length);
-      yield chunk;
-    }
-  };
-  return Readable.from(chunks(), { objectMode: false });
 }

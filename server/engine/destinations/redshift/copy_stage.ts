@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable, pipeline } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { createGzip } from 'node:zlib';
 import type { Delivery, DestinationDeps, Slice, SliceOutcome } from '../../destination.ts';
 import { textOf } from '../../object_store/config_rules.ts';
@@ -8,6 +9,8 @@ import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import type { Column } from '../../models/column.ts';
+import { measured } from '../../sql_tables/measured.ts';
+import { stageLost, stagedState } from '../../sql_tables/stages.ts';
 import { bucketOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { csvLine, rowsOf } from './rows.ts';
@@ -17,27 +20,41 @@ import type { Stage, StagePlace } from './stage.ts';
 import { listOf, stage } from './table.ts';
 
 /** A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was made of. */
-type StagedState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
+type ObjectState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
 
 const row_limit: RowLimit = { bytes: 4 * 1024 * 1024, advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.' };
 const tidy_timeout_milliseconds = 5_000;
 
 /** The bucket of the mode COPY and the folder in it that is one delivery's. */
-type StagedPlace = { store: ObjectStore; folder: string; null_marker: string };
+type StagedPlace = {
+  store: ObjectStore;
+  folder: string;
+  null_marker: string;
+  /** Names this attempt. */
+  holder: string;
+  /** It has said in the bucket that the delivery is its own. */
+  is_held: boolean;
+};
 
 /** The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the session; a manifest names those that are loaded. */
 export function copyStage(config: RedshiftConfig, delivery: Delivery, deps: DestinationDeps): Stage {
   const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
   const make = stageMaker();
-  const at: StagedPlace = { store, folder: stagedFolder(config, delivery.delivery_id), null_marker: nullMarker(delivery.delivery_id) };
+  const folder = stagedFolder(config, delivery.delivery_id);
+  const at: StagedPlace = { store, folder, null_marker: nullMarker(delivery.delivery_id), holder: randomUUID(), is_held: false };
   return {
-    recover: (outcomes) => withStoreFaults(store, () => recover(at, outcomes)),
+    recover: (_place, outcomes) => withStoreFaults(store, () => recover(at, outcomes)),
     write: (place, slice, bytes) => write(at, place, slice, bytes, deps),
     load: async (place, outcomes) => {
       await make(place);
       await load(at, place, outcomes);
+      return stage;
     },
-    clear: () => withStoreFaults(store, () => removeBut(at, new Set())),
+    clear: () =>
+      withStoreFaults(store, async () => {
+        at.is_held = false;
+        await removeBut(at, new Set());
+      }),
   };
 }
 
@@ -52,20 +69,43 @@ export function nullMarker(id: string): string {
   return `sluice-null-${id}`;
 }
 
-function stateOf(outcome: SliceOutcome): StagedState {
-  return outcome.state as StagedState;
+function stateOf(outcome: SliceOutcome): ObjectState {
+  return outcome.state as ObjectState;
+}
+
+function holderKey({ folder }: StagedPlace): string {
+  return `${folder}holder`;
+}
+
+/** Says in the bucket that the delivery is this attempt's from now on. */
+async function hold(at: StagedPlace): Promise<void> {
+  if (at.is_held) return;
+  await at.store.put(holderKey(at), at.holder);
+  at.is_held = true;
+}
+
+/**
+ * To be called after an object was made. An attempt that was believed dead may have made it after the one that took the delivery over had removed everything, at its beginning or its end: so who does not hold the delivery any more
+ * removes its own object. Throws `slice_lost` then.
+ */
+async function requireHeld(at: StagedPlace, key: string): Promise<void> {
+  const content = await at.store.read(holderKey(at));
+  if (content !== undefined && (await text(content)) === at.holder) return;
+  await at.store.remove(key);
+  throw stageLost();
 }
 
 async function recover(at: StagedPlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  await hold(at);
   const surviving: SliceOutcome[] = [];
   for (const outcome of outcomes) {
     // A slice of the mode INSERT left nothing in the bucket.
-    if (outcome.state === null) continue;
+    if (outcome.state === null || stagedState(outcome) !== undefined) continue;
     const { key, mark, object_bytes, slice_bytes } = stateOf(outcome);
     const found = await at.store.describe(key);
     if (found?.bytes === object_bytes && found.mark === mark && slice_bytes === outcome.bytes) surviving.push(outcome);
   }
-  await removeBut(at, new Set(surviving.map((outcome) => stateOf(outcome).key)));
+  await removeBut(at, new Set([holderKey(at), ...surviving.map((outcome) => stateOf(outcome).key)]));
   return surviving;
 }
 
@@ -88,10 +128,16 @@ async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: S
     row_limit,
   );
   const object = measured(compressed(csvOf(rows, null_marker, counted)), (size) => (counted.object_bytes += size));
+  await withStoreFaults(store, () => hold(at));
   const uploadId = await withStoreFaults(store, () => store.startUpload(key, facts));
   try {
     const parts = await uploadParts(store, key, uploadId, object);
-    await withStoreFaults(store, () => store.completeUpload(key, uploadId, parts, facts));
+    await withStoreFaults(store, async () => {
+      // There is no such upload after a completion whose answer was lost, or when another attempt has ended it.
+      const isThere = (await store.completeUpload(key, uploadId, parts, facts)) || (await store.describe(key))?.mark === mark;
+      if (!isThere) throw stageLost();
+      await requireHeld(at, key);
+    });
     return { records: counted.records, state: { key, mark, object_bytes: counted.object_bytes, slice_bytes: counted.slice_bytes } };
   } catch (error) {
     await store
@@ -99,17 +145,6 @@ async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: S
       .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
     throw error;
   }
-}
-
-function measured(bytes: Readable, note: (size: number) => void): Readable {
-  return Readable.from(
-    (async function* () {
-      for await (const chunk of bytes as AsyncIterable<Buffer>) {
-        note(chunk.length);
-        yield chunk;
-      }
-    })(),
-  );
 }
 
 async function* csvOf(rows: AsyncIterable<Row>, null_marker: string, counted: { records: number }): AsyncGenerator<string> {
@@ -126,14 +161,18 @@ function compressed(lines: AsyncIterable<string>): Readable {
   return gzip;
 }
 
-async function load({ store, folder, null_marker }: StagedPlace, { connection, config, delivery }: StagePlace, outcomes: SliceOutcome[]): Promise<void> {
+async function load(at: StagedPlace, { connection, config, delivery }: StagePlace, outcomes: SliceOutcome[]): Promise<void> {
+  const { store, folder, null_marker } = at;
   // An earlier call that failed may have loaded it already.
   await connection.rows(`DELETE FROM ${stage}`);
   const keys = outcomes.filter((outcome) => outcome.records > 0).map((outcome) => stateOf(outcome).key);
   // COPY refuses a manifest without entries.
   if (keys.length === 0) return;
   const manifest = `${folder}manifest-${randomUUID()}.json`;
-  await withStoreFaults(store, () => store.put(manifest, manifestOf(config, keys)));
+  await withStoreFaults(store, async () => {
+    await store.put(manifest, manifestOf(config, keys));
+    await requireHeld(at, manifest);
+  });
   await withoutSecrets(config, () => connection.rows(copyStatement(config, { target: stage, columns: delivery.columns, manifest, null_marker })));
 }
 

@@ -24,7 +24,8 @@ const own: OwnFaults = {
     [/value too long for (character )?type|exceeds DDL length|Missing data for not-null field/i, value],
     [/invalid (json|input syntax)|error parsing json|json parsing error/i, value],
     [
-      /serializable isolation violation|concurrent transaction/i,
+      // Redshift's words for a table that went while the statement waited.
+      /serializable isolation violation|concurrent transaction|could not open relation with OID/i,
       passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
     ],
     [/disk full/i, passing('disk_full', 'The cluster has no space left (%). The run goes on by itself when there is some.')],

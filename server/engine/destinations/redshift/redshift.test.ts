@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { testDestination } from '../../../../test/destination_contract.ts';
+import { repeatedSlices, writeSlice } from '../../../../test/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { SliceOutcome } from '../../destination.ts';
@@ -13,6 +14,8 @@ const world = new RedshiftWorld('INSERT');
 testDestination(world.under());
 
 const row = () => Readable.from([Buffer.from('abc\n')]);
+const manifest = { name: 'manifest', text: '{}' };
+const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
 const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
 
 test('persons are merged: a row gives way to a higher version only', async () => {
@@ -88,7 +91,7 @@ test('a receipt of any length comes back whole', async () => {
   const given = deliveryOf();
   const text = JSON.stringify({ slices: Array.from({ length: 3_000 }, (_, number) => ({ number, name: 'tàble €', sha256: 'a'.repeat(64) })) });
   const sink = await redshift.open(config, given, world.deps);
-  await sink.write({ number: 0, records: 1 }, row());
+  await sink.write({ number: 0, records: 1, is_last: true }, row());
   await sink.commit([outcomeOf(1)], { name: 'manifest', text });
   await sink.close();
   const keys = async function* (): AsyncIterable<string> {
@@ -134,7 +137,7 @@ test('of two workers with the same delivery the second finds it done, whenever i
   const sinks = [await redshift.open(config, given, world.deps), await redshift.open(config, { ...given, attempt: 2 }, world.deps)];
   for (const sink of sinks) {
     assert.equal(await sink.isCommitted(), false);
-    await sink.write({ number: 0, records: 1 }, row());
+    await sink.write({ number: 0, records: 1, is_last: true }, row());
   }
   await Promise.all(sinks.map((sink) => sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' })));
   for (const sink of sinks) await sink.close();
@@ -142,11 +145,103 @@ test('of two workers with the same delivery the second finds it done, whenever i
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config, 'sluice_receipts')}`)).rowCount, 1);
 });
 
+test('a worker that is killed in the third of five slices has only that one repeated', async () => {
+  const orders = await world.fiveSlices();
+  assert.deepEqual(await repeatedSlices(redshift, orders, world.deps), [2]);
+  assert.deepEqual(await world.delivered(orders.config), ['0', '1', '2', '3', '4']);
+  assert.deepEqual(await world.tables(orders.config), ['events', 'sluice_receipts']);
+});
+
+test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+  for (const comesBack of [
+    'while the next one writes',
+    'when the next one is to commit',
+    'after the next one',
+    'after it was taken back',
+    'to begin after the next one',
+  ]) {
+    const config = await world.freshConfig();
+    const given = deliveryOf();
+    const dead = await redshift.open(config, given, world.deps);
+    const isLate = comesBack === 'to begin after the next one';
+    if (isLate) await dead.recover([]);
+    const first = isLate ? [] : [await writeSlice(dead, 0, 'a\nb\n')];
+    const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
+    assert.deepEqual(await next.recover(first), first);
+    if (comesBack === 'while the next one writes') await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
+    if (comesBack === 'when the next one is to commit') await assert.rejects(dead.commit(first, manifest), isCode('slice_lost'), comesBack);
+    const outcomes = [...(isLate ? [await writeSlice(next, 0, 'a\nb\n')] : first), await writeSlice(next, 1, 'c\n')];
+    await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, manifest));
+    await next.close();
+    await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
+    await dead.close();
+    assert.deepEqual(await world.delivered(config), comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'], comesBack);
+    assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts'], comesBack);
+  }
+});
+
+test('a stage that somebody has changed is written again as far as it is', async () => {
+  for (const [damage, survivors] of [
+    ['TRUNCATE TABLE', []],
+    ['DROP TABLE', []],
+    ['DELETE FROM', [1]],
+  ] as const) {
+    const config = await world.freshConfig();
+    const given = deliveryOf();
+    const dead = await redshift.open(config, given, world.deps);
+    const known = [await writeSlice(dead, 0, 'a\nb\n'), await writeSlice(dead, 1, 'c\n')];
+    await dead.close();
+    const stage = (await world.tables(config)).find((name) => name.startsWith('sluice_stage'))!;
+    await world.pool.query(`${damage} ${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`);
+    const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
+    const surviving = await next.recover(known);
+    assert.deepEqual(
+      surviving.map(({ number }) => number),
+      survivors,
+    );
+    const again = [await writeSlice(next, 0, 'a\nb\n'), surviving[0] ?? (await writeSlice(next, 1, 'c\n'))];
+    await next.commit(again, manifest);
+    await next.close();
+    assert.deepEqual(await world.delivered(config), ['a', 'b', 'c'], damage);
+    assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts'], damage);
+  }
+});
+
+test('a user who may not make tables has all slices wait in the session, and a crash repeats them all', async () => {
+  const config = await world.freshConfig();
+  await world.deliver(config, deliveryOf(), 'before\n');
+  const schema = world.inSchema(config).split('.')[0];
+  await world.pool.query(`CREATE ROLE writer LOGIN PASSWORD 'of the writer';
+    GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO writer`);
+  const writer = { ...config, user: 'writer', password: 'of the writer' };
+  const given = deliveryOf();
+  const dead = await redshift.open(writer, given, world.deps);
+  const first = await writeSlice(dead, 0, 'a\n');
+  await dead.close();
+  const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
+  assert.deepEqual(await next.recover([first]), []);
+  await next.commit([await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')], manifest);
+  await next.close();
+  assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
+});
+
+test('what a worker has left that was killed right after its receipt is removed by the next one', async () => {
+  const config = await world.freshConfig();
+  const given = deliveryOf();
+  await world.deliver(config, given, 'a\n');
+  const left = `sluice_stage_${given.delivery_id.replaceAll('-', '')}_0`;
+  await world.pool.query(`CREATE TABLE ${world.inSchema(config, left)} (uuid varchar)`);
+  const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
+  assert.equal(await next.isCommitted(), true);
+  await next.close();
+  assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts']);
+});
+
 test('a lock on the receipts is waited for, and the wait can be stopped', async () => {
   const config = await world.freshConfig();
   const stop = new AbortController();
   const sink = await redshift.open(config, deliveryOf(), { ...world.deps, signal: stop.signal });
-  await sink.write({ number: 0, records: 1 }, row());
+  await sink.write({ number: 0, records: 1, is_last: true }, row());
   const other = await world.pool.connect();
   await other.query('BEGIN');
   await other.query(`LOCK TABLE ${world.inSchema(config, 'sluice_receipts')}`);

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { testDestination } from '../../../../test/destination_contract.ts';
+import { repeatedSlices, writeSlice } from '../../../../test/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { SliceOutcome } from '../../destination.ts';
@@ -14,6 +15,7 @@ import { redshift } from './redshift.ts';
 const world = new RedshiftWorld('COPY');
 testDestination(world.under());
 
+const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
 const json: Column[] = [
   { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
   { name: 'properties', type: 'json', nullable: true, expression: 'properties' },
@@ -100,4 +102,40 @@ test('objects that cannot be removed are no fault of a delivery that is there', 
   for (let times = 0; times < 3; times += 1) world.bucket.failNext(/^DELETE /, 503, 'SlowDown');
   await world.deliver(config, deliveryOf(), 'abc\n');
   assert.equal((await rows(config)).length, 1);
+});
+
+test('a worker that is killed in the third of five slices has only that one repeated', async () => {
+  const orders = await world.fiveSlices();
+  assert.deepEqual(await repeatedSlices(redshift, orders, world.deps), [2]);
+  assert.deepEqual(await world.delivered(orders.config), ['0', '1', '2', '3', '4']);
+  assert.deepEqual(await world.objects(orders.config), []);
+});
+
+test('an attempt that was believed dead leaves no object, whenever it comes back', async () => {
+  for (const comesBack of ['with an upload that it has begun before', 'after the next one', 'after it was taken back']) {
+    const config = await world.freshConfig();
+    const given = deliveryOf();
+    const dead = await redshift.open(config, given, world.deps);
+    await dead.recover([]);
+    const first = await writeSlice(dead, 0, 'a\n');
+    const released = Promise.withResolvers<void>();
+    const slow = async function* () {
+      yield Buffer.from('x');
+      await released.promise;
+      yield Buffer.from('\n');
+    };
+    const isBegun = comesBack === 'with an upload that it has begun before';
+    const begun = isBegun ? assert.rejects(dead.write({ number: 1, records: 1 }, Readable.from(slow())), isLost) : undefined;
+    const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
+    assert.deepEqual(await next.recover([first]), [first]);
+    const outcomes = [first, await writeSlice(next, 1, 'b\n')];
+    await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, { name: 'manifest', text: '{}' }));
+    await next.close();
+    released.resolve();
+    await (begun ?? assert.rejects(writeSlice(dead, 1, 'x\n'), isLost));
+    await assert.rejects(dead.commit([first], { name: 'manifest', text: '{}' }), isLost);
+    await dead.close();
+    assert.deepEqual(await world.objects(config), [], comesBack);
+    assert.deepEqual(await world.delivered(config), comesBack === 'after it was taken back' ? [] : ['a', 'b'], comesBack);
+  }
 });

@@ -11,7 +11,7 @@ import { redshiftError } from './faults.ts';
 import { partsOf } from './receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
 import type { Row } from './rows.ts';
-import { redshiftColumnFaults, receiptsStatement, showStatements, stageStatement, tableStatement } from './table.ts';
+import { redshiftColumnFaults, receiptsStatement, showStatements, sliceTableStatement, stageStatement, tableStatement } from './table.ts';
 import { comparison } from './verify.ts';
 
 const config: RedshiftConfig = { user: 'u', password: 'p', host: 'h', database: 'd', bucket_name: 'loads', region: 'eu-central-1' };
@@ -36,7 +36,11 @@ test('the statements are those of the manual', () => {
     ],
     [stageStatement('"s"."t"', two), 'CREATE TEMPORARY TABLE sluice_stage AS SELECT "uuid", "say ""x""" FROM "s"."t" LIMIT 0'],
     [
-      showStatements('"s"."t"', 't', { model: 'events', columns: two }).join('; '),
+      sliceTableStatement('"s"."sluice_stage_1"', '"sluice_write"', '"s"."t"', two),
+      'CREATE TABLE "s"."sluice_stage_1" AS SELECT CAST(0 AS bigint) AS "sluice_write", "uuid", "say ""x""" FROM "s"."t" LIMIT 0',
+    ],
+    [
+      showStatements('"s"."t"', 't', { model: 'events', columns: two }, 'sluice_stage').join('; '),
       'INSERT INTO "s"."t" ("uuid", "say ""x""") SELECT "uuid", "say ""x""" FROM sluice_stage',
     ],
     [
@@ -51,15 +55,15 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
   const columns = persons.columns.tables.filter(({ name }) => ['team_id', 'distinct_id', 'person_version', 'person_distinct_id_version'].includes(name));
   const list = '"team_id", "distinct_id", "person_distinct_id_version", "person_version"';
   const same = '"t"."team_id" = sluice_newest."team_id" AND "t"."distinct_id" = sluice_newest."distinct_id"';
-  assert.deepEqual(showStatements('"s"."t"', 't', { model: 'persons', columns }), [
+  assert.deepEqual(showStatements('"s"."t"', 't', { model: 'persons', columns }, 'sluice_stage'), [
     `CREATE TEMPORARY TABLE sluice_newest AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id" ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version", -1) DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
     `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND ("t"."person_version" IS NULL OR sluice_newest."person_version" > "t"."person_version" OR "t"."person_distinct_id_version" IS NULL OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")`,
     `INSERT INTO "s"."t" (${list}) SELECT ${list} FROM sluice_newest WHERE NOT EXISTS (SELECT 1 FROM "s"."t" WHERE ${same})`,
     'DROP TABLE sluice_newest',
   ]);
   const calculated = columns.map((one) => (one.name === 'distinct_id' ? { ...one, is_calculated: true } : one));
-  assert.equal(showStatements('"s"."t"', 't', { model: 'persons', columns: calculated }).length, 1);
-  const [, bare] = showStatements('"s"."t"', 't', { model: 'persons', columns: columns.slice(0, 2) });
+  assert.equal(showStatements('"s"."t"', 't', { model: 'persons', columns: calculated }, 'sluice_stage').length, 1);
+  const [, bare] = showStatements('"s"."t"', 't', { model: 'persons', columns: columns.slice(0, 2) }, 'sluice_stage');
   assert.equal(bare, `DELETE FROM "s"."t" USING sluice_newest WHERE ${same}`);
 });
 
@@ -88,14 +92,15 @@ test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one r
     for (let row = 0; row < count; row += 1) yield { values: [String(row), null], size_bytes };
   };
   const sizes = async (count: number, size_bytes: number) =>
-    (await Array.fromAsync(insertsOf('t', two, none, rows(count, size_bytes)))).map((one) => one.records);
+    (await Array.fromAsync(insertsOf({ table: 't', columns: two, supers: none }, rows(count, size_bytes)))).map((one) => one.records);
   assert.deepEqual(await sizes(40_000, 10), [16_383, 16_383, 7_234]);
   assert.deepEqual(await sizes(3, 2_000_000), [2, 1]);
   assert.deepEqual(await sizes(2, 9_000_000), [1, 1]);
   assert.deepEqual(await sizes(0, 1), []);
-  const [insert] = await Array.fromAsync(insertsOf('t', two, new Set(['say "x"']), rows(2, 1)));
+  const write = { column: '"sluice_write"', number: 9 };
+  const [insert] = await Array.fromAsync(insertsOf({ table: 't', columns: two, supers: new Set(['say "x"']), write }, rows(2, 1)));
   assert.deepEqual(insert, {
-    text: 'INSERT INTO t ("uuid", "say ""x""") VALUES ($1, JSON_PARSE($2)), ($3, JSON_PARSE($4))',
+    text: 'INSERT INTO t ("sluice_write", "uuid", "say ""x""") VALUES (9, $1, JSON_PARSE($2)), (9, $3, JSON_PARSE($4))',
     values: ['0', null, '1', null],
     records: 2,
   });
@@ -139,7 +144,7 @@ test('what it cannot take of the columns of a query is said', () => {
     [['a', 'A'], /upper from lower/],
     [['x'.repeat(128)], /127 bytes/],
     [['CTID'], /to itself/],
-    [Array.from({ length: 1_601 }, (_, index) => `c${index}`), /1600 columns/],
+    [Array.from({ length: 1_600 }, (_, index) => `c${index}`), /1599 columns/],
   ] as const)
     assert.match(names(...given).join(), pattern);
 });

@@ -55,15 +55,19 @@ const parameters_max = 32_767;
 /** Larger statements are not faster. */
 const statement_bytes = 4_000_000;
 
+/** Where rows go: a table, its columns, those of them that hold SUPER values, and a further column with one number for all rows. */
+export type InsertTarget = { table: string; columns: Column[]; supers: ReadonlySet<string>; write?: { column: string; number: number } };
+
 /** Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and bytes than a statement may have. JSON for SUPER columns is parsed by the server. */
-export async function* insertsOf(target: string, columns: Column[], supers: ReadonlySet<string>, rows: AsyncIterable<Row>): AsyncGenerator<Insert> {
+export async function* insertsOf({ table, columns, supers, write }: InsertTarget, rows: AsyncIterable<Row>): AsyncGenerator<Insert> {
   const rows_max = Math.floor(parameters_max / columns.length);
-  const before = `INSERT INTO ${target} (${listOf(columns)}) VALUES `;
+  const list = write === undefined ? listOf(columns) : `${write.column}, ${listOf(columns)}`;
+  const first = write === undefined ? '' : `${write.number}, `;
   let held: Row[] = [];
   let held_bytes = 0;
   const take = (): Insert => {
-    const tuples = held.map((_, row) => tupleOf(columns, supers, row * columns.length));
-    const insert = { text: before + tuples.join(', '), values: held.flatMap(({ values }) => values), records: held.length };
+    const tuples = held.map((_, row) => `(${first}${placesOf(columns, supers, row * columns.length)})`);
+    const insert = { text: `INSERT INTO ${table} (${list}) VALUES ${tuples.join(', ')}`, values: held.flatMap(({ values }) => values), records: held.length };
     held = [];
     held_bytes = 0;
     return insert;
@@ -76,9 +80,8 @@ export async function* insertsOf(target: string, columns: Column[], supers: Read
   if (held.length > 0) yield take();
 }
 
-function tupleOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
-  const places = columns.map(({ name }, index) => (supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`));
-  return `(${places.join(', ')})`;
+function placesOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
+  return columns.map(({ name }, index) => (supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`)).join(', ');
 }
 
 /** A row as a line of CSV: every value in quotes, null as the marker without them, which no value can be taken for. */

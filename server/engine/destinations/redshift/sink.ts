@@ -1,18 +1,19 @@
-import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Json, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
-import { withRedshiftErrors } from './faults.ts';
+import { redshiftError, withRedshiftErrors } from './faults.ts';
 import { hasReceipt, replaceReceipt } from './receipts.ts';
-import { inTransaction, insertStage, requireStaged } from './stage.ts';
+import { dropSliceTables, unlessGone } from './slice_table.ts';
+import { insertStage, requireStaged } from './stage.ts';
 import type { Stage, StagePlace } from './stage.ts';
 import { prepareTables, showStatements } from './table.ts';
+import { inTransaction, waiting } from './transactions.ts';
 
 /** One delivery in one session: its rows wait in the stage until one short transaction shows them all. */
 type Session = {
@@ -25,9 +26,7 @@ type Session = {
   supers: ReadonlySet<string> | undefined;
 };
 
-const lock_wait_milliseconds = 60_000;
-/** What the server says of a statement that took longer than `statement_timeout`. */
-const cancelled = '57014';
+const receipts_name = 'the table of receipts';
 
 /**
  * Opens the delivery's session. Redshift has no advisory locks: two workers with the same delivery are kept apart by the lock on the table of receipts, which is held from before the look at the receipt
@@ -40,7 +39,7 @@ export async function openRedshiftSink(config: RedshiftConfig, delivery: Deliver
     recover: (outcomes) => withRedshiftErrors(() => recover(session, outcomes)),
     write: (slice, bytes) => withRedshiftErrors(() => write(session, slice, bytes)),
     commit: (outcomes, manifest) => withRedshiftErrors(() => commit(session, outcomes, manifest)),
-    abort: () => withRedshiftErrors(() => session.stage.clear()),
+    abort: () => withRedshiftErrors(() => clear(session)),
     close: () => session.connection.close(),
   };
 }
@@ -48,32 +47,21 @@ export async function openRedshiftSink(config: RedshiftConfig, delivery: Deliver
 async function openSession(config: RedshiftConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
   const connection = await connect(accessOf(config), deps);
   try {
-    const is_delivered = await waiting(connection, () => hasReceipt(connection, config, delivery.delivery_id));
+    const is_delivered = await waiting(connection, receipts_name, () => hasReceipt(connection, config, delivery.delivery_id));
     const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
-    return { connection, config, delivery, stage, deps, is_delivered, supers: undefined };
+    const session: Session = { connection, config, delivery, stage, deps, is_delivered, supers: undefined };
+    // A worker that was killed right after its receipt has left what the rows waited in.
+    if (is_delivered) await tidyUp(session);
+    return session;
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-/** Runs a statement that may wait for another delivery's commit, a minute at most. Redshift has no bound on locks alone, so it is one on the statement. */
-async function waiting<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
-  await connection.rows(`SET statement_timeout TO ${lock_wait_milliseconds}`);
-  try {
-    const result = await work();
-    await connection.rows('SET statement_timeout TO 0');
-    return result;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== cancelled) throw error;
-    throw new RetryableError('locked', 'Another delivery or session holds a lock on the table of receipts.', { cause: error });
-  }
-}
-
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   if (session.is_delivered) return outcomes;
-  await placeOf(session);
-  return session.stage.recover(outcomes);
+  return session.stage.recover(await placeOf(session), outcomes);
 }
 
 /** The tables are made and checked before the first row is taken. */
@@ -87,7 +75,7 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
   const { name } = targetOf(session.config);
   try {
     if (session.is_delivered) {
-      await pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
+      await leaveAside(bytes);
       return { name, state: null };
     }
     const { records, state } = await session.stage.write(await placeOf(session), slice, bytes);
@@ -103,21 +91,36 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
 async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   const { connection, config, delivery } = session;
   const target = targetOf(config);
-  if (!session.is_delivered) {
-    await session.stage.load(await placeOf(session), outcomes);
-    await requireStaged(connection, outcomes);
-  }
-  await inTransaction(connection, async () => {
-    // The first statement: what the transaction sees is settled by the first one that reads, and that must be after the lock.
-    await waiting(connection, () => connection.rows(`LOCK TABLE ${target.receipts}`));
-    if (!session.is_delivered && !(await hasReceipt(connection, config, delivery.delivery_id)))
-      for (const statement of showStatements(target.quoted, target.table, delivery)) await connection.rows(statement);
-    const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-    await replaceReceipt(connection, config, { delivery, records, text: manifest.text });
+  await unlessGone(async () => {
+    const source = session.is_delivered ? undefined : await load(session, outcomes);
+    await inTransaction(connection, async () => {
+      // The first statement: what the transaction sees is settled by the first one that reads, and that must be after the lock.
+      await waiting(connection, receipts_name, () => connection.rows(`LOCK TABLE ${target.receipts}`));
+      if (source !== undefined && !(await hasReceipt(connection, config, delivery.delivery_id)))
+        for (const statement of showStatements(target.quoted, target.table, delivery, source)) await connection.rows(statement);
+      await replaceReceipt(connection, config, { delivery, records: recordsIn(outcomes), text: manifest.text });
+    });
   });
   session.is_delivered = true;
-  // The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery.
-  await session.stage
-    .clear()
-    .catch((error: unknown) => session.deps.log.warn({ err: error, delivery_id: delivery.delivery_id }, 'staged objects could not be removed'));
+  await tidyUp(session);
+}
+
+async function load(session: Session, outcomes: SliceOutcome[]): Promise<string> {
+  const source = await session.stage.load(await placeOf(session), outcomes);
+  await requireStaged(session.connection, source, outcomes);
+  return source;
+}
+
+/** The tables are looked for whatever the mode is: it may have been another one when an earlier attempt began. */
+async function clear(session: Session): Promise<void> {
+  await dropSliceTables(session);
+  await session.stage.clear();
+}
+
+/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+async function tidyUp(session: Session): Promise<void> {
+  const { deps, delivery } = session;
+  await clear(session).catch((error: unknown) =>
+    deps.log.warn({ err: redshiftError(error), delivery_id: delivery.delivery_id }, 'what a delivery waited in could not be removed'),
+  );
 }

@@ -25,7 +25,8 @@ function typeOf(config: RedshiftConfig, { type }: Column): string {
 
 // Redshift has no such columns, but keeps PostgreSQL's names of them to itself.
 const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
-const columns_max = 1_600;
+/** One less than a table can have: that of the slices has one more, for the number of the write. */
+const columns_max = 1_599;
 
 /** What Redshift cannot take of a query's columns. Its names have no letter case unless the cluster is set so. */
 export function redshiftColumnFaults(columns: Column[]): string[] {
@@ -98,18 +99,23 @@ export function stageStatement(target: string, columns: Column[]): string {
   return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${listOf(columns)} FROM ${target} LIMIT 0`;
 }
 
+/** The statement that makes a table like the target for slices that outlive their session; `column` says by which write a row came. */
+export function sliceTableStatement(name: string, column: string, target: string, columns: Column[]): string {
+  return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${listOf(columns)} FROM ${target} LIMIT 0`;
+}
+
 /** The names of columns as SQL lists them. */
 export function listOf(columns: Column[]): string {
   return columns.map((column) => quoted(column.name)).join(', ');
 }
 
 /**
- * The statements that bring the staged rows into the table. Persons are merged: of several staged versions of a person the highest counts, and a row of the table gives way only to one with
+ * The statements that bring the rows of the source, a quoted table, into the target. Persons are merged: of several staged versions of a person the highest counts, and a row of the table gives way only to one with
  * a higher person version or mapping version; where the export has no versions the newer delivery wins.
  */
-export function showStatements(target: string, table: string, layout: Layout): string[] {
+export function showStatements(target: string, table: string, layout: Layout, source: string): string[] {
   const list = listOf(layout.columns);
-  if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${stage}`];
+  if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
   const key = person_key.map(quoted);
   const versions = versionColumns(layout).map(quoted);
   const order = versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
@@ -117,7 +123,7 @@ export function showStatements(target: string, table: string, layout: Layout): s
   const isSame = key.map((name) => `${quoted(table)}.${name} = ${newest}.${name}`).join(' AND ');
   const isNewer = versions.map((version) => `${quoted(table)}.${version} IS NULL OR ${newest}.${version} > ${quoted(table)}.${version}`).join(' OR ');
   return [
-    `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')} ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${stage}) AS ranked WHERE sluice_rank = 1`,
+    `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')} ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
     `DELETE FROM ${target} USING ${newest} WHERE ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,
     `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1 FROM ${target} WHERE ${isSame})`,
     `DROP TABLE ${newest}`,

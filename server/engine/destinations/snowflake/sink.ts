@@ -1,26 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../../platform/log.ts';
-import { RetryableError } from '../../destination.ts';
+import { RetryableError, isOnly } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { measured } from '../../sql_tables/measured.ts';
+import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
+import type { StagedState } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { withSnowflakeErrors } from './faults.ts';
-import { openLoader, temporaryName, textColumn } from './load.ts';
+import { snowflakeError, withSnowflakeErrors } from './faults.ts';
+import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
 import { claim, dropClaims, findReceipt, hasReceipts, holdClaims, writeReceipt } from './receipts.ts';
+import { dropStages, openStage, openTemporaryStage, takeOver } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { prepareTables, showStatement, valueExpression } from './table.ts';
 import type { TableColumns } from './table.ts';
 
-/** What an attempt has made: the rows of the finished slices stand in a temporary table like the target. */
-type Prepared = { loader: Loader; stage: string; columns: TableColumns };
+/** What an attempt has found and made. */
+type Prepared = { loader: Loader; columns: TableColumns };
 
-/** One attempt at a delivery. `prepared` is there from the first write on. */
+/** One attempt at a delivery. `prepared` is there from `recover` on, `stage` from the first slice on, that of an earlier attempt too. */
 type Session = {
   connection: Connection;
   config: SnowflakeConfig;
@@ -29,9 +32,10 @@ type Session = {
   attempt_id: string;
   is_delivered: boolean;
   prepared: Prepared | undefined;
+  stage: Stage | undefined;
 };
 
-/** Opens an attempt: finds whether the delivery is there already; nothing is changed yet. What it stages is temporary, so a dead attempt leaves a line among the receipts at most. */
+/** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stage; otherwise nothing is changed yet. */
 export async function openSnowflakeSink(config: SnowflakeConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
   const session = await withSnowflakeErrors(() => openSession(config, delivery, deps));
   return {
@@ -48,63 +52,77 @@ async function openSession(config: SnowflakeConfig, delivery: Delivery, deps: De
   const connection = await connect(config, deps);
   try {
     const is_delivered = (await hasReceipts(connection, config)) && (await findReceipt(connection, config, delivery.delivery_id)) !== undefined;
-    return { connection, config, delivery, log: deps.log, attempt_id: randomUUID(), is_delivered, prepared: undefined };
+    const session: Session = { connection, config, delivery, log: deps.log, attempt_id: randomUUID(), is_delivered, prepared: undefined, stage: undefined };
+    // A worker that was killed right after its commit has left its stage.
+    if (is_delivered) await tidyUp(session);
+    return session;
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-/** What a dead attempt has staged is gone with its session. The tables are made and checked here, before the engine opens the query that would wait for them. */
+/** The tables are made and checked here, before the engine opens the query that would wait for them. */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   if (session.is_delivered) return outcomes;
-  await prepare(session);
-  return [];
-}
-
-/** The temporary table has the target's own types, so a value that does not fit is refused while slices are written and not in the commit. */
-async function prepare(session: Session): Promise<Prepared> {
-  if (session.prepared !== undefined) return session.prepared;
   const { connection, config, delivery, attempt_id } = session;
   const columns = await prepareTables(connection, config, delivery);
+  // First: from now on the earlier attempt can show nothing of what is taken over.
   await claim(connection, config, delivery, attempt_id);
-  const stage = quoted(temporaryName('rows'));
-  await connection.rows(`CREATE TEMPORARY TABLE ${stage} LIKE ${targetOf(config).quoted}`);
-  session.prepared = { loader: await openLoader(connection), stage, columns };
-  return session.prepared;
+  const taken = await takeOver({ ...session, columns }, outcomes);
+  session.stage = taken?.stage;
+  session.prepared = { loader: await openLoader(connection), columns };
+  return taken?.whole ?? [];
+}
+
+async function prepare(session: Session): Promise<Prepared> {
+  if (session.prepared === undefined) await recover(session, []);
+  return session.prepared!;
+}
+
+/** The stage has the target's own types, so a value that does not fit is refused while slices are written and not in the commit. */
+async function prepareStage(session: Session, { columns }: Prepared, isOnly: boolean): Promise<Stage> {
+  const place = { ...session, columns };
+  session.stage ??= isOnly ? undefined : await openStage(place);
+  session.stage ??= await openTemporaryStage(place);
+  return session.stage;
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: null }> {
-  const { connection, config, delivery } = session;
-  const { name } = targetOf(config);
+async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: StagedState | null }> {
+  const { name } = targetOf(session.config);
   try {
-    if (session.is_delivered) {
-      await pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
-      return { name, state: null };
-    }
-    const { loader, stage, columns } = await prepare(session);
-    const loaded = await loader.load(delivery.columns, bytes);
-    if (loaded !== slice.records)
-      throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is written again.`);
-    const list = delivery.columns.map((column) => quoted(column.name)).join(', ');
-    const values = delivery.columns.map((column, index) => valueExpression(column, textColumn(index), columns)).join(', ');
-    await connection.rows(`INSERT INTO ${stage} (${list}) SELECT ${values} FROM ${loader.table}`);
-    return { name, state: null };
+    if (session.is_delivered) await leaveAside(bytes);
+    return { name, state: session.is_delivered ? null : await stageSlice(session, slice, bytes) };
   } finally {
     bytes.destroy();
   }
 }
 
+async function stageSlice(session: Session, slice: Slice, bytes: Readable): Promise<StagedState | null> {
+  const { delivery } = session;
+  const prepared = await prepare(session);
+  const stage = await prepareStage(session, prepared, isOnly(slice));
+  let slice_bytes = 0;
+  const counted = measured(bytes, (size) => (slice_bytes += size));
+  const loaded = await prepared.loader.load(delivery.columns, counted);
+  if (loaded !== slice.records)
+    throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is written again.`);
+  const columns = delivery.columns.map((column) => quoted(column.name)).join(', ');
+  const values = delivery.columns.map((column, index) => valueExpression(column, textColumn(index), prepared.columns)).join(', ');
+  const write = await stage.insert({ columns, values, from: prepared.loader.table });
+  return write === undefined ? null : { write, slice_bytes };
+}
+
 /** One transaction: the lock on the lines of this delivery, its rows, its receipt. */
 async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   const { connection, config, delivery, attempt_id, is_delivered } = session;
-  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  const prepared = is_delivered ? undefined : await prepare(session);
+  const records = recordsIn(outcomes);
+  const stage = is_delivered ? undefined : await prepareStage(session, await prepare(session), true);
   await connection.rows('BEGIN TRANSACTION');
   try {
     const { is_shown } = await holdClaims(connection, config, delivery, { id: attempt_id, is_delivered });
-    if (!is_shown && prepared !== undefined) await show(session, prepared, records);
+    if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
     await writeReceipt(connection, config, delivery, attempt_id, { records, manifest: manifest.text });
     await connection.rows('COMMIT');
   } catch (error) {
@@ -112,10 +130,19 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
     throw error;
   }
   session.is_delivered = true;
+  await tidyUp(session);
 }
 
-async function show({ connection, config, delivery }: Session, { stage }: Prepared, records: number): Promise<void> {
-  const [answer] = await connection.rows<Record<string, number>>(showStatement(targetOf(config).quoted, stage, delivery));
+/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+async function tidyUp(session: Session): Promise<void> {
+  await dropStages(session).catch((error: unknown) =>
+    session.log.warn({ err: snowflakeError(error), delivery_id: session.delivery.delivery_id }, 'the stage table of a committed delivery could not be removed'),
+  );
+}
+
+async function show({ connection, config, delivery }: Session, stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
+  const records = recordsIn(outcomes);
+  const [answer] = await connection.rows<Record<string, number>>(showStatement(targetOf(config).quoted, stage.rowsOf(outcomes), delivery));
   const shown = answer?.['number of rows inserted'] ?? 0;
   if (!isMerged(delivery) && shown !== records)
     throw new RetryableError('count_mismatch', `The delivery has ${records} rows, but Snowflake would show ${shown}; it is made again.`);
@@ -123,6 +150,8 @@ async function show({ connection, config, delivery }: Session, { stage }: Prepar
 
 async function abort(session: Session): Promise<void> {
   if (session.is_delivered) return;
+  await dropStages(session);
   await dropClaims(session.connection, session.config, session.delivery);
   session.prepared = undefined;
+  session.stage = undefined;
 }

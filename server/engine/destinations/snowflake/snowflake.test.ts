@@ -133,7 +133,7 @@ testDestination({
     added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
   has_nul: false,
-  recovers: false,
+  recovers: true,
 });
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
@@ -159,7 +159,7 @@ async function deliver(config: SnowflakeConfig, given: Delivery, text: string): 
   const records = text.split('\n').length - 1;
   const sink = await snowflake.open(config, given, deps);
   try {
-    await sink.write({ number: 0, records }, Readable.from([Buffer.from(text)]));
+    await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
     await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
   } finally {
     await sink.close();

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,6 +8,8 @@ import tls from 'node:tls';
 import pg from 'pg';
 import { openTestStores } from '../../../../test/harness_stores.ts';
 import type { TestStores } from '../../../../test/harness_stores.ts';
+import { writeSlice } from '../../../../test/killed_delivery.ts';
+import { uuidDelivery } from '../../../../test/postgres_destination.ts';
 import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
 import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
 import type { SnowflakeFault as Fault, SnowflakeServer } from '../../../../test/snowflake_server.ts';
@@ -53,23 +54,13 @@ after(async () => {
 });
 
 const outcomes: SliceOutcome[] = [{ number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null }];
-const run_id = randomUUID();
-const delivery = (): Delivery => ({
-  delivery_id: randomUUID(),
-  run_id,
-  attempt: 1,
-  batch_export_id: randomUUID(),
-  team_id: 7,
-  model: 'events',
-  data_interval_start: '2015-09-12T00:00:00Z',
-  data_interval_end: '2015-09-12T01:00:00Z',
-  columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }],
-});
+const delivery = (): Delivery => uuidDelivery({ columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }] });
 
 const open = (given: Delivery, signal = new AbortController().signal): Promise<Sink> =>
   snowflake.open(config, given, { log: silentLog(), outbound, export_dir: '/nowhere', signal });
-const write = (sink: Sink) => sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('a note\n')]));
-const commit = (sink: Sink) => sink.commit(outcomes, { name: 'manifest', text: '{"signed":true}' });
+const write = (sink: Sink) => sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a note\n')]));
+const manifest = { name: 'manifest', text: '{"signed":true}' };
+const commit = (sink: Sink) => sink.commit(outcomes, manifest);
 
 async function deliver(given: Delivery): Promise<void> {
   const sink = await open(given);
@@ -203,6 +194,79 @@ test('two attempts that commit at once show the rows once', async () => {
   await Promise.allSettled(sinks.map(commit));
   assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
   for (const sink of sinks) await sink.close();
+});
+
+const writeOne = (sink: Sink, number: number) => writeSlice(sink, number, `note ${number}\n`);
+
+async function stages(): Promise<string[]> {
+  const found = await pool.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_name LIKE 'sluice_stage%'");
+  return found.rows.map(({ name }) => name);
+}
+
+const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
+
+test('an attempt that loses its session in the third of five slices has only that one repeated', async () => {
+  const given = delivery();
+  const dead = await open(given);
+  await dead.recover([]);
+  const known = [await writeOne(dead, 0), await writeOne(dead, 1)];
+  server.fail(/^COPY/, 'hang');
+  const third = assert.rejects(writeOne(dead, 2));
+  while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await server.endSessions();
+  server.recover();
+  await dead.close();
+  await third;
+  assert.equal(await count('events'), 0);
+  const next = await open(given);
+  assert.deepEqual(await next.recover(known), known);
+  const all = [...known, await writeOne(next, 2), await writeOne(next, 3), await writeOne(next, 4)];
+  assert.equal(await count('events'), 0);
+  await next.commit(all, manifest);
+  await next.close();
+  const found = await pool.query<{ note: string }>(`SELECT note FROM "${config.schema}".events ORDER BY 1`);
+  assert.deepEqual(
+    found.rows.map(({ note }) => note),
+    [0, 1, 2, 3, 4].map((number) => `note ${number}`),
+  );
+  assert.deepEqual(await stages(), []);
+});
+
+test('an attempt whose stage another one has taken over adds nothing to it, and an end leaves no stage', async () => {
+  for (const end of ['commit', 'abort'] as const) {
+    const given = delivery();
+    const dead = await open(given);
+    const first = await writeOne(dead, 0);
+    const next = await open(given);
+    assert.deepEqual(await next.recover([first]), [first]);
+    await assert.rejects(writeOne(dead, 1), isLost);
+    const before = await count('events');
+    await (end === 'commit' ? next.commit([first, await writeOne(next, 1)], manifest) : next.abort([first]));
+    await next.close();
+    await assert.rejects(writeOne(dead, 1), isLost);
+    await dead.close();
+    assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
+    assert.deepEqual(await stages(), [], end);
+  }
+});
+
+test('a role that may not make tables has all slices wait in the session; of persons in a stage the newest counts', async () => {
+  await deliver(delivery());
+  server.fail(/^CREATE TRANSIENT TABLE/, refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"), 2);
+  const sink = await open(delivery());
+  const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
+  assert.deepEqual(await stages(), []);
+  await sink.commit(outcomes, manifest);
+  await sink.close();
+  assert.equal(await count('events'), 3);
+  server.recover();
+  const column = (name: string, type: 'integer' | 'text') => ({ name, type, nullable: false, expression: name });
+  const columns = [column('team_id', 'integer'), column('distinct_id', 'text'), column('sluice_write', 'text'), column('person_version', 'integer')];
+  config = { ...config, table_name: 'persons' };
+  const persons = await open({ ...delivery(), model: 'persons', columns });
+  await persons.commit([await writeSlice(persons, 0, '7\ta\told\t1\n'), await writeSlice(persons, 1, '7\ta\tnew\t2\n')], manifest);
+  await persons.close();
+  assert.deepEqual((await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows, [{ sluice_write: 'new' }]);
 });
 
 test('the tunnel lets nobody through without its password, nor to a place that the guard refuses', async () => {

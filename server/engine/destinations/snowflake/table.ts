@@ -104,7 +104,7 @@ export function valueExpression(column: Column, text: string, columns: TableColu
 const rank_name = quoted('sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first');
 
 /**
- * The statement that shows staged rows. Persons are merged: of equal keys the newest row counts, and a row of the table gives way only to one with a higher person version or
+ * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of equal keys the newest row counts, and a row of the table gives way only to one with a higher person version or
  * mapping version; where the export has no versions the newer delivery wins.
  */
 export function showStatement(table: string, stage: string, layout: Layout): string {

@@ -1,0 +1,166 @@
+import type { Readable } from 'node:stream';
+import type { Delivery, SliceOutcome } from '../../destination.ts';
+import { isMerged } from '../../sql_tables/layout.ts';
+import { measured } from '../../sql_tables/measured.ts';
+import { freeName, isOfSlices, newWrite, stageLost, stageName, stagePrefix, wholeSlices } from '../../sql_tables/stages.ts';
+import type { StagedState } from '../../sql_tables/stages.ts';
+import { recordsIn, requireMoved } from '../../sql_tables/staged_sink.ts';
+import { inDatabase, quoted, targetOf } from './config.ts';
+import type { MySqlConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+import { columnList, insertStatement } from './table.ts';
+
+/**
+ * The stage of one attempt: a table beside the target, in which finished slices outlive the attempt. Its rows carry the number of their write, and a write is one transaction, so as many rows as were written are
+ * all rows or none. Its name is the attempt's own: the next attempt renames it, which is the fence against the earlier one. All functions here work under the delivery's lock; those that say so outside a
+ * transaction, which MySQL would end.
+ */
+export type Stage = { connection: Connection; config: MySqlConfig; delivery: Delivery; table: string };
+
+/** The stage of this attempt, whether it is there or not. */
+export function stageOf(connection: Connection, config: MySqlConfig, delivery: Delivery): Stage {
+  return { connection, config, delivery, table: stageName(delivery) };
+}
+
+/**
+ * Renames what an earlier attempt has staged, and gives those of the outcomes that are there and whole; every other stage of the delivery is removed. From here on the earlier attempt can stage
+ * nothing more. To be called outside a transaction.
+ */
+export async function takeStageOver(stage: Stage, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  for (const table of outcomes.length === 0 ? [] : await listStages(stage)) {
+    const whole = wholeSlices(outcomes, await countWrites(stage, table));
+    if (whole.length === 0 || !(await renamed(stage, table))) continue;
+    await dropStages(stage, stage.table);
+    return whole;
+  }
+  await dropStages(stage);
+  return [];
+}
+
+/**
+ * Makes the stage with the target's own types, so that a value that does not fit is refused when it is staged. False where the user may not make, rename and drop tables; then there is none. To be
+ * called outside a transaction.
+ */
+export async function makeStage(stage: Stage): Promise<boolean> {
+  const { connection } = stage;
+  const name = inDatabase(stage.config, stage.table);
+  const isAllowed = await unlessDenied(async () => {
+    // The right to drop is asked for whether the table is there or not, and before it is made.
+    await connection.run(`DROP TABLE IF EXISTS ${name}`);
+    await connection.run(await stageStatement(stage));
+  });
+  if (!isAllowed) return false;
+  // A comment needs the right to alter, as a new name will.
+  if (await unlessDenied(() => connection.run(`ALTER TABLE ${name} COMMENT = 'Rows of an export that wait to be shown; removed with the end of its run.'`)))
+    return true;
+  await dropStages(stage);
+  return false;
+}
+
+/** Written out, because servers with GTIDs refused a table made of a SELECT for long; with a primary key, for servers that demand one. */
+async function stageStatement(stage: Stage): Promise<string> {
+  const { connection, config, delivery } = stage;
+  const found = await connection.rows<{ name: string; type: string; is_nullable: string; collation: string | null }>(
+    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS is_nullable, COLLATION_NAME AS collation FROM information_schema.COLUMNS
+      WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
+    [config.database, targetOf(config).table],
+  );
+  const own = new Set(delivery.columns.map(({ name }) => name.toLowerCase()));
+  const columns = found
+    .filter(({ name }) => own.has(name.toLowerCase()))
+    .map(
+      ({ name, type, is_nullable, collation }) =>
+        `${quoted(name)} ${type}${collation === null ? '' : ` COLLATE ${collation}`} ${is_nullable === 'YES' ? 'NULL' : 'NOT NULL'}`,
+    );
+  const ours = [`${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`, `${writeColumn(stage)} bigint NOT NULL`];
+  return `CREATE TABLE ${inDatabase(config, stage.table)} (${[...ours, ...columns].join(', ')}) ENGINE = InnoDB`;
+}
+
+/** Inserts the rows of a slice in the open transaction, with the function that sends lists of values. Throws `slice_lost` when another attempt has taken the stage over. */
+export async function stageSlice(
+  stage: Stage,
+  bytes: Readable,
+  send: (insert: { before: string; row: string }, bytes: Readable) => Promise<void>,
+): Promise<StagedState> {
+  const write = newWrite();
+  let slice_bytes = 0;
+  const into = `INSERT INTO ${inDatabase(stage.config, stage.table)} (${writeColumn(stage)}, ${columnList(stage.delivery.columns)}) `;
+  const counted = measured(bytes, (size) => (slice_bytes += size));
+  await unlessGone(() => send({ before: into, row: `${write},` }, counted));
+  return { write, slice_bytes };
+}
+
+/** Moves the rows of the slices into the target, in the open transaction. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. */
+export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
+  const { connection, config, delivery } = stage;
+  const { before, after } = insertStatement(targetOf(config).quoted, delivery);
+  const staged = `FROM ${inDatabase(config, stage.table)} WHERE ${isOfSlices(writeColumn(stage), outcomes)}`;
+  await unlessGone(async () => {
+    const moved = await connection.run(`${before}SELECT ${columnList(delivery.columns)} ${staged}${after}`);
+    // Of merged rows the server counts each change twice, so they are counted where they come from.
+    const [there] = isMerged(delivery) ? await connection.rows<{ records: number }>(`SELECT COUNT(*) AS records ${staged}`) : [{ records: moved }];
+    requireMoved(recordsIn(outcomes), there?.records ?? 0);
+  });
+}
+
+/** Removes all stages of the delivery, whoever made them, but for the kept one. To be called outside a transaction. */
+export async function dropStages(stage: Stage, kept?: string): Promise<void> {
+  for (const table of await listStages(stage)) if (table !== kept) await stage.connection.run(`DROP TABLE IF EXISTS ${inDatabase(stage.config, table)}`);
+}
+
+async function listStages({ connection, config, delivery }: Stage): Promise<string[]> {
+  const prefix = stagePrefix(delivery);
+  const found = await connection.rows<{ name: string }>(
+    'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND LEFT(TABLE_NAME, ?) = ?',
+    [config.database, prefix.length, prefix],
+  );
+  return found.map(({ name }) => name);
+}
+
+async function countWrites(stage: Stage, table: string): Promise<Map<number, number>> {
+  const rows = await stage.connection.rows<{ number: number; records: number }>(
+    `SELECT ${writeColumn(stage)} AS number, COUNT(*) AS records FROM ${inDatabase(stage.config, table)} GROUP BY 1`,
+  );
+  return new Map(rows.map(({ number, records }) => [number, records]));
+}
+
+/** False where the right has been taken away since the stage was made: then its rows are written again. */
+function renamed({ connection, config, table }: Stage, from: string): Promise<boolean> {
+  return unlessDenied(() => connection.run(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, table)}`));
+}
+
+function rowColumn({ delivery }: Stage): string {
+  return quoted(
+    freeName(
+      'sluice_row',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
+}
+
+function writeColumn({ delivery }: Stage): string {
+  return quoted(
+    freeName(
+      'sluice_write',
+      delivery.columns.map(({ name }) => name),
+    ),
+  );
+}
+
+async function unlessDenied(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ER_TABLEACCESS_DENIED_ERROR') return false;
+    throw error;
+  }
+}
+
+async function unlessGone<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw (error as { code?: unknown }).code === 'ER_NO_SUCH_TABLE' ? stageLost(error) : error;
+  }
+}

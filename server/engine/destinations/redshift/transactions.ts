@@ -1,0 +1,32 @@
+import { RetryableError } from '../../destination.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+
+const lock_wait_milliseconds = 60_000;
+/** What the server says of a statement that took longer than `statement_timeout`. */
+const cancelled = '57014';
+
+/** Runs a statement that may wait for another session's lock on the `locked` (`the table of receipts`), a minute at most. Redshift has no bound on locks alone, so it is one on the statement. */
+export async function waiting<Result>(connection: Connection, locked: string, work: () => Promise<Result>): Promise<Result> {
+  await connection.rows(`SET statement_timeout TO ${lock_wait_milliseconds}`);
+  try {
+    const result = await work();
+    await connection.rows('SET statement_timeout TO 0');
+    return result;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== cancelled) throw error;
+    throw new RetryableError('locked', `Another delivery or session holds a lock on ${locked}.`, { cause: error });
+  }
+}
+
+/** Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it is. */
+export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+  await connection.rows('BEGIN');
+  try {
+    const result = await work();
+    await connection.rows('COMMIT');
+    return result;
+  } catch (error) {
+    await connection.rows('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
