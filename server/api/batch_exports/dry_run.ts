@@ -1,9 +1,10 @@
+import type { BackfillRange } from '../../engine/backfill.ts';
+import { backfillArea } from '../../engine/backfill_area.ts';
 import { undelivered } from '../../engine/deliveries.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { boundaryAfter, intervalCount } from '../../engine/interval.ts';
 import { intersect, toStored } from '../../engine/ledger.ts';
 import type { Rectangle } from '../../engine/ledger.ts';
-import { models } from '../../engine/models/index.ts';
 import { openReading } from '../../engine/reading.ts';
 import { countRecords } from '../../engine/source.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -20,16 +21,13 @@ const counted_runs_max = 500;
 /** After this long no further run is counted. */
 const counting_ms_max = 20_000;
 
-/** What a backfill covers: from and to in milliseconds, half open. */
-export type Range = { from: number; to: number; mode: 'missing' | 'all' };
-
 /** A run of the backfill: the end of its interval and what it reads. */
 type Part = { to: number; selection: Rectangle[] };
 
 /** Says how many runs and rows a backfill would be, with the rows as they are now. Throws a 400 where that takes too long to count. */
-export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range: Range): Promise<Backfill> {
+export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range: BackfillRange): Promise<Backfill> {
   const watermark = (await databaseInstant(tx)) - engine.settle_seconds * 1000;
-  const all = [baseOf(row, range, watermark)].filter((side) => side.inserted_from < side.inserted_to);
+  const all = [backfillArea(range.by, range.from, range.to, watermark)].filter((side) => side.inserted_from < side.inserted_to);
   const selection = range.mode === 'all' ? all : await undelivered(tx, row.id, row.revision, all);
   const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
   const records =
@@ -39,6 +37,7 @@ export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport,
     batch_export: row.id,
     status: 'DryRun',
     mode: range.mode,
+    by: range.by,
     start_at: isoInstant(range.from),
     end_at: isoInstant(range.to),
     runs,
@@ -49,18 +48,12 @@ export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport,
   };
 }
 
-function baseOf({ model }: LockedExport, { from, to }: Pick<Range, 'from' | 'to'>, watermark: number): Rectangle {
-  return models[model].has_event_time
-    ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
-    : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
-}
-
 /** Counts in one query where each row stands for itself; what a query makes of several rows depends on which of them are in one run, so then each run is counted. */
 async function countRows(
   store: StoreNow,
   signal: AbortSignal,
   row: LockedExport,
-  range: Range & { watermark: number; selection: Rectangle[] },
+  range: BackfillRange & { watermark: number; selection: Rectangle[] },
 ): Promise<number> {
   const open = ({ to, selection }: Part) => openReading(store, { ...row, selection: toStored(selection), data_interval_end: isoInstant(to) });
   const whole = await open(range);
@@ -76,11 +69,11 @@ async function countRows(
   return records;
 }
 
-function partsOf(row: LockedExport, range: Range & { watermark: number; selection: Rectangle[] }): Part[] {
+function partsOf(row: LockedExport, range: BackfillRange & { watermark: number; selection: Rectangle[] }): Part[] {
   const parts: Part[] = [];
   for (let from = range.from; from < range.to;) {
     const to = Math.min(boundaryAfter(row.interval, row.timezone, from), range.to);
-    const selection = intersect(range.selection, [baseOf(row, { from, to }, range.watermark)]);
+    const selection = intersect(range.selection, [backfillArea(range.by, from, to, range.watermark)]);
     if (selection.length > 0) parts.push({ to, selection });
     if (parts.length > counted_runs_max)
       throw invalid(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { backfill_times } from '../../engine/backfill_area.ts';
 import type { QuerySchema } from '../../engine/custom_query.ts';
 import { intervals } from '../../engine/interval.ts';
 import { nullable } from '../../platform/http/nullable.ts';
@@ -139,6 +140,12 @@ export const NewBackfill = Type.Object({
   mode: Type.Optional(
     Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' }),
   ),
+  by: Type.Optional(
+    Type.Enum([...backfill_times], {
+      description:
+        '`timestamp` (default): the events that happened in the range. `inserted_at`: what the server took in within the range, whenever it happened; persons have this time only, that of their latest change.',
+    }),
+  ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Only tell how many runs and rows it would be.' })),
 });
 export type NewBackfill = Static<typeof NewBackfill>;
@@ -150,6 +157,7 @@ export const Backfill = Type.Object(
     batch_export: Type.String({ format: 'uuid' }),
     status: Type.String({ description: '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.' }),
     mode: Type.Enum(['missing', 'all']),
+    by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
     runs: Type.Integer({ description: 'How many runs it takes: the intervals that the range touches.' }),
