@@ -91,7 +91,7 @@ type BackfillRow = {
   next_start_at: string;
   status: string;
 };
-type RunCounts = { open: number; failed: number; not_completed: number };
+type RunCounts = { open: number; failed: number; cancelled: number; not_completed: number };
 
 async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
   await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
@@ -106,6 +106,7 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
   }
   const counts = (await tx.row<RunCounts>(sql`
     SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed' AND NOT is_retried)::int AS failed,
+      count(*) FILTER (WHERE status = 'Cancelled' AND NOT is_retried)::int AS cancelled,
       count(*) FILTER (WHERE status NOT IN ('Starting', 'Running') AND NOT is_retried)::int AS not_completed
     FROM (
       -- The index batch_export_runs_not_completed has these few rows, however many were completed. A run whose delivery another run has taken up again does not count against the backfill.
@@ -126,9 +127,15 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
     await tx.run(sql`
       UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
   } else if (counts.open === 0) {
-    await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
+    await finishBackfill(tx, backfill, next < Date.parse(backfill.end_at) ? 'Failed' : endOf(counts));
   }
   return spans.length;
+}
+
+/** How a backfill ends whose runs were all planned and are over: what people took back is no failure. */
+function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' | 'Cancelled' {
+  if (not_completed === 0) return 'Completed';
+  return not_completed === cancelled ? 'Cancelled' : 'Failed';
 }
 
 /** What a backfill covers is final once nothing can be inserted below its watermark any more, and stays so: with its first runs planned nobody needs to ask again. */
@@ -162,11 +169,13 @@ async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'C
 
 /** Ends a backfill early: no further runs are planned and those under way are cancelled. False when it is over already. */
 export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
-  const changed = await tx.run(sql`
-    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL`);
-  if (changed === 0) return false;
-  await tx.run(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
+  const ended = await tx.row<{ batch_export_id: string }>(sql`
+    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL RETURNING batch_export_id`);
+  if (ended === undefined) return false;
+  const runs = await tx.run(sql`
+    UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
+  const message = `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to be taken back.`;
+  await writeRunLog(tx, { batch_export_id: ended.batch_export_id, run_id: null, level: 'WARNING', message });
   return true;
 }
 

@@ -178,7 +178,11 @@ export class RetryableError extends Error {
 export function stopError(signal: AbortSignal): Error {
   const { reason } = signal as { reason: unknown };
   if (reason instanceof Error && reason.name === 'TimeoutError')
-    return new RetryableError('timed_out', 'The other side did not answer in time.', { cause: reason });
+    return new RetryableError(
+      'timed_out',
+      'The other side did not answer in time. Check that it is well, and that host, port and firewalls let this server reach it.',
+      { cause: reason },
+    );
   return new Error('The work was stopped.', { cause: reason });
 }
 

@@ -110,6 +110,9 @@ test('what a scheduled run left to a backfill is delivered also when the backfil
   const madeUp = (await runsOf(id))[2];
   assert.equal(madeUp?.backfill_id, null);
   assert.deepEqual(madeUp.selection, [{ event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour }]);
+  await advanceBackfills(engine);
+  const backfill = await house.deps.db.row<{ status: string }>(sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`);
+  assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
 });
 
 test('one export that cannot be planned does not keep the others of its project from it', async () => {

@@ -92,6 +92,17 @@ test('a backfill of persons is by their one time, also where nobody says so', as
   assert.deepEqual([refused.status, attrsOf(refused)], [400, ['by invalid_choice']]);
 });
 
+test('an export whose end_at has passed can be made for its backfills, and says that no run follows', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { end_at: '2026-01-02T00:00:00Z', paused: true });
+  const url = `${projectBase(home)}${made.id}/`;
+  assert.equal((await house.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
+  const { results } = (await house.request('GET', `${url}logs/`, { key: home.key })).body;
+  assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
+  assert.match(results[1].message, /has no scheduled run.*move end_at, or start a backfill/);
+  assert.equal((await house.request('POST', `${url}backfill/`, { key: home.key, body: range })).status, 200);
+});
+
 test('one export has a bounded number of open backfills', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);

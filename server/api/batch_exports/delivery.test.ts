@@ -123,7 +123,9 @@ test('a run that is cancelled before a worker takes it ends as Cancelled, and a 
   await scheduleFrom(made.id);
   while ((await planDueExports(engine())) > 0);
   const [run] = (await get('runs/?ordering=data_interval_start')).body.results;
-  assert.equal((await send('POST', `runs/${run.id}/cancel/`)).body.status, 'Starting');
+  assert.equal(run.cancel_requested_at, null);
+  const asked = (await send('POST', `runs/${run.id}/cancel/`)).body;
+  assert.deepEqual([asked.status, asked.cancel_requested_at], ['Starting', asked.last_updated_at]);
   await startOnce();
   const ended = await until(
     () => get(`runs/${run.id}/`),
@@ -144,7 +146,7 @@ test('scheduled runs deliver each hour once; receipt, logs and files agree; a ba
   const { made, get, send } = await withEvents('scheduled');
   await scheduleFrom(made.id);
   const { results } = await until(
-    () => get('runs/?status=Completed&ordering=data_interval_start'),
+    () => get('runs/?status=completed&ordering=data_interval_start'),
     (body) => body.results.length === 3,
   );
   assert.deepEqual(
@@ -254,7 +256,9 @@ test('a destination is tested and previewed, before and after the export is made
   const statuses = (answer: Answer) => answer.body.steps.map((step: { status: string }) => step.status);
   assert.deepEqual(statuses(await post('test/', draft({ prefix: 'tested' }))), ['passed', 'passed', 'passed', 'passed']);
   assert.deepEqual(statuses(await send('POST', 'test/')), ['passed', 'passed', 'passed', 'passed']);
+  assert.deepEqual(statuses(await post('test/', draft({ prefix: 'probe/deep/{year}' }))), ['passed', 'passed', 'passed', 'passed']);
   await writeFile(join(folder, 'blocked'), '');
+  assert.ok(!(await readdir(folder)).includes('probe'), 'a test leaves no folder');
   assert.equal(statuses(await send('POST', 'test/', { destination: { config: { prefix: 'blocked/inside' } } }))[0], 'failed');
   assert.deepEqual((await post('test/?validate_only=true', draft({ prefix: 'tested' }))).body, { steps: [] });
   assert.equal((await post('test/', draft({}))).body.attr, 'destination__config__prefix');

@@ -46,6 +46,7 @@ export function unpaused(row: ExportFields, now: number, backfill: boolean): Pau
     const range = JSON.stringify({ by: 'inserted_at', start_at: from, end_at: to });
     return { fields, message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill with ${range} delivers exactly that.` };
   }
+  if (after.next_run_at === null) return { fields, message: 'Unpaused. No run follows, because no further interval ends before end_at: move end_at to go on.' };
   return { fields, message: `Unpaused. The next run begins with ${from}.` };
 }
 
