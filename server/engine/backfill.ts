@@ -3,14 +3,14 @@ import { v7 as uuidv7 } from 'uuid';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { databaseInstant } from '../platform/postgres/instant.ts';
+import { backfillArea } from './backfill_area.ts';
+import type { BackfillBy } from './backfill_area.ts';
 import { takenOf } from './deliveries.ts';
 import type { Engine } from './engine.ts';
 import { settled } from './ingest/lock.ts';
 import { boundaryAfter, intervalCount } from './interval.ts';
 import type { Interval } from './interval.ts';
 import { subtract } from './ledger.ts';
-import type { Rectangle } from './ledger.ts';
-import { models } from './models/index.ts';
 import { insertRuns } from './plan.ts';
 import { writeRunLog } from './run_log.ts';
 
@@ -28,23 +28,30 @@ const failed_runs_max = 3;
 /** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
 export type BackfillMode = 'missing' | 'all';
 
-type ExportRow = { id: string; team_id: number; revision: number; model: 'events' | 'persons'; interval: Interval; timezone: string };
+/** What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the rows in it. */
+export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
+
+type ExportRow = { id: string; team_id: number; revision: number; interval: Interval; timezone: string };
 
 /**
- * Starts a backfill of [from, to) (milliseconds) and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
+ * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
  * What was inserted before this moment (the watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when the watermark has settled. The caller has checked the range.
  */
-export async function startBackfill(tx: Transaction, exportId: string, range: { from: number; to: number; mode: BackfillMode }): Promise<string> {
+export async function startBackfill(tx: Transaction, exportId: string, range: BackfillRange): Promise<string> {
   const row = await lockExport(tx, exportId);
   if (row === undefined) throw new Error('The export is gone.');
   const watermark = await databaseInstant(tx);
   const id = uuidv7();
   await tx.run(sql`
-    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs)
-    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${iso(range.from)}, ${iso(range.to)}, ${iso(watermark)}, ${iso(range.from)},
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at, end_at, watermark, next_start_at, total_runs)
+    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)}, ${iso(range.to)}, ${iso(watermark)}, ${iso(range.from)},
       ${intervalCount(row.interval, row.timezone, range.from, range.to)})`);
-  await writeRunLog(tx, { batch_export_id: exportId, run_id: null, level: 'INFO', message: `Backfill of ${iso(range.from)} to ${iso(range.to)} started.` });
+  await writeRunLog(tx, { batch_export_id: exportId, run_id: null, level: 'INFO', message: startMessage(range) });
   return id;
+}
+
+function startMessage({ from, to, by }: BackfillRange): string {
+  return `Backfill of ${iso(from)} to ${iso(to)} started: what ${by === 'timestamp' ? 'happened' : 'was taken in'} in that time.`;
 }
 
 /**
@@ -78,18 +85,19 @@ type BackfillRow = {
   batch_export_id: string;
   revision: number;
   mode: BackfillMode;
+  selects_by: BackfillBy;
   end_at: string;
   watermark: string;
   next_start_at: string;
   status: string;
 };
-type RunCounts = { open: number; failed: number; not_completed: number };
+type RunCounts = { open: number; failed: number; cancelled: number; not_completed: number };
 
 async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
   await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
   const row = await lockExport(tx, key.batch_export_id);
   const backfill = await tx.row<BackfillRow>(sql`
-    SELECT id, batch_export_id, revision, mode, end_at, watermark, next_start_at, status FROM batch_export_backfills
+    SELECT id, batch_export_id, revision, mode, selects_by, end_at, watermark, next_start_at, status FROM batch_export_backfills
     WHERE id = ${key.id} AND finished_at IS NULL FOR UPDATE SKIP LOCKED`);
   if (backfill === undefined) return 0;
   if (row === undefined || row.revision !== backfill.revision) {
@@ -98,6 +106,7 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
   }
   const counts = (await tx.row<RunCounts>(sql`
     SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open, count(*) FILTER (WHERE status = 'Failed' AND NOT is_retried)::int AS failed,
+      count(*) FILTER (WHERE status = 'Cancelled' AND NOT is_retried)::int AS cancelled,
       count(*) FILTER (WHERE status NOT IN ('Starting', 'Running') AND NOT is_retried)::int AS not_completed
     FROM (
       -- The index batch_export_runs_not_completed has these few rows, however many were completed. A run whose delivery another run has taken up again does not count against the backfill.
@@ -118,9 +127,15 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
     await tx.run(sql`
       UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
   } else if (counts.open === 0) {
-    await finishBackfill(tx, backfill, counts.not_completed === 0 && next >= Date.parse(backfill.end_at) ? 'Completed' : 'Failed');
+    await finishBackfill(tx, backfill, next < Date.parse(backfill.end_at) ? 'Failed' : endOf(counts));
   }
   return spans.length;
+}
+
+/** How a backfill ends whose runs were all planned and are over: what people took back is no failure. */
+function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' | 'Cancelled' {
+  if (not_completed === 0) return 'Completed';
+  return not_completed === cancelled ? 'Cancelled' : 'Failed';
 }
 
 /** What a backfill covers is final once nothing can be inserted below its watermark any more, and stays so: with its first runs planned nobody needs to ask again. */
@@ -135,9 +150,7 @@ async function planRuns(tx: Transaction, row: ExportRow, backfill: BackfillRow, 
   const watermark = Date.parse(backfill.watermark);
   const taken = backfill.mode === 'all' ? [] : ((await takenOf(tx, [row])).get(row.id) ?? []);
   const planned = spans.map(({ from, to }) => {
-    const base: Rectangle = models[row.model].has_event_time
-      ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
-      : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
+    const base = backfillArea(backfill.selects_by, from, to, watermark);
     return { export: row, backfill_id: backfill.id, from, to, selection: subtract([base], taken) };
   });
   await insertRuns(tx, planned);
@@ -156,18 +169,20 @@ async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'C
 
 /** Ends a backfill early: no further runs are planned and those under way are cancelled. False when it is over already. */
 export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
-  const changed = await tx.run(sql`
-    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL`);
-  if (changed === 0) return false;
-  await tx.run(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
+  const ended = await tx.row<{ batch_export_id: string }>(sql`
+    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL RETURNING batch_export_id`);
+  if (ended === undefined) return false;
+  const runs = await tx.run(sql`
+    UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
+  const message = `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to be taken back.`;
+  await writeRunLog(tx, { batch_export_id: ended.batch_export_id, run_id: null, level: 'WARNING', message });
   return true;
 }
 
 async function lockExport(tx: Transaction, exportId: string): Promise<ExportRow | undefined> {
   // The export's row is the lock under which its ledger is read and written.
   return tx.row<ExportRow>(sql`
-    SELECT id, team_id, revision, model, "interval", timezone FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
+    SELECT id, team_id, revision, "interval", timezone FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
 }
 
 function iso(instant: number): string {

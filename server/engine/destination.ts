@@ -110,6 +110,9 @@ export type ConfigViolation = { attr: string; code: 'invalid_input' | 'invalid_c
 /** One step of a connection test. */
 export type CheckStep = { name: string; status: 'passed' | 'failed' | 'skipped'; detail: string; duration_ms: number };
 
+/** A request as a preview shows it: with `********` in the place of each secret. `body` is what is sent, `text` the same before compression. */
+export type ShownRequest = { format: string; compression: string | null; records: number; headers: Record<string, string>; text: string; body: Buffer };
+
 /** Which default columns a destination carries: those of files or those of database tables. */
 export type ColumnSet = 'files' | 'tables';
 
@@ -139,6 +142,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   columnFaults?(columns: Column[]): string[];
   /** How the bytes of a slice are encoded for this config. */
   encoding(config: Static<Schema>): Encoding;
+  /** Left out, a slice is sent as it is encoded. Else the first request that would be made of these encoded rows, for a preview; nothing is sent. */
+  showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
   /** Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own bound. */
   sliceBytes(config: Static<Schema>): number | undefined;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
@@ -178,7 +183,11 @@ export class RetryableError extends Error {
 export function stopError(signal: AbortSignal): Error {
   const { reason } = signal as { reason: unknown };
   if (reason instanceof Error && reason.name === 'TimeoutError')
-    return new RetryableError('timed_out', 'The other side did not answer in time.', { cause: reason });
+    return new RetryableError(
+      'timed_out',
+      'The other side did not answer in time. Check that it is well, and that host, port and firewalls let this server reach it.',
+      { cause: reason },
+    );
   return new Error('The work was stopped.', { cause: reason });
 }
 

@@ -52,11 +52,15 @@ function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Atte
   return { engine, run, ...openOrder(engine, run), signal };
 }
 
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 async function deliver(attempt: Attempt): Promise<void> {
   const { engine, run, definition, config } = attempt;
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
-  await say(attempt, 'INFO', `Attempt ${run.attempt}: ${total} rows in ${slices.length} slices.`);
+  await say(attempt, 'INFO', `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`);
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))) return cancel(attempt);
@@ -113,7 +117,11 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    await say(attempt, 'INFO', `Slice ${slice.number + 1} of ${slices.length}: ${outcome.records} rows, ${outcome.bytes} bytes in ${seconds} s.`);
+    await say(
+      attempt,
+      'INFO',
+      `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
+    );
     engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
     engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
   }

@@ -41,6 +41,11 @@ export function intervalCount(interval: Interval, timezone: string, from: number
   return count;
 }
 
+/** The one length in milliseconds that every interval of this rhythm has, counted from the epoch; undefined for days and weeks. */
+export function fixedLength(interval: Interval): number | undefined {
+  return fixed_ms[interval];
+}
+
 /** Nominal length in milliseconds, for limits and charts; a real day or week may differ by an hour. */
 export function nominalLength(interval: Interval): number {
   return fixed_ms[interval] ?? (interval === 'day' ? 24 : 7 * 24) * 60 * minute_ms;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { backfillArea } from './backfill_area.ts';
 import { contains, intersect, subtract, union } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 
@@ -21,7 +22,7 @@ type Step =
   | { kind: 'insert'; lateness: number; count: number }
   | { kind: 'wait'; ticks: number }
   | { kind: 'schedule' }
-  | { kind: 'backfill'; from: number; length: number }
+  | { kind: 'backfill'; from: number; length: number; by: 'timestamp' | 'inserted_at' }
   | { kind: 'finish'; pick: number; how: 'complete' | 'fail' | 'crash' | 'cancel' | 'fail_in_commit' | 'fail_after_commit' }
   | { kind: 'retry'; pick: number };
 
@@ -31,7 +32,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('insert' as const), lateness: fc.integer({ min: -15, max: 60 }), count: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ kind: fc.constant('wait' as const), ticks: fc.integer({ min: 1, max: 15 }) }),
   fc.record({ kind: fc.constant('schedule' as const) }),
-  fc.record({ kind: fc.constant('backfill' as const), from: fc.integer({ min: -60, max: 20 }), length: fc.integer({ min: 1, max: 50 }) }),
+  fc.record({
+    kind: fc.constant('backfill' as const),
+    from: fc.integer({ min: -60, max: 20 }),
+    length: fc.integer({ min: 1, max: 50 }),
+    by: fc.constantFrom('timestamp' as const, 'inserted_at' as const),
+  }),
   fc.record({
     kind: fc.constant('finish' as const),
     pick: fc.nat(20),
@@ -110,7 +116,7 @@ function apply(world: World, action: Step): void {
   if (action.kind === 'backfill') {
     const start = world.now + action.from;
     for (let from = start; from < start + action.length; from += interval) {
-      take(world, { event_from: from, event_to: Math.min(from + interval, start + action.length), inserted_from: -Infinity, inserted_to: world.now }, true);
+      take(world, backfillArea(action.by, from, Math.min(from + interval, start + action.length), world.now), true);
     }
   }
   if (action.kind === 'finish') {

@@ -88,14 +88,14 @@ test('backfills that have enough under way do not keep another project from its 
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection)
     SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
   const { id } = await newExport(house, other);
-  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from: 0, to: hour, mode: 'missing' }));
+  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }));
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal((await runsOf(id)).length, 1);
 });
 
 test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
-  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from, to: from + hour, mode: 'missing' }));
+  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }));
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal(await planDueExports(engine), 1);
   const [ofBackfill, scheduled] = await runsOf(id);
@@ -110,6 +110,9 @@ test('what a scheduled run left to a backfill is delivered also when the backfil
   const madeUp = (await runsOf(id))[2];
   assert.equal(madeUp?.backfill_id, null);
   assert.deepEqual(madeUp.selection, [{ event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour }]);
+  await advanceBackfills(engine);
+  const backfill = await house.deps.db.row<{ status: string }>(sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`);
+  assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
 });
 
 test('one export that cannot be planned does not keep the others of its project from it', async () => {

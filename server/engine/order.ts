@@ -2,6 +2,7 @@ import { isoInstant } from '../platform/clock.ts';
 import type { Delivery, DestinationDefinition, SliceOutcome } from './destination.ts';
 import { NonRetryableError } from './destination.ts';
 import { loadConfig } from './destination_config.ts';
+import type { StoredConfig } from './destination_config.ts';
 import { findDestination } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { eventFilterOf } from './event_filter.ts';
@@ -27,12 +28,13 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Ord
     data_interval_end: run.data_interval_end,
     columns: columnsOf(run, definition.column_set),
   };
-  return { definition, config: openConfig(engine, run), delivery };
+  return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
 }
 
-function openConfig(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Record<string, unknown> {
+/** The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key of this server does not open it. */
+export function openConfig(engine: Pick<Engine, 'secrets'>, exportId: string, stored: StoredConfig): Record<string, unknown> {
   try {
-    return loadConfig(engine.secrets, run.batch_export_id, run);
+    return loadConfig(engine.secrets, exportId, stored);
   } catch (error) {
     throw new NonRetryableError(
       'secrets_unreadable',

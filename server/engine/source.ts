@@ -28,8 +28,8 @@ const streaming_settings = { max_execution_time: 86_400, cancel_http_readonly_qu
 /** The store, and what its queries may take. */
 export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
-/** ClickHouse text with the parameters and settings beside those of the reading. */
-type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal: AbortSignal };
+/** ClickHouse text with the parameters and settings beside those of the reading; aborting the signal kills the query. */
+export type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal: AbortSignal };
 
 /**
  * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
@@ -178,7 +178,8 @@ function unhurried(reading: Reading): Reading {
   return reading.query === undefined ? reading : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
 }
 
-async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
+/** The rows that a question about a reading has for its answer. Rejects with what `queryFailure` makes of an error where the reading is a query. */
+export async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
   return explained(store, reading, question.signal, async () => {
     const result = await store.clickhouse.query({ ...asked(reading, question), format: 'JSONEachRow' });
     return result.json<Row>();

@@ -11,7 +11,7 @@ import type { Fate, World } from './world.ts';
 export type Step =
   | { do: 'insert'; lateness: number; count: number }
   | { do: 'schedule' }
-  | { do: 'backfill'; back: number; length: number; mode: 'missing' | 'all' }
+  | { do: 'backfill'; back: number; length: number; by: 'timestamp' | 'inserted_at'; mode: 'missing' | 'all' }
   | { do: 'advance' }
   | { do: 'look' }
   | { do: 'work'; fates: Fate[] }
@@ -48,6 +48,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('backfill'),
       back: fc.integer({ min: -600, max: 14_400 }),
       length: fc.integer({ min: 1, max: 9_000 }),
+      by: fc.constantFrom('timestamp', 'inserted_at'),
       mode: fc.constantFrom('missing', 'missing', 'missing', 'all'),
     }),
   },
@@ -114,9 +115,9 @@ async function workThrough(world: World, fates: Fate[]): Promise<void> {
   for (const one of fates) if (!(await work(world, one))) return;
 }
 
-async function backfill(world: World, { back, length, mode }: { back: number; length: number; mode: 'missing' | 'all' }): Promise<void> {
+async function backfill(world: World, { back, length, by, mode }: Extract<Step, { do: 'backfill' }>): Promise<void> {
   const end = (await databaseInstant(world.engine.db)) - back * 1000;
-  await post(world, 'backfill/', { start_at: new Date(end - length * 1000).toISOString(), end_at: new Date(end).toISOString(), mode });
+  await post(world, 'backfill/', { start_at: new Date(end - length * 1000).toISOString(), end_at: new Date(end).toISOString(), by, mode });
 }
 
 async function unpause(world: World, isBackfilled: boolean): Promise<void> {

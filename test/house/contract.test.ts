@@ -23,7 +23,7 @@ type Schema = { type?: string | string[]; anyOf?: Schema[]; enum?: unknown[]; co
 const additions: Record<string, string[]> = {
   domain: ['verification'],
   batch_export: ['freshness_seconds', 'pause_reason'],
-  batch_export_run: ['backfill', 'bytes_completed', 'delivery_id', 'error_code', 'kind'],
+  batch_export_run: ['backfill', 'bytes_completed', 'cancel_requested_at', 'delivery_id', 'error_code', 'kind'],
 };
 
 /** Fields that only the answer has that makes the record. */

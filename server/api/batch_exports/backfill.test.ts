@@ -25,6 +25,7 @@ test('a backfill answers the export with the backfill beside it, is listed and c
     batch_export: made.id,
     status: 'Starting',
     mode: 'missing',
+    by: 'timestamp',
     start_at: '2026-01-01T00:30:00Z',
     end_at: '2026-01-01T03:00:00Z',
     runs: 3,
@@ -65,6 +66,7 @@ test('wrong ranges of a backfill are 400', async () => {
     [{ ...range, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
     [{ ...range, start_at: '0001-01-03T00:00:00Z' }, ['start_at invalid_input']],
     [{ ...range, mode: 'some' }, ['mode invalid_choice']],
+    [{ ...range, by: 'created_at' }, ['by invalid_choice']],
     [{ ...range, dry_run: 'yes' }, ['dry_run invalid_input']],
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
@@ -79,6 +81,26 @@ test('wrong ranges of a backfill are 400', async () => {
   const dry = await house.request('POST', `${projectBase(home)}${made.id}/backfill/?validate_only=true`, { key: home.key, body: range });
   assert.equal(dry.status, 200);
   assert.equal((await house.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key })).body.count, 1);
+});
+
+test('a backfill of persons is by their one time, also where nobody says so', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { model: 'persons' });
+  const start = (body: object) => house.request('POST', `${projectBase(home)}${made.id}/backfill/`, { key: home.key, body: { ...range, ...body } });
+  assert.deepEqual([(await start({})).body.backfill.by, (await start({ by: 'inserted_at' })).body.backfill.by], ['inserted_at', 'inserted_at']);
+  const refused = await start({ by: 'timestamp' });
+  assert.deepEqual([refused.status, attrsOf(refused)], [400, ['by invalid_choice']]);
+});
+
+test('an export whose end_at has passed can be made for its backfills, and says that no run follows', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { end_at: '2026-01-02T00:00:00Z', paused: true });
+  const url = `${projectBase(home)}${made.id}/`;
+  assert.equal((await house.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
+  const { results } = (await house.request('GET', `${url}logs/`, { key: home.key })).body;
+  assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
+  assert.match(results[1].message, /has no scheduled run.*move end_at, or start a backfill/);
+  assert.equal((await house.request('POST', `${url}backfill/`, { key: home.key, body: range })).status, 200);
 });
 
 test('one export has a bounded number of open backfills', async () => {

@@ -1,4 +1,6 @@
 import { startBackfill } from '../../engine/backfill.ts';
+import type { BackfillRange } from '../../engine/backfill.ts';
+import { timesOf } from '../../engine/backfill_area.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { intervalCount, nominalLength } from '../../engine/interval.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -9,7 +11,6 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './backfills_store.ts';
 import { dryRun } from './dry_run.ts';
-import type { Range } from './dry_run.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { Place } from './place.ts';
 import { NewBackfill } from './schema.ts';
@@ -24,8 +25,9 @@ const open_backfills_max = 20;
 /** Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The caller holds the lock on the export. Throws 400 for a wrong range. */
 export async function backfill(engine: Engine, tx: Transaction, place: Place, row: LockedExport, raw: unknown): Promise<Backfill> {
   const body = checked(NewBackfill, raw);
-  const range: Range = { from: Date.parse(body.start_at), to: Date.parse(body.end_at), mode: body.mode ?? 'missing' };
-  const violations = violationsOf(body, row, range, await databaseInstant(tx));
+  const { mode = 'missing', by = timesOf(row.model)[0] } = body;
+  const range: BackfillRange = { from: Date.parse(body.start_at), to: Date.parse(body.end_at), by, mode };
+  const violations = [...timeViolations(row, range), ...violationsOf(body, row, range, await databaseInstant(tx))];
   if (violations.length > 0) throw invalidMany(violations);
   if (body.dry_run === true) return dryRun(engine, tx, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
@@ -34,7 +36,13 @@ export async function backfill(engine: Engine, tx: Transaction, place: Place, ro
   return (await findBackfill(tx, place, row.id, id))!;
 }
 
-function violationsOf(body: NewBackfill, row: LockedExport, range: Range, now: number): Violation[] {
+function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {
+  if (timesOf(row.model).includes(by)) return [];
+  const detail = 'Persons have one time only, that of their latest change: send "inserted_at", or leave it out.';
+  return [{ attr: 'by', code: 'invalid_choice', detail }];
+}
+
+function violationsOf(body: NewBackfill, row: LockedExport, range: BackfillRange, now: number): Violation[] {
   const wrong = [...instantViolations({ start_at: body.start_at, end_at: body.end_at }), ...rangeViolations(body.start_at, body.end_at)];
   if (wrong.length > 0) return wrong;
   if (range.to > now + nominalLength(row.interval))

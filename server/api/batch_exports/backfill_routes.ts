@@ -20,7 +20,7 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
   const list = `${base}:batch_export_id/backfills/`;
 
   const description =
-    'Delivers the events that happened in the range (persons: that changed in it) as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
+    'Delivers the events that happened in the range (persons: that changed in it), or with `by` `inserted_at` what was taken in within it, as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
   app.post(
     `${base}:id/backfill/`,
     { config: writing, schema: { summary: 'Deliver a range of the past', description, body: NewBackfill, response: { 200: BatchExportWithBackfill } } },
@@ -28,8 +28,8 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, { base, wit
       write(request, reply, 200, async (tx, record) => {
         const row = await getLockedExport(request, tx);
         const started = await backfill(engine, tx, request.access, row, jsonBody(request));
-        const { id, mode, start_at, end_at, runs } = started;
-        record(id === null ? 'nothing' : exportActionEntry('backfilled', row, { backfill: { id, mode, start_at, end_at, runs } }));
+        const { id, mode, by, start_at, end_at, runs } = started;
+        record(id === null ? 'nothing' : exportActionEntry('backfilled', row, { backfill: { id, mode, by, start_at, end_at, runs } }));
         return { ...(await getExport(request, tx)), backfill: started };
       }),
   );

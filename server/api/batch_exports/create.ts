@@ -55,9 +55,15 @@ export async function createBatchExport(engine: Engine, tx: Transaction, { place
     batch_export_id: id,
     run_id: null,
     level: 'INFO',
-    message: `The export was made. Its first scheduled run begins with ${isoInstant(planned_until)}.`,
+    message: `The export was made. ${scheduleMessage(planned_until, next_run_at)}`,
   });
   return id;
+}
+
+/** What the schedule does next, in a sentence. Instants in milliseconds; without a next run the whole interval would have to end after `end_at`. */
+function scheduleMessage(planned_until: number, next_run_at: number | null): string {
+  if (next_run_at !== null) return `Its first scheduled run begins with ${isoInstant(planned_until)}.`;
+  return 'It has no scheduled run, because no interval ends before its end_at: move end_at, or start a backfill for what was there before.';
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

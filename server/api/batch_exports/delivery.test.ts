@@ -49,22 +49,28 @@ const clickHouseInstant = (at: number) => new Date(at).toISOString().replace('T'
 
 /** Ten events in each of the first three hours of 1 January 2026, taken in as they happened. */
 async function insertEvents(home: TestOrganization): Promise<void> {
-  const values = Array.from({ length: 30 }, (_, number) => {
-    const at = clickHouseInstant(from + Math.floor(number / 10) * hour_ms + (number % 10) * 60_000);
-    return {
-      team_id: home.project.id,
-      uuid: crypto.randomUUID(),
-      event: `event ${number}`,
-      distinct_id: 'd',
-      person_id: crypto.randomUUID(),
-      properties: '{}',
-      person_properties: '{}',
-      elements_chain: '',
-      timestamp: at,
-      created_at: at,
-      inserted_at: at,
-    };
-  });
+  const instants = Array.from({ length: 30 }, (_, number) => from + Math.floor(number / 10) * hour_ms + (number % 10) * 60_000);
+  await insertAt(
+    home,
+    instants.map((at, number) => ({ event: `event ${number}`, happened: at, taken: at })),
+  );
+}
+
+/** Events that happened and were taken in at these instants, in milliseconds. */
+async function insertAt(home: TestOrganization, events: { event: string; happened: number; taken: number }[]): Promise<void> {
+  const values = events.map(({ event, happened, taken }) => ({
+    team_id: home.project.id,
+    uuid: crypto.randomUUID(),
+    event,
+    distinct_id: 'd',
+    person_id: crypto.randomUUID(),
+    properties: '{}',
+    person_properties: '{}',
+    elements_chain: '',
+    timestamp: clickHouseInstant(happened),
+    created_at: clickHouseInstant(taken),
+    inserted_at: clickHouseInstant(taken),
+  }));
   await house.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
 }
 
@@ -117,7 +123,9 @@ test('a run that is cancelled before a worker takes it ends as Cancelled, and a 
   await scheduleFrom(made.id);
   while ((await planDueExports(engine())) > 0);
   const [run] = (await get('runs/?ordering=data_interval_start')).body.results;
-  assert.equal((await send('POST', `runs/${run.id}/cancel/`)).body.status, 'Starting');
+  assert.equal(run.cancel_requested_at, null);
+  const asked = (await send('POST', `runs/${run.id}/cancel/`)).body;
+  assert.deepEqual([asked.status, asked.cancel_requested_at], ['Starting', asked.last_updated_at]);
   await startOnce();
   const ended = await until(
     () => get(`runs/${run.id}/`),
@@ -138,7 +146,7 @@ test('scheduled runs deliver each hour once; receipt, logs and files agree; a ba
   const { made, get, send } = await withEvents('scheduled');
   await scheduleFrom(made.id);
   const { results } = await until(
-    () => get('runs/?status=Completed&ordering=data_interval_start'),
+    () => get('runs/?status=completed&ordering=data_interval_start'),
     (body) => body.results.length === 3,
   );
   assert.deepEqual(
@@ -216,6 +224,31 @@ test('unpausing with backfill makes up for every interval that was missed', asyn
   assert.deepEqual(await eventsIn('unpaused'), all_events);
 });
 
+test('what a pause left out is delivered by the backfill that the log names, whenever it happened', async () => {
+  await startOnce();
+  const { home, made, get, send } = await withEvents('left_out', { paused: true });
+  const hour = Math.floor(house.deps.clock.now() / hour_ms) * hour_ms;
+  await house.deps.db.run(sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()} WHERE id = ${made.id}`);
+  const lateness = [0, 0, 0, 40 * hour_ms, 9_000 * hour_ms, -hour_ms * 30, 5 * hour_ms];
+  const taken = (number: number) => hour - 3 * hour_ms + number * 25 * 60_000;
+  await insertAt(
+    home,
+    lateness.map((late, number) => ({ event: `paused ${number}`, happened: taken(number) - late, taken: taken(number) })),
+  );
+  assert.equal((await send('POST', 'unpause/')).status, 200);
+  const [{ message }] = (await get('logs/?search=Unpaused')).body.results;
+  const { backfill } = (await send('POST', 'backfill/', JSON.parse(/\{.*\}/.exec(message)![0]))).body;
+  assert.deepEqual([backfill.by, backfill.runs], ['inserted_at', 3]);
+  await until(
+    () => get(`backfills/${backfill.id}/`),
+    (body) => body.status === 'Completed',
+  );
+  assert.deepEqual(
+    await eventsIn('left_out'),
+    lateness.map((_, number) => `paused ${number}`),
+  );
+});
+
 test('a destination is tested and previewed, before and after the export is made', async () => {
   const { home, made, send } = await withEvents('tested', { paused: true });
   const draft = (config: object) => ({ name: 'x', interval: 'hour', destination: { type: 'File', config } });
@@ -223,7 +256,9 @@ test('a destination is tested and previewed, before and after the export is made
   const statuses = (answer: Answer) => answer.body.steps.map((step: { status: string }) => step.status);
   assert.deepEqual(statuses(await post('test/', draft({ prefix: 'tested' }))), ['passed', 'passed', 'passed', 'passed']);
   assert.deepEqual(statuses(await send('POST', 'test/')), ['passed', 'passed', 'passed', 'passed']);
+  assert.deepEqual(statuses(await post('test/', draft({ prefix: 'probe/deep/{year}' }))), ['passed', 'passed', 'passed', 'passed']);
   await writeFile(join(folder, 'blocked'), '');
+  assert.ok(!(await readdir(folder)).includes('probe'), 'a test leaves no folder');
   assert.equal(statuses(await send('POST', 'test/', { destination: { config: { prefix: 'blocked/inside' } } }))[0], 'failed');
   assert.deepEqual((await post('test/?validate_only=true', draft({ prefix: 'tested' }))).body, { steps: [] });
   assert.equal((await post('test/', draft({}))).body.attr, 'destination__config__prefix');

@@ -6,14 +6,16 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Column } from '../../engine/models/column.ts';
 import { models } from '../../engine/models/index.ts';
 import { jsonBody } from '../../platform/http/body.ts';
-import { conflict, invalid } from '../../platform/http/errors.ts';
-import type { FullConfig } from './destination_body.ts';
+import { conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
+import { completedConfig } from './destination_body.ts';
+import type { Destination, FullConfig } from './destination_body.ts';
 import { noProject } from './create.ts';
 import { getLockedExport } from './found.ts';
-import { checkedInput } from './input.ts';
+import { checkedInput, isRecord } from './input.ts';
 import { openQueryCheck } from './query_check.ts';
 import type { QueryCheck } from './query_check.ts';
 import { BatchExportPatch, NewBatchExport } from './schema.ts';
+import { trialViolations } from './stored_secrets.ts';
 import { findTargetProject } from './store.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
@@ -37,7 +39,7 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
   return { definition, config: destination.config, team_id: project.id, ...contentOf(definition, query) };
 }
 
-/** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent. Throws 404 and 400 as PATCH does. */
+/** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent, unless they would go elsewhere. Throws 404 and 400 as PATCH does. */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
@@ -46,7 +48,18 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   const { sink } = checkedInput(engine, BatchExportPatch, raw, { ...row, destination: before }, 'merge', query);
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined) throw conflict(`This server has no destination of type ${before.type}.`);
+  if (sink !== undefined) requireSecrets(engine, definition, before, sink.destination, raw);
   return { definition, config: sink?.destination.config ?? before.config, team_id: row.team_id, ...contentOf(definition, query) };
+}
+
+function requireSecrets(engine: Engine, definition: DestinationDefinition, before: Destination, tried: Destination, raw: unknown): void {
+  const destination = isRecord(raw) ? raw['destination'] : undefined;
+  const config = isRecord(destination) ? destination['config'] : undefined;
+  const sent = new Set(isRecord(config) ? Object.keys(config) : []);
+  // A key that a later version added has its default in what is tried; that is no change.
+  const stored = { type: before.type, config: completedConfig(definition, before.config, engine).config };
+  const violations = trialViolations(definition, stored, tried, sent);
+  if (violations.length > 0) throw invalidMany(violations);
 }
 
 function contentOf(definition: DestinationDefinition, { content, columns }: QueryCheck): Pick<Draft, 'model' | 'custom_query' | 'columns'> {

@@ -15,7 +15,8 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   const config = { scope: 'batch_export:write', within } as const;
   const testing = (body: TObject) => ({
     summary: 'Test the connection to a destination',
-    description: 'Goes as far as to write a row, read it back and remove it. Nothing is stored.',
+    description:
+      'Goes as far as to write a row, read it back and remove it. Nothing is stored. Where the body leads stored secrets elsewhere, they must be in it.',
     body,
     response: { 200: DestinationTest },
   });

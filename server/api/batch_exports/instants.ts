@@ -1,3 +1,4 @@
+import { isoInstant } from '../../platform/clock.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 
 const earliest = Date.parse('0001-01-02T00:00:00Z');
@@ -16,6 +17,11 @@ export function instantViolations(fields: Record<string, string | null | undefin
 export function rangeViolations(start_at: string | null | undefined, end_at: string | null | undefined): Violation[] {
   if (start_at === null || start_at === undefined || end_at === null || end_at === undefined || Date.parse(start_at) < Date.parse(end_at)) return [];
   return [{ attr: 'end_at', code: 'invalid_input', detail: 'Must be after start_at.' }];
+}
+
+/** The instant as stored ones are answered: ISO 8601 in UTC, a fraction of a second only where there is one. */
+export function shortInstant(milliseconds: number): string {
+  return isoInstant(milliseconds).replace(/\.?0+Z$/, 'Z');
 }
 
 /** The instant in milliseconds; null stays null. */

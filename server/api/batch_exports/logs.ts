@@ -39,5 +39,5 @@ export function patternOf(text: string): string {
 }
 
 function levelsAsked(request: FastifyRequest): string[] | undefined {
-  return choicesAsked(request, 'level', log_levels, { upper: true });
+  return choicesAsked(request, 'level', log_levels);
 }

@@ -43,8 +43,10 @@ export function unpaused(row: ExportFields, now: number, backfill: boolean): Pau
   const fields = { paused: false, last_paused_at: row.last_paused_at, pause_reason: null, ...storedSchedule(after) };
   const [from, to] = [isoInstant(before.planned_until), isoInstant(after.planned_until)];
   if (after.planned_until > before.planned_until) {
-    return { fields, message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill of that range delivers it.` };
+    const range = JSON.stringify({ by: 'inserted_at', start_at: from, end_at: to });
+    return { fields, message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill with ${range} delivers exactly that.` };
   }
+  if (after.next_run_at === null) return { fields, message: 'Unpaused. No run follows, because no further interval ends before end_at: move end_at to go on.' };
   return { fields, message: `Unpaused. The next run begins with ${from}.` };
 }
 

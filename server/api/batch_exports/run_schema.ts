@@ -29,6 +29,9 @@ export const BatchExportRun = Type.Object(
     data_interval_end: instant('End of the data interval (exclusive).'),
     cursor: nullable(Type.String({ description: 'How many slices are safe; null before the first.' })),
     created_at: instant('When the run was planned.'),
+    cancel_requested_at: nullable(
+      instant('When it was asked to be taken back; a worker does it within about two seconds, unless the destination shows it by then.'),
+    ),
     finished_at: nullable(instant('When the run ended; null while it is under way.')),
     last_updated_at: instant('When anything about the run changed last.'),
     records_total_count: counter('Rows counted at the source before anything was written; null until they are.'),

@@ -55,7 +55,7 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   }
   assert.deepEqual(seen, [zero, one, two, three]);
   assert.equal((await house.request('GET', `${organizationBase(home)}${made.id}/runs/`, { key: home.key })).body.results.length, 5);
-  for (const query of ['ordering=status', 'ordering=', 'cursor=x', 'limit=0', 'status=Happy', 'status=completed', 'after=x', 'before=2026-01-01', 'status=']) {
+  for (const query of ['ordering=status', 'ordering=', 'cursor=x', 'limit=0', 'status=Happy', 'status=complete', 'after=x', 'before=2026-01-01', 'status=']) {
     const answer = await get(`?${query}`);
     assert.deepEqual([answer.status, answer.body.attr], [400, query.split('=')[0]], query);
   }
@@ -76,6 +76,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     data_interval_end: '2026-01-01T02:00:00Z',
     cursor: null,
     finished_at: null,
+    cancel_requested_at: null,
     records_total_count: null,
     batch_export: made.id,
     backfill: null,

@@ -19,7 +19,7 @@ export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill' 
 export function runColumns(instant: (column: Sql) => Sql): Sql {
   return sql`
     r.id, r.status, ${capped(sql`r.records_completed`)} AS records_completed, r.latest_error, ${instant(sql`r.data_interval_start`)} AS data_interval_start,
-    ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor", ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at,
+    ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor", ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at, ${instant(sql`r.cancel_requested_at`)} AS cancel_requested_at,
     ${instant(sql`r.last_updated_at`)} AS last_updated_at, ${capped(sql`r.records_total_count`)} AS records_total_count, r.batch_export_id AS batch_export,
     r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code`;
 }
@@ -73,7 +73,7 @@ export function lockRun(tx: Transaction, exportId: string, id: string): Promise<
 /** Asks the workers to take back every open run of the export that has not begun to commit, and gives where these runs began. The caller holds the lock on the export. */
 export async function requestCancels(tx: Transaction, exportId: string): Promise<{ data_interval_start: string; is_scheduled: boolean }[]> {
   return tx.rows(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now())
+    UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now()), last_updated_at = now()
     WHERE batch_export_id = ${exportId} AND status IN ('Starting', 'Running') AND committing_at IS NULL
     RETURNING data_interval_start, backfill_id IS NULL AND id = delivery_id AS is_scheduled`);
 }

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { backfill_times } from '../../engine/backfill_area.ts';
+import { listed_runs_max } from '../../engine/backfill_plan.ts';
 import type { QuerySchema } from '../../engine/custom_query.ts';
 import { intervals } from '../../engine/interval.ts';
 import { nullable } from '../../platform/http/nullable.ts';
@@ -139,7 +141,13 @@ export const NewBackfill = Type.Object({
   mode: Type.Optional(
     Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only tell how many runs and rows it would be.' })),
+  by: Type.Optional(
+    Type.Enum([...backfill_times], {
+      description:
+        '`timestamp` (default): the events that happened in the range. `inserted_at`: what the server took in within the range, whenever it happened; persons have this time only, that of their latest change.',
+    }),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Only answer the plan: which runs it would be, with how many rows.' })),
 });
 export type NewBackfill = Static<typeof NewBackfill>;
 
@@ -150,6 +158,7 @@ export const Backfill = Type.Object(
     batch_export: Type.String({ format: 'uuid' }),
     status: Type.String({ description: '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.' }),
     mode: Type.Enum(['missing', 'all']),
+    by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
     runs: Type.Integer({ description: 'How many runs it takes: the intervals that the range touches.' }),
@@ -163,6 +172,28 @@ export const Backfill = Type.Object(
       records_completed: Type.Integer({ description: 'Rows that are safe at the destination.' }),
       records_total_count: Type.Integer({ description: 'Rows counted at the source so far; for a dry run, all of them.' }),
     }),
+    plan: Type.Optional(
+      Type.Object(
+        {
+          records_delivered_count: nullable(
+            Type.Integer({
+              description:
+                'Rows of the range that this export has delivered already, or is delivering in runs under way; mode `missing` leaves them out. Null with a query whose rows are not those of the model.',
+            }),
+          ),
+          runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
+          runs: Type.Array(
+            Type.Object({
+              data_interval_start: instant('Start of the data interval (inclusive).'),
+              data_interval_end: instant('End of the data interval (exclusive).'),
+              records_total_count: Type.Integer({ description: 'Rows that the run delivers.' }),
+            }),
+            { description: `The runs that have rows, oldest first, at most ${listed_runs_max}.` },
+          ),
+        },
+        { description: 'Of a dry run only: what the backfill would do if it were started now.' },
+      ),
+    ),
   },
   { title: 'Backfill' },
 );

@@ -3,7 +3,7 @@ import { nullable } from '../../platform/http/nullable.ts';
 import type { ConfigViolation } from '../destination.ts';
 import { compressionsOf, fileFormats } from './encoding.ts';
 import type { Compression, Encoding, FileFormat } from './encoding.ts';
-import { prefixVariables, unknownPrefixVariables } from './naming.ts';
+import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
 
 const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
 
@@ -67,6 +67,8 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
     const names = unknown.map((name) => `{${name}}`).join(', ');
     violations.push({ attr: 'prefix', code: 'invalid_input', detail: `${names} is not a variable; use ${variables}.` });
   }
+  if (hasLooseBrace(config.prefix))
+    violations.push({ attr: 'prefix', code: 'invalid_input', detail: `The prefix has a brace without its other half; variables are ${variables}.` });
   if (hasControlCharacter(config.prefix)) violations.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold control characters.' });
   const { format, compression } = fileEncoding(config);
   const possible = compressionsOf(format as FileFormat);

@@ -15,6 +15,11 @@ export function unknownPrefixVariables(prefix: string): string[] {
   return [...new Set([...prefix.matchAll(variable)].map((match) => match[1] ?? '').filter((name) => !known.has(name)))];
 }
 
+/** Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every name as it is. */
+export function hasLooseBrace(prefix: string): boolean {
+  return /[{}]/.test(prefix.replaceAll(variable, ''));
+}
+
 /** An instant as basic ISO 8601 in UTC, which fits into file names and object keys: `20150911T000000Z`. */
 function basicInstant(instant: string): string {
   return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;

@@ -1,6 +1,8 @@
 import { filterCondition } from '../event_filter.ts';
+import type { EventFilter } from '../event_filter.ts';
+import type { Rectangle } from '../ledger.ts';
 import type { Column } from './column.ts';
-import type { Model } from './model.ts';
+import type { Model, QueryText } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
 const uuid: Column = { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' };
@@ -17,21 +19,24 @@ const property = (name: string, key: string): Column => ({
   expression: `nullIf(JSONExtractRaw(properties, '${key}'), '')`,
 });
 
+function selectedEvents(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText {
+  const named = filterCondition(filter);
+  const conditions = [
+    'team_id = {team_id:Int64}',
+    selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' }),
+    ...(named.text === '' ? [] : [named.text]),
+  ];
+  return { text: `(SELECT * FROM events WHERE ${conditions.join(' AND ')})`, parameters: { ...teamParameter(teamId), ...named.parameters } };
+}
+
 /** Events as they were taken, one row per uuid, in order of insertion. */
 export const events: Model = {
   name: 'events',
   has_event_time: true,
   key: 'uuid',
   order: 'inserted_at, uuid',
-  relation: (teamId, selection, filter) => {
-    const named = filterCondition(filter);
-    const conditions = [
-      'team_id = {team_id:Int64}',
-      selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' }),
-      ...(named.text === '' ? [] : [named.text]),
-    ];
-    return { text: `(SELECT * FROM events WHERE ${conditions.join(' AND ')})`, parameters: { ...teamParameter(teamId), ...named.parameters } };
-  },
+  relation: selectedEvents,
+  versions: (teamId, selection, filter) => ({ ...selectedEvents(teamId, selection, filter), records: 'count()' }),
   columns: {
     files: [
       uuid,

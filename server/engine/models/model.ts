@@ -11,6 +11,11 @@ export type Model = {
   name: 'events' | 'persons';
   /** A subquery that gives exactly the selected rows of one project that pass the filter, which is about events alone. The same selection gives the same rows whenever it is asked, once its insertions have settled. */
   relation(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText;
+  /**
+   * The selected rows before later versions replace earlier ones in it, and the aggregate that says how many rows `relation` has for any part of them: so many parts of a selection are counted
+   * in one question.
+   */
+  versions(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText & { records: string };
   /** ORDER BY list that puts rows in the one order in which they are delivered. */
   order: string;
   /** The column that names a row for good. */

@@ -1,4 +1,5 @@
 import type { Column } from './column.ts';
+import type { Rectangle } from '../ledger.ts';
 import type { Model } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
@@ -14,6 +15,10 @@ const columns: Column[] = [
   { name: 'inserted_at', type: 'timestamp', nullable: false, expression: 'inserted_at' },
 ];
 
+function selectedVersions(selection: Rectangle[]): string {
+  return `SELECT * FROM persons WHERE team_id = {team_id:Int64} AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}`;
+}
+
 /**
  * Persons as of the selection's end: of each distinct_id the latest version whose insertion lies in the selection. All versions are kept in the table, so a
  * version that comes later changes nothing here.
@@ -24,10 +29,9 @@ export const persons: Model = {
   key: 'distinct_id',
   order: 'inserted_at, distinct_id',
   relation: (teamId, selection) => ({
-    text:
-      `(SELECT * FROM persons WHERE team_id = {team_id:Int64} AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}` +
-      ' ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id)',
+    text: `(${selectedVersions(selection)} ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id)`,
     parameters: teamParameter(teamId),
   }),
+  versions: (teamId, selection) => ({ text: `(${selectedVersions(selection)})`, parameters: teamParameter(teamId), records: 'uniqExact(distinct_id)' }),
   columns: { files: columns, tables: columns },
 };

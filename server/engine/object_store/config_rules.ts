@@ -24,12 +24,22 @@ export function textOf(value: string | null | undefined): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : value;
 }
 
-/** Violations of the name of a bucket and of its region, which both become parts of a host name. */
-export function bucketViolations(place: { bucket_name: string; region: string }): ConfigViolation[] {
+/** What of a config says how a bucket is addressed. */
+type BucketPlace = { bucket_name: string; region: string; endpoint_url?: string | null; use_virtual_style_addressing?: boolean };
+
+/** Violations of the name of a bucket and of its region. AWS, and another store where it is asked for, has the name as a part of the host name, which allows less than a path. */
+export function bucketViolations(place: BucketPlace): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!/^[A-Za-z0-9-]+$/.test(place.region))
     found.push({ attr: 'region', code: 'invalid_input', detail: 'The region must be letters, digits and hyphens, as eu-central-1.' });
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(place.bucket_name)) {
+  const isInHost = textOf(place.endpoint_url) === undefined || place.use_virtual_style_addressing === true;
+  if (isInHost && !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(place.bucket_name)) {
+    found.push({
+      attr: 'bucket_name',
+      code: 'invalid_input',
+      detail: 'A bucket name is 3 to 63 lower-case letters, digits, dots and hyphens, and begins and ends with a letter or digit.',
+    });
+  } else if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(place.bucket_name)) {
     found.push({
       attr: 'bucket_name',
       code: 'invalid_input',

@@ -63,7 +63,7 @@ function tell(error: ErrorObject): Told {
     case 'required':
       return { code: 'required', detail: 'This field is required.' };
     case 'additionalProperties':
-      return { code: 'unknown_field', detail: 'There is no such field here.' };
+      return { code: 'unknown_field', detail: 'There is no such field here: leave it out, or correct its name.' };
     case 'type':
       return typeTold(String([params['type']].flat().find((type) => type !== 'null')));
     case 'minLength':

@@ -25,7 +25,10 @@ const denied = lastingFault(
 const server_fault = passingFault('server_fault', 'BigQuery reported an internal fault (%).');
 const busy = passingFault('throttled', 'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.');
 const cancelled = passingFault('cancelled_by_server', 'BigQuery ended the job (%).');
-const statement = lastingFault('statement_refused', 'BigQuery refused the statement (%). The table may not fit the export.');
+const statement = lastingFault(
+  'statement_refused',
+  'BigQuery refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+);
 const value = lastingFault('value_refused', 'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
 
 /** What Google says in words only, before its reasons, which are few. `%` stands for the words. */

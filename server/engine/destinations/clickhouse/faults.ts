@@ -17,7 +17,10 @@ const denied = final(
   'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP TABLE on the database, and ALTER on the table.',
 );
 const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
-const statement = final('statement_refused', 'The server refused the statement (%). The table may not fit the export.');
+const statement = final(
+  'statement_refused',
+  'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+);
 const gone = passing('slice_lost', 'A table of the delivery was removed before it could be shown, by hand or by another attempt; it is made again.');
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const short = passing('out_of_resources', 'The server is short of resources (%).');

@@ -10,7 +10,7 @@ import { constantFolder } from '../../formats/naming.ts';
 import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
 import { fileError } from './faults.ts';
-import { findInside, listNames, makeFolder, openContent } from './folder.ts';
+import { findInside, listNames, makeFolder, openContent, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
 
 const config = Type.Object(
@@ -45,14 +45,15 @@ function violations(given: Config): ConfigViolation[] {
   return found;
 }
 
-function check(given: Config, exportDir: string): Promise<CheckStep[]> {
+async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
   const text = randomUUID();
+  const made: string[] = [];
   let path = '';
   const steps = [
     {
       name: 'Open the folder',
       run: async () => {
-        path = join(await makeFolder(exportDir, constantFolder(given.prefix)), `.check-${text}.tmp`);
+        path = join(await makeFolder(exportDir, constantFolder(given.prefix), made), `.check-${text}.tmp`);
         return 'The folder is there.';
       },
     },
@@ -64,9 +65,22 @@ function check(given: Config, exportDir: string): Promise<CheckStep[]> {
         return 'The same text came back.';
       },
     },
-    { name: 'Remove it', run: () => rm(path).then(() => 'The file is gone again.') },
+    {
+      name: 'Remove it',
+      run: async () => {
+        await rm(path);
+        await removeFolders(made);
+        return 'The file is gone again.';
+      },
+    },
   ];
-  return runSteps(steps, (error) => explain(fileError(error)));
+  try {
+    return await runSteps(steps, (error) => explain(fileError(error)));
+  } finally {
+    // Of a test that failed nothing stays either, as far as the file system lets go of it.
+    if (path !== '') await rm(path, { force: true }).catch(() => undefined);
+    await removeFolders(made).catch(() => undefined);
+  }
 }
 
 function explain(error: unknown): string {

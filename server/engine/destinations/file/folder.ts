@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
@@ -8,21 +8,35 @@ import { isMissing } from './faults.ts';
 
 /**
  * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made and no path is given outside of `root`, also where a part
- * is a symbolic link; then it throws.
+ * is a symbolic link; then it throws. The folders that were not there before are added to `made`, outermost first.
  */
-export async function makeFolder(root: string, folder: string): Promise<string> {
+export async function makeFolder(root: string, folder: string, made: string[] = []): Promise<string> {
   await mkdir(root, { recursive: true });
   const realRoot = await realpath(root);
   let path = realRoot;
   for (const part of folder.split('/').filter((name) => name !== '')) {
     const next = join(path, part);
-    await mkdir(next).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
+    await mkdir(next).then(
+      () => void made.push(next),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      },
+    );
     path = await realpath(next);
     if (!isInside(realRoot, path)) throw leaves();
   }
   return path;
+}
+
+/** Removes folders that `makeFolder` made, as far as nothing lies in them. */
+export async function removeFolders(made: string[]): Promise<void> {
+  for (const path of made.toReversed()) {
+    try {
+      await rmdir(path);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && ['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(String(error.code)))) throw error;
+    }
+  }
 }
 
 /** The real path of a file that should be below `root`, or undefined when it is not there. Throws when it lies outside. */

@@ -67,14 +67,13 @@ function timeoutOf(bytes: number): number {
 
 async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body: Body): Promise<Answer> {
   throwIfStopped(deps.signal);
-  const compressor = config.compression === undefined || config.compression === null ? undefined : compressors[config.compression];
-  const bytes = compressor === undefined ? body.bytes : await compressor.compress(body.bytes);
+  const bytes = await packed(config, body);
   const timeout = AbortSignal.timeout(timeoutOf(bytes.length));
   try {
     const response = await deps.outbound.fetch(config.url, {
       method: 'POST',
       redirect: 'manual',
-      headers: { ...headersOf(config, deps.clock, id, body), ...(compressor === undefined ? {} : { 'Content-Encoding': compressor.encoding }) },
+      headers: headersOf(config, deps.clock, id, body),
       body: bytes,
       signal: AbortSignal.any([deps.signal, timeout]),
     });
@@ -89,7 +88,13 @@ async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body:
   }
 }
 
-function headersOf(config: HttpConfig, clock: Clock, id: string, body: Body): Record<string, string> {
+/** The body's bytes as they are sent. */
+export async function packed(config: HttpConfig, body: Body): Promise<Buffer> {
+  return config.compression === undefined || config.compression === null ? body.bytes : compressors[config.compression].compress(body.bytes);
+}
+
+/** The headers of a request, secrets included. */
+export function headersOf(config: HttpConfig, clock: Pick<Clock, 'now'>, id: string, body: Body): Record<string, string> {
   const token = config.token ?? '';
   const key = signingKey(config);
   return {
@@ -97,6 +102,7 @@ function headersOf(config: HttpConfig, clock: Clock, id: string, body: Body): Re
     'User-Agent': 'sluice',
     'Content-Type': envelopeOf(config).content_type,
     'Idempotency-Key': id,
+    ...(config.compression === undefined || config.compression === null ? {} : { 'Content-Encoding': compressors[config.compression].encoding }),
     ...(token === '' || config.body_format === 'Batch' ? {} : { Authorization: `Bearer ${token}` }),
     ...(key === undefined ? {} : webhookHeaders(key, id, clock.now(), body.bytes)),
   };

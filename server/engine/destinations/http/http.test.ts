@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
+import { gunzipSync } from 'node:zlib';
 import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import { deliverAgain, killDelivery } from '../../../../test/killed_delivery.ts';
@@ -121,6 +122,30 @@ for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
     }
   });
 }
+
+test('what is shown is the first request as it is sent, and holds no secret', async () => {
+  const rows = ['{"n":1}', '{"n":2}', '{"n":3}'];
+  for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
+    for (const compression of [null, 'gzip'] as const) {
+      const config = freshConfig({ body_format, compression, max_request_records: 2, signing_secret: secret(32), headers: { 'X-Key': 'of-the-api' } });
+      if (body_format === 'Batch') config.url = config.url.replace('guarded', 'open');
+      const first = receiver.requests.length;
+      await write(config, delivery(), lines(...rows));
+      const sent = receiver.requests[first]!;
+      const shown = await http.showRequest!(config, Buffer.from(rows.map((row) => `${row}\n`).join('')));
+      assert.deepEqual([shown.format, shown.records, shown.compression], [body_format, 2, compression]);
+      assert.equal(shown.text, sent.body.replace(JSON.stringify(token), '"********"'));
+      assert.deepEqual(compression === null ? shown.body.toString() : gunzipSync(shown.body).toString(), shown.text);
+      for (const [name, value] of Object.entries(shown.headers)) {
+        const received = sent.headers[name.toLowerCase()];
+        assert.ok(value === received || value === '(of the request)' || (name === 'Authorization' && value === 'Bearer ********'), `${name}: ${value}`);
+      }
+      const text = JSON.stringify(shown.headers) + shown.text;
+      for (const hidden of [token, 'of-the-api', 'X-Key', config.signing_secret!]) assert.ok(!text.includes(JSON.stringify(hidden).slice(1, -1)), hidden);
+    }
+  }
+  assert.deepEqual((await http.showRequest!(freshConfig({ body_format: 'JSONArray' }), Buffer.alloc(0))).records, 0);
+});
 
 test('a repeat has the same keys, so that a receiver that knows them takes nothing twice; two deliveries have other keys', async () => {
   const config = freshConfig({ max_request_records: 4 });

@@ -10,6 +10,7 @@ import type { HttpConfig } from './config.ts';
 import { openEndpoint } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { httpError } from './faults.ts';
+import { showRequest } from './show.ts';
 import { openHttpSink } from './sink.ts';
 
 /** What is sent again when a worker dies in the middle of a slice. */
@@ -26,6 +27,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   shows_as_written: true,
   validate: httpViolations,
   encoding: () => ({ format: 'JSONLines', compression: null }),
+  showRequest,
   sliceBytes: () => slice_bytes,
   open: async (config, delivery, deps) => {
     throwIfStopped(deps.signal);

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../destination.ts';
+import { hostViolations } from '../../sql_tables/host.ts';
 
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(
@@ -47,9 +48,7 @@ export function quoted(name: string): string {
 
 /** Violations of rules that the schema cannot say. */
 export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
-  const found: ConfigViolation[] = [];
-  if (!/^[0-9A-Za-z._:-]+$/.test(config.host))
-    found.push({ attr: 'host', code: 'invalid_input', detail: 'The host must be a host name or an address, without a protocol or a path.' });
+  const found = hostViolations(config.host);
   if (config.table_name?.toLowerCase() === 'sluice_receipts')
     found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
   for (const attr of ['user', 'password', 'database', 'table_name'] as const) {

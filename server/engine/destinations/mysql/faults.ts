@@ -125,7 +125,11 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (sqlState.startsWith('22')) return value;
   if (sqlState.startsWith('23')) return constraint;
   if (sqlState.startsWith('28')) return credentials;
-  if (sqlState.startsWith('42')) return final('statement_refused', 'The server refused the statement (%). The table may not fit the export.');
+  if (sqlState.startsWith('42'))
+    return final(
+      'statement_refused',
+      'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+    );
   if (sqlState.startsWith('08')) return broken;
   return passing('server_fault', 'The server reported a fault (%).');
 }

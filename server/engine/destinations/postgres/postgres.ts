@@ -1,5 +1,6 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
+import { hostViolations } from '../../sql_tables/host.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -37,9 +38,7 @@ function columnFaults(columns: Column[]): string[] {
 }
 
 function violations(config: PostgresConfig): ConfigViolation[] {
-  const found: ConfigViolation[] = [];
-  if (!/^[0-9A-Za-z._:-]+$/.test(config.host))
-    found.push({ attr: 'host', code: 'invalid_input', detail: 'The host must be a host name or an address, without a protocol or a path.' });
+  const found = hostViolations(config.host);
   if (config.table_name === 'sluice_receipts')
     found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {

@@ -4,6 +4,7 @@ import { nullable } from '../../../platform/http/nullable.ts';
 import type { ConfigViolation } from '../../destination.ts';
 import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_bucket.ts';
+import { hostViolations } from '../../sql_tables/host.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 
@@ -80,9 +81,7 @@ export function bucketOf(config: RedshiftConfig): S3Place {
 
 /** Violations of rules that the schema cannot say. */
 export function redshiftViolations(config: RedshiftConfig): ConfigViolation[] {
-  const found: ConfigViolation[] = [];
-  if (!/^[0-9A-Za-z._:-]+$/.test(config.host))
-    found.push({ attr: 'host', code: 'invalid_input', detail: 'The host must be a host name or an address, without a protocol, a port or a path.' });
+  const found = hostViolations(config.host);
   if (config.table_name?.toLowerCase() === 'sluice_receipts')
     found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {

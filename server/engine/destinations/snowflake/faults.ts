@@ -82,7 +82,10 @@ const classes: Record<string, Fault> = {
   '22': value,
   '23': final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
   '40': passing('conflict', 'Snowflake ended the transaction because of a conflict with another one.'),
-  '42': final('statement_refused', 'Snowflake refused the statement (%). The table may not fit the export.'),
+  '42': final(
+    'statement_refused',
+    'Snowflake refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+  ),
   '54': final('limit_exceeded', 'The delivery is larger than the account allows (%).'),
   '57': cancelled,
 };

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../test/batch_exports.ts';
+import { openQueryHouse } from '../../test/query_exports.ts';
+import type { QueryHouse } from '../../test/query_exports.ts';
+import { engineOf } from '../api/batch_exports/engine.ts';
+import { storeConfig } from '../engine/destination_config.ts';
+import { verifyExports } from './verify.ts';
+
+let exporting: QueryHouse;
+before(async () => {
+  exporting = await openQueryHouse();
+});
+after(() => exporting.close());
+
+test('what is wrong with one export keeps no other from being compared', async () => {
+  const { house } = exporting;
+  const home = await house.newOrganization();
+  await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
+  const ids: string[] = [];
+  for (const prefix of ['gone', 'unknown', 'sealed', 'whole']) {
+    const { id } = await exporting.scheduled(home, { name: prefix, destination: { type: 'File', config: { prefix } } });
+    await exporting.runAll(id);
+    ids.push(id);
+  }
+  const [gone, unknown, sealed] = ids as [string, string, string];
+  // Nobody listens there; this server has no such type; these secrets were sealed for another row.
+  const { destination_config, destination_secrets } = storeConfig(
+    house.deps.secrets,
+    gone,
+    { host: '127.0.0.1', port: 1, user: 'u', password: 'p', database: 'd' },
+    ['password'],
+  );
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET destination_type = 'Postgres', destination_config = ${JSON.stringify(destination_config)}, destination_secrets = ${destination_secrets} WHERE id = ANY (${[gone, sealed]}::uuid[])`,
+  );
+  await house.deps.db.run(sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`);
+  await newExport(house, home, {
+    name: 'new',
+    paused: true,
+    destination: { type: 'Postgres', config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' } },
+  });
+  const found = await verifyExports(engineOf(house.deps), undefined);
+  assert.deepEqual(
+    found.map(({ name, records, differences, fault }) => [name, records, differences, fault?.replace(/.*receipts: (.*) Mend .*/, '$1') ?? null]),
+    [
+      ['gone', 1, [], 'The server does not answer at this host and port. Check both, and that its firewall lets this server in. (connection_failed)'],
+      ['unknown', 0, [], 'This server has no destination of type Punchcards: run a version that has it. (unknown_destination)'],
+      [
+        'sealed',
+        1,
+        [],
+        "The destination's secrets cannot be opened with this server's key. Enter them again, or start the server with the key under which they were stored. (secrets_unreadable)",
+      ],
+      ['whole', 1, [], null],
+      ['new', 0, [], null],
+    ],
+  );
+});
