@@ -192,10 +192,10 @@ test('a user who may not make tables delivers all slices in one transaction', as
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
     CREATE TABLE ${schema}.sluice_receipts (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL,
       delivered_at timestamptz NOT NULL DEFAULT now());
-    CREATE ROLE writer LOGIN PASSWORD 'of the writer';
-    GRANT USAGE ON SCHEMA ${schema} TO writer;
-    GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO writer`);
-  place.config = { ...place.config, user: 'writer', password: 'of the writer' };
+    CREATE ROLE postgres_writer LOGIN PASSWORD 'of the writer';
+    GRANT USAGE ON SCHEMA ${schema} TO postgres_writer;
+    GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO postgres_writer`);
+  place.config = { ...place.config, user: 'postgres_writer', password: 'of the writer' };
   const dead = await openSink(place);
   const first = await writeSlice(dead, 0);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);

@@ -211,9 +211,9 @@ test('a user who may not make tables has all slices wait in the session, and a c
   const config = await world.freshConfig();
   await world.deliver(config, deliveryOf(), 'before\n');
   const schema = world.inSchema(config).split('.')[0];
-  await world.pool.query(`CREATE ROLE writer LOGIN PASSWORD 'of the writer';
-    GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO writer`);
-  const writer = { ...config, user: 'writer', password: 'of the writer' };
+  await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
+    GRANT USAGE ON SCHEMA ${schema} TO redshift_writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO redshift_writer`);
+  const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
   const given = deliveryOf();
   const dead = await redshift.open(writer, given, world.deps);
   const first = await writeSlice(dead, 0, 'a\n');

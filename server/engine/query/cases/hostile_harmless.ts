@@ -109,7 +109,7 @@ export const hostile_loads: string[] = [
   `SELECT extractAll(concat('${lettersWithoutOrder(20_000)}', event), '[ab]*a[ab]{30}[x-z]|[ab]') AS x FROM events`,
   `SELECT arrayMap(x -> match(concat(x, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{40}[x-z]'), splitByChar(' ', event)) AS x FROM events`,
   `SELECT concat(${Array.from({ length: 200 }, () => 'properties').join(', ')}) AS x FROM events`,
-  'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, events g, events h, events i',
+  'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, events g, events h, events i, events j, events k, events l',
   Array.from({ length: 14 }).reduce<string>(
     (inner) => `SELECT concat(max(event), (${inner})) AS m FROM events GROUP BY team_id`,
     'SELECT max(event) AS m FROM events GROUP BY team_id',
