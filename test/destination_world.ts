@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { DeliveredSlices, Delivery, DestinationDefinition, DestinationDeps, Difference, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import type {
+  CheckStep,
+  DeliveredSlices,
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+  Difference,
+  Sink,
+  SliceOutcome,
+} from '../server/engine/destination.ts';
 import { encodeStage } from '../server/engine/formats/encode_stage.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { openClickHouseBytes } from './clickhouse_bytes.ts';
 import type { ClickHouseBytes } from './clickhouse_bytes.ts';
 import { contractColumns, contractRows, contractTable, expectedRow } from './contract_rows.ts';
+import { PlantedConfigs } from './planted_configs.ts';
 
 /** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;
@@ -18,6 +28,10 @@ export type DestinationUnderTest = {
   stop(): Promise<void>;
   /** A right config to a fresh, empty place. */
   configure(): Promise<Config>;
+  /** More right configs to the same place, for the secrets that the first has not. */
+  alternatives?(config: Config): Promise<Config[]>;
+  /** Secret keys that another test file of the destination plants. */
+  planted_elsewhere?: string[];
   /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
   readBack(config: Config): Promise<Record<string, unknown>[]>;
   /** Everything at the place that is not a row: temporary files, open uploads, tables; empty when nothing is left. */
@@ -44,6 +58,7 @@ const slice_ranges = [
 export class Contract {
   readonly under: DestinationUnderTest;
   deps!: DestinationDeps;
+  readonly planted = new PlantedConfigs();
   private clickhouse!: ClickHouseBytes;
 
   constructor(under: DestinationUnderTest) {
@@ -51,7 +66,7 @@ export class Contract {
   }
 
   async start(): Promise<void> {
-    this.deps = await this.under.start();
+    this.deps = { ...(await this.under.start()), log: this.planted.log };
     this.clickhouse = openClickHouseBytes();
     for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
   }
@@ -76,8 +91,25 @@ export class Contract {
     };
   }
 
-  open(config: Config, delivery: Delivery): Promise<Sink> {
-    return this.under.definition.open(config, delivery, this.deps);
+  async open(config: Config, delivery: Delivery): Promise<Sink> {
+    this.planted.plant(this.under.definition, config);
+    return this.planted.listen(await this.planted.hearing(() => this.under.definition.open(config, delivery, this.deps)));
+  }
+
+  /** The steps of the connection test. */
+  async check(config: Config): Promise<CheckStep[]> {
+    this.planted.plant(this.under.definition, config);
+    const steps = await this.planted.hearing(() => this.under.definition.check(config, contractColumns, this.deps));
+    return this.planted.told('a step of the connection test', steps);
+  }
+
+  /** Fails when a secret of a config is in anything that the destination said or keeps. */
+  searchSecrets(): void {
+    const { definition, planted_elsewhere = [] } = this.under;
+    this.planted.search({
+      keys: definition.secrets.filter((key) => !planted_elsewhere.includes(key)),
+      kinds: ['a step of the connection test', 'an error', 'the outcome of a slice', 'a manifest'],
+    });
   }
 
   async write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
@@ -102,6 +134,7 @@ export class Contract {
     const sink = await this.open(config, delivery);
     const outcomes = await this.writeAll(sink, config);
     const manifest = manifestText(delivery, outcomes);
+    this.planted.hear('a manifest', manifest);
     await sink.commit(outcomes, { name: 'manifest', text: manifest });
     await sink.close();
     return { delivery, outcomes, manifest };
@@ -111,7 +144,8 @@ export class Contract {
     const source = async function* (): AsyncIterable<string> {
       yield* contractRows.map((row) => row.uuid);
     };
-    return this.under.definition.verify(config, delivered, source, this.deps);
+    const differences = await this.planted.hearing(() => this.under.definition.verify(config, delivered, source, this.deps));
+    return this.planted.told('a difference', differences);
   }
 
   expected(): Record<string, unknown>[] {

@@ -36,7 +36,7 @@ type Failure = { pattern: RegExp; status: number; code: string };
 /** A status that stands for no answer at all. */
 const held = 0;
 
-const access_key = 'S3RVER';
+const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
