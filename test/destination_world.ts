@@ -14,7 +14,7 @@ import { encodeStage } from '../server/engine/formats/encode_stage.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { openClickHouseBytes } from './clickhouse_bytes.ts';
 import type { ClickHouseBytes } from './clickhouse_bytes.ts';
-import { contractColumns, contractRows, contractTable, expectedRow } from './contract_rows.ts';
+import { contractColumns, contractRows, contractTable, expectedRow, large_position, large_row } from './contract_rows.ts';
 import { PlantedConfigs } from './planted_configs.ts';
 
 /** A destination's config as a user sends it. */
@@ -42,17 +42,24 @@ export type DestinationUnderTest = {
   invalid: { name: string; change: Config; attr: string }[];
   /** Changes the place behind the destination's back, for `verify`. */
   damage: Record<'changed' | 'missing' | 'added', (config: Config, outcomes: SliceOutcome[]) => Promise<void>>;
+  /** The place keeps no order of rows: then they are compared in the order of their uuids. */
+  is_unordered?: true;
+  /** Nothing is kept, so that nothing comes back and nothing can differ. */
+  keeps_nothing?: true;
+  /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
+  large_refused_as?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
   /** Does a slice that was written survive the death of its sink? */
   recovers: boolean;
 };
 
-/** The slices of the contract: rows by position. */
-const slice_ranges = [
+/** The slices of the contract: rows by position, from and to. */
+const slice_ranges: readonly [number, number][] = [
   [0, 7],
   [7, contractRows.length],
-] as const;
+];
+const large_range: [number, number] = [large_position, large_position + 1];
 
 /** Writes the contract's rows to a destination under test; ClickHouse itself makes the bytes. */
 export class Contract {
@@ -68,7 +75,7 @@ export class Contract {
   async start(): Promise<void> {
     this.deps = { ...(await this.under.start()), log: this.planted.log };
     this.clickhouse = openClickHouseBytes();
-    for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
+    for (const statement of [...contractTable(contractRows), large_row]) await this.clickhouse.run(statement);
   }
 
   async stop(): Promise<void> {
@@ -112,9 +119,17 @@ export class Contract {
     });
   }
 
-  async write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
+  write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
+    return this.writeRange(sink, config, number, slice_ranges[number]!);
+  }
+
+  /** Writes the row with a property of `large_bytes` as the first slice. */
+  writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+    return this.writeRange(sink, config, 0, large_range);
+  }
+
+  private async writeRange(sink: Sink, config: Config, number: number, [from, to]: [number, number]): Promise<SliceOutcome> {
     const encoding = this.under.definition.encoding(config);
-    const [from, to] = slice_ranges[number] ?? [0, 0];
     const bytes = await this.clickhouse.bytes(
       selectFor(encoding, contractColumns),
       `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
@@ -148,8 +163,24 @@ export class Contract {
     return this.planted.told('a difference', differences);
   }
 
-  expected(): Record<string, unknown>[] {
-    return contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+  /** Is a commit seen afterwards? */
+  get has_commit(): boolean {
+    return this.under.definition.shows_as_written !== true && this.under.keeps_nothing !== true;
+  }
+
+  /** What a reader sees at the place, in the order in which `expected` is. */
+  async readBack(config: Config): Promise<Record<string, unknown>[]> {
+    return this.inOrder(await this.under.readBack(config));
+  }
+
+  /** What a reader must see of as many deliveries. */
+  expected(deliveries = 1): Record<string, unknown>[] {
+    const rows = this.under.keeps_nothing === true ? [] : contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+    return this.inOrder(Array.from({ length: deliveries }, () => rows).flat());
+  }
+
+  private inOrder(rows: Record<string, unknown>[]): Record<string, unknown>[] {
+    return this.under.is_unordered === true ? rows.toSorted((one, other) => String(one['uuid']).localeCompare(String(other['uuid']))) : rows;
   }
 }
 

@@ -163,6 +163,7 @@ export class RedshiftWorld {
         ...(await this.objects(config)),
       ],
       misconfigure: (config) => this.misconfigure(config),
+      ...(this.mode === 'COPY' ? { large_refused_as: 'limit_exceeded' } : {}),
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
         changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
