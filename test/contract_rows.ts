@@ -58,9 +58,9 @@ const amounts = ['0', '9007199254740993', '9223372036854775807', '-9223372036854
 const ratios = [0.1, null, -1.5, 1e300, 5e-324];
 const notes = ['', null, '\\N', 'NULL', 'null'];
 
-/** Rows that break writers which escape, quote or round wrongly. */
+/** Rows that break writers which escape, quote or round wrongly. Their uuids do not rise, so that rows in the order of their uuids are not taken for rows in order. */
 export const contractRows: SourceRow[] = nasty.map(([event, properties], index) => ({
-  uuid: `018f0000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+  uuid: `018f0000-0000-7000-8000-${String((index * 7) % nasty.length).padStart(12, '0')}`,
   event,
   properties,
   note: notes[index % notes.length] ?? null,
@@ -81,6 +81,14 @@ export function contractTable(rows: SourceRow[]): string[] {
     ...values.map((value) => `INSERT INTO contract VALUES ${value}`),
   ];
 }
+
+/** Bytes of the one property of the large row. */
+export const large_bytes = 10 * 1024 * 1024;
+/** Where the large row stands in the table `contract`, behind all others. */
+export const large_position = 1_000_000;
+
+/** A statement that adds a row whose properties are one text of `large_bytes`. */
+export const large_row = `INSERT INTO contract SELECT ${large_position}, '018f0000-0000-7000-8000-ffffffffffff', 'large', concat('{"large":"', repeat('0123456789abcdef', ${large_bytes / 16}), '"}'), NULL, toDateTime64('2015-09-12 00:00:00', 6, 'UTC'), 0, NULL, false`;
 
 const lone_surrogate = /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}/g;
 

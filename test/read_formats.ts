@@ -19,7 +19,7 @@ export function parseJsonLines(bytes: Buffer): Row[] {
 /** CSV after RFC 4180, read independently of the writer. */
 export function parseCsv(bytes: Buffer, columns: Column[]): Row[] {
   const text = bytes.toString('utf8');
-  const field = /(?:"((?:[^"]|"")*)"|([^,\n]*))(,|\n)/gy;
+  const field = /(?:"([^"]*(?:""[^"]*)*)"|([^,\n]*))(,|\n)/gy;
   const records: (string | null)[][] = [[]];
   for (let match = field.exec(text); match !== null; match = field.exec(text)) {
     const [, quoted, bare, end] = match;

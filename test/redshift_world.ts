@@ -156,12 +156,14 @@ export class RedshiftWorld {
       },
       stop: () => this.stop(),
       configure: () => this.freshConfig(),
+      ...(this.mode === 'INSERT' ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] } : {}),
       readBack: (config) => this.readBack(config),
       leftovers: async (config) => [
         ...(await this.tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
         ...(await this.objects(config)),
       ],
       misconfigure: (config) => this.misconfigure(config),
+      ...(this.mode === 'COPY' ? { large_refused_as: 'limit_exceeded' } : {}),
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
         changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
@@ -188,7 +190,7 @@ export class RedshiftWorld {
     if (this.mode === 'INSERT') return both;
     return [
       ...both,
-      { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'wrong' }, code: 'authentication_failed' },
+      { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' }, code: 'authentication_failed' },
       { name: 'no such bucket', config: { ...config, bucket_name: 'no-such-bucket' }, code: 'bucket_missing' },
       { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
       { name: 'role of another', config: { ...config, iam_role: 'arn:aws:iam::123456789012:role/other' }, code: 'permission_denied' },

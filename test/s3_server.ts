@@ -20,6 +20,8 @@ export type S3Server = {
   failNext(pattern: RegExp, status: number, code: string): void;
   /** Never answers the next request that matches. */
   holdNext(pattern: RegExp): void;
+  /** Breaks the connection of the next request that matches, in the middle of its bytes. */
+  dropNext(pattern: RegExp): void;
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
   close(): Promise<void>;
@@ -33,10 +35,11 @@ export function setEnvironmentCredentials({ access_key, secret_key }: S3Server):
 type S3Rver = { run(): Promise<AddressInfo>; close(): Promise<void> };
 type Failure = { pattern: RegExp; status: number; code: string };
 
-/** A status that stands for no answer at all. */
+/** Statuses that stand for no answer at all, and for a connection that breaks. */
 const held = 0;
+const dropped = -1;
 
-const access_key = 'S3RVER';
+const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
@@ -59,6 +62,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     if (found !== undefined) {
       failures.splice(failure, 1);
       if (found.status === held) return void request.resume();
+      if (found.status === dropped) return dropHalfway(request);
       return refuse(request, response, found.status, found.code);
     }
     const problem = signatureProblem(request);
@@ -77,6 +81,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     encryptions,
     failNext: (pattern, status, code) => void failures.push({ pattern, status, code }),
     holdNext: (pattern) => void failures.push({ pattern, status: held, code: '' }),
+    dropNext: (pattern) => void failures.push({ pattern, status: dropped, code: '' }),
     openUploads: (bucket) => uploadsOf(directory, bucket).map((upload) => upload.key),
     close: async () => {
       front.closeAllConnections();
@@ -85,6 +90,14 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function dropHalfway(request: http.IncomingMessage): void {
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes >= Number(request.headers['content-length']) / 2) request.destroy();
+  });
 }
 
 function refuse(request: http.IncomingMessage, response: http.ServerResponse, status: number, code: string): void {

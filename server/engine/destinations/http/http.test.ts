@@ -45,7 +45,7 @@ const under: DestinationUnderTest = {
   definition: http,
   start: async () => deps,
   stop: async () => undefined,
-  configure: async () => freshConfig(),
+  configure: async () => freshConfig({ headers: { 'X-Tenant-Key': 'a-header-that-only-tests-have' }, signing_secret: secret(24) }),
   readBack: async (config) => receiver.taken(pathOf(config as HttpConfig)).map(rowOf),
   leftovers: async () => [],
   misconfigure: async (config) => [

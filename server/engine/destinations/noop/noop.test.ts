@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { Compile } from 'typebox/compile';
+import { testDestination } from '../../../../test/destination_contract.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import { findDestination, destinations } from '../index.ts';
@@ -20,6 +20,21 @@ const delivery = {
   columns: [],
 };
 
+testDestination({
+  definition: noop,
+  start: async () => deps,
+  stop: async () => undefined,
+  configure: async () => ({ arg: 'x' }),
+  readBack: async () => [],
+  leftovers: async () => [],
+  misconfigure: async () => [],
+  invalid: [{ name: 'text is a number', change: { arg: 7 }, attr: 'arg' }],
+  damage: { changed: async () => undefined, missing: async () => undefined, added: async () => undefined },
+  keeps_nothing: true,
+  has_nul: true,
+  recovers: true,
+});
+
 test('reads a slice to its end and keeps nothing', async () => {
   const sink = await noop.open({}, delivery, deps);
   const bytes = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(100_000)));
@@ -30,26 +45,6 @@ test('reads a slice to its end and keeps nothing', async () => {
   await sink.commit([], { name: 'manifest', text: '{}' });
   await sink.abort([]);
   await sink.close();
-});
-
-test('an error of the source is thrown as it is', async () => {
-  const failure = new Error('the query failed');
-  const sink = await noop.open({}, delivery, deps);
-  const bytes = Readable.from(
-    (async function* () {
-      yield Buffer.from('x');
-      throw failure;
-    })(),
-  );
-  await assert.rejects(sink.write({ number: 0, records: 1 }, bytes), (error) => error === failure);
-});
-
-test('takes one text and no other key', async () => {
-  const schema = Compile(noop.config);
-  assert.ok(schema.Check({}) && schema.Check({ arg: 'x' }));
-  assert.ok(!schema.Check({ arg: 7 }) && !schema.Check({ other: 'x' }));
-  assert.equal((await noop.check({}, [], deps))[0]?.status, 'passed');
-  assert.deepEqual(await noop.verify({}, [], async function* () {}, deps), []);
 });
 
 test('destinations are found by the name of their type, each name once', () => {

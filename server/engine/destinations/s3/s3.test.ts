@@ -81,8 +81,8 @@ testDestination({
     ...(await keys(config)).filter((key) => key.includes('check')),
   ],
   misconfigure: async (config) => [
-    { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'wrong' }, code: 'authentication_failed' },
-    { name: 'unknown key', config: { ...config, aws_access_key_id: 'UNKNOWN' }, code: 'authentication_failed' },
+    { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' }, code: 'authentication_failed' },
+    { name: 'unknown key', config: { ...config, aws_access_key_id: 'AKIAOFNOBODY' }, code: 'authentication_failed' },
     { name: 'no such bucket', config: { ...config, bucket_name: 'no-such-bucket' }, code: 'bucket_missing' },
     { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
     { name: 'no such host', config: { ...config, endpoint_url: 'http://no-such-host.invalid/' }, code: 'host_not_found' },

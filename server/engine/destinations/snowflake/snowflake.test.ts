@@ -91,6 +91,11 @@ testDestination({
   start: async () => deps,
   stop: async () => undefined,
   configure: freshConfig,
+  alternatives: async (config) => {
+    const cipher = { format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' } as const;
+    const private_key = createPrivateKey(server.private_key).export(cipher).toString();
+    return [{ ...config, authentication_type: 'keypair', password: null, private_key, private_key_passphrase: cipher.passphrase }];
+  },
   readBack,
   leftovers,
   misconfigure: async (config) => {
