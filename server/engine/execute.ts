@@ -10,7 +10,7 @@ import { openOrder, receiptText } from './order.ts';
 import type { Order } from './order.ts';
 import { writeRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
-import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices } from './runs.ts';
+import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices, takeCommitBack } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
@@ -203,12 +203,21 @@ async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, si
   engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
   const state = await findHeld(engine, run);
   if (state === undefined) return;
+  if (state.is_committing && isRefused(run, error)) {
+    await takeCommitBack(engine, run);
+    state.is_committing = false;
+  }
   const isFinal = error instanceof NonRetryableError;
   const isCancelled = (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max) return retryLater(engine, run, { code, message });
   if (!state.is_committing) await cleanUp(engine, run, signal);
   if (isCancelled) return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
   return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: inDoubt(message, state.is_committing) });
+}
+
+/** An earlier attempt that had begun to commit may still be at it, whatever the destination says to this one. */
+function isRefused(run: ClaimedRun, error: unknown): boolean {
+  return run.committing_at === null && (error instanceof NonRetryableError || error instanceof RetryableError) && error.is_certain;
 }
 
 function inDoubt(message: string, isCommitting: boolean): string {

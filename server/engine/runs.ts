@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { addDelivered } from './deliveries.ts';
 import type { SliceOutcome } from './destination.ts';
+import { findDestination } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { followRun } from './health/follow_run.ts';
 import { fromStored } from './ledger.ts';
@@ -120,6 +121,13 @@ export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: stri
   throw new LostRunError();
 }
 
+/** Notes that the commit was refused and the destination shows nothing: the run can be cancelled again, and its selection is given back when it ends. Only for the attempt that began the commit. */
+export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
+  const taken = await engine.db.run(sql`
+    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now() WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+  if (taken === 0) throw new LostRunError();
+}
+
 async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
   return (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`)) !== undefined;
 }
@@ -131,12 +139,19 @@ async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<ty
   if (touched === 0) throw new LostRunError();
 }
 
+const without_rows = sql`
+  records_completed = CASE WHEN committing_at IS NULL AND records_completed IS NOT NULL THEN 0 ELSE records_completed END,
+  bytes_completed = CASE WHEN committing_at IS NULL AND bytes_completed IS NOT NULL THEN 0 ELSE bytes_completed END,
+  "cursor" = CASE WHEN committing_at IS NULL THEN NULL ELSE "cursor" END,`;
+
 /**
  * The one place where a worker's run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
- * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it. The health of the export follows in the same transaction.
+ * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it. A run that shows nothing has delivered no rows. The health of the export follows in the
+ * same transaction.
  */
 export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
   const error = end.status === 'Completed' ? null : end;
+  const keepsRows = end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written === true;
   await engine.db.transaction(async (tx) => {
     // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
@@ -144,6 +159,7 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       tx,
       run,
       sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
+      ${keepsRows ? sql`` : without_rows}
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
     if (end.status === 'Completed') await addDelivered(tx, [{ ...run, selection: fromStored(run.selection) }]);

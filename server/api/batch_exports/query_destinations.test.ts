@@ -113,6 +113,31 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export be
   assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
 });
 
+test('Postgres: a run whose commit the server refuses shows nothing, says so, and gives its selection back', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 2));
+  await pool.query(`CREATE TABLE refused (event text);
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late' USING ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'Postgres', config: postgresConfig('refused') },
+    custom_query: 'SELECT event FROM events',
+  });
+  const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
+  assert.deepEqual([failed.status, failed.error_code, failed.records_completed], ['Failed', 'constraint_violated', 0]);
+  assert.match(failed.latest_error!, /too late/);
+  assert.doesNotMatch(failed.latest_error!, /may or may not/);
+  const { deps } = exporting.house;
+  assert.deepEqual(await deps.db.row(sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`), {
+    committing_at: null,
+    cursor: null,
+  });
+  await pool.query('DROP TRIGGER refuse ON refused');
+  assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+  await exporting.runAll(made.id);
+  assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [{ event: 'e0' }, { event: 'e1' }]);
+});
+
 test('Postgres: the table has the columns of the query; what has no key is verified by its number', async () => {
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, eightHundred.slice(0, 4));

@@ -41,7 +41,7 @@ const faults: Record<string, ServerFault> = {
   '3F000': final('schema_missing', 'There is no schema of this name; make it or check the key schema.'),
   '42501': final(
     'permission_denied',
-    'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, INSERT and SELECT on the table, and TEMPORARY on the database for persons.',
+    'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
   ),
   '42P01': final('table_missing', 'The table or one that it needs is gone (%).'),
   '25006': passing('read_only', 'The server takes no writes just now; it is a standby or in recovery.'),
@@ -82,8 +82,15 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const fault = saidFault(error, own.by_message) ?? codedFault(code, own.by_code) ?? codedFault(code, faults) ?? saidFault(error, by_message);
   if (fault === undefined) return error;
-  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => error.message.replace(/\.$/, ''));
+  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => error.message.replace(/\.$/, '') + columnOf(error));
   return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+}
+
+/** Of a value that does not fit COPY says the column only beside its message. The value itself stays out. */
+function columnOf(error: Error): string {
+  const { where } = error as { where?: unknown };
+  const name = typeof where === 'string' ? /^COPY [^\n]*?, line \d+, column ([^\n]+?)(?:: |$)/.exec(where)?.[1] : undefined;
+  return name === undefined ? '' : `, column ${name}`;
 }
 
 function saidFault(error: Error, table: readonly [RegExp, ServerFault][]): ServerFault | undefined {

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { RetryableError, isOnly } from '../destination.ts';
+import { RetryableError, isOnly, withCertainty } from '../destination.ts';
 import type { Json, Manifest, Sink, Slice, SliceOutcome } from '../destination.ts';
 
 /** What one attempt at a delivery does in a database that has locks and transactions. All but `tidyUp` and `close` are called between `begin` and `end`. */
@@ -24,8 +24,10 @@ export type StagedDelivery = {
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /** Moves everything that is staged into the table. Throws `slice_lost` as `stage` does. */
   move(outcomes: SliceOutcome[]): Promise<void>;
-  /** Writes the receipt over that of an earlier attempt, so that the place holds what the newest run signed. */
-  writeReceipt(records: number, manifest: Manifest): Promise<void>;
+  /** Writes the receipt, for a repeat (`is_repeat`) over that of the earlier run, so that the place holds what the newest run signed. */
+  writeReceipt(records: number, manifest: Manifest, is_repeat: boolean): Promise<void>;
+  /** Did the server say by this error of a COMMIT that it has rolled back? */
+  isRefusal(error: unknown): boolean;
   /** Removes the stage, whoever made it. */
   dropStage(): Promise<void>;
   /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
@@ -44,6 +46,8 @@ type Session = {
   is_prepared: boolean;
   /** This attempt has put its receipt there. */
   is_committed: boolean;
+  /** The table may show the delivery: it was there, or the server was told to commit and did not refuse. */
+  may_show: boolean;
 };
 
 /** Runs work and throws its errors as ones that say what to do. */
@@ -54,7 +58,7 @@ type Explain = <Result>(work: () => Promise<Result>) => Promise<Result>;
  * together with the receipt in one transaction; so a crash repeats one slice at most. Where the user may make no stage, the whole delivery is one transaction. Closes the work when it cannot begin.
  */
 export async function openStagedSink(work: StagedDelivery, explain: Explain): Promise<Sink> {
-  const session: Session = { work, way: undefined, is_delivered: false, is_open: false, is_prepared: false, is_committed: false };
+  const session: Session = { work, way: undefined, is_delivered: false, is_open: false, is_prepared: false, is_committed: false, may_show: false };
   try {
     await explain(async () => {
       await begin(session);
@@ -69,7 +73,11 @@ export async function openStagedSink(work: StagedDelivery, explain: Explain): Pr
     isCommitted: async () => session.is_delivered,
     recover: (outcomes) => explain(() => recover(session, outcomes)),
     write: (slice, bytes) => explain(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => explain(() => commit(session, outcomes, manifest)),
+    commit: (outcomes, manifest) =>
+      withCertainty(
+        () => explain(() => commit(session, outcomes, manifest)),
+        () => session.may_show,
+      ),
     abort: () => explain(() => abort(session)),
     close: () => work.close(),
   };
@@ -105,6 +113,7 @@ async function begin(session: Session): Promise<void> {
   session.is_prepared = false;
   try {
     session.is_delivered = await session.work.begin();
+    session.may_show = session.is_delivered;
   } catch (error) {
     await session.work.end('ROLLBACK').catch(() => undefined);
     throw error;
@@ -170,11 +179,21 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
   await begin(session);
   if (!session.is_delivered) await prepare(session);
   if (!session.is_delivered && session.way === 'staged') await work.move(outcomes);
-  await work.writeReceipt(recordsIn(outcomes), manifest);
-  await end(session, 'COMMIT');
+  await work.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
+  await show(session);
   session.is_committed = true;
   session.is_delivered = true;
   await work.tidyUp?.();
+}
+
+async function show(session: Session): Promise<void> {
+  session.may_show = true;
+  try {
+    await end(session, 'COMMIT');
+  } catch (error) {
+    if (session.work.isRefusal(error)) session.may_show = session.is_delivered;
+    throw error;
+  }
 }
 
 async function abort(session: Session): Promise<void> {

@@ -17,7 +17,7 @@ const credentials = final(
 );
 const denied = final(
   'permission_denied',
-  'The user has not the rights it needs (%). Grant SELECT, INSERT, UPDATE, CREATE, DROP, ALTER and CREATE TEMPORARY TABLES on the database.',
+  'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be made, DROP and ALTER beside it for a stage.',
 );
 const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
 const constraint = final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.');

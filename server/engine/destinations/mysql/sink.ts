@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Manifest, Sink, Slice } from '../../destination.ts';
 import { openStagedSink } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
@@ -42,7 +42,9 @@ export async function openMySqlSink(config: MySqlConfig, delivery: Delivery, dep
       stage: async (slice, bytes) => stageSlice(stage, bytes, ({ before, row }, counted) => insertRows(session, slice, counted, { before, row, after: '' })),
       insert: (slice, bytes) => insertRows(session, slice, bytes, { ...insertStatement(targetOf(config).quoted, delivery), row: '' }),
       move: (outcomes) => moveStage(stage, outcomes),
-      writeReceipt: (records, manifest) => writeReceipt(session, records, manifest),
+      writeReceipt: (records, manifest, is_repeat) => (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
+      // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of a group of servers.
+      isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
       dropStage: () => dropStages(stage),
       tidyUp: () => tidyUp(session),
       close: () => connection.close(),
@@ -99,13 +101,31 @@ async function insertRows(
     throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`);
 }
 
-async function writeReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
+async function replaceReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
+  const { receipts } = targetOf(config);
+  const values = [delivery.run_id, records, manifest.text, delivery.delivery_id];
+  try {
+    await connection.run(`UPDATE ${receipts} SET run_id = ?, records = ?, manifest = ? WHERE delivery_id = ?`, values);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ER_TABLEACCESS_DENIED_ERROR') throw error;
+    throw new NonRetryableError(
+      'permission_denied',
+      `The rows of this delivery are there with the receipt of an earlier run, which the user may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
+      { cause: error },
+    );
+  }
+}
+
+async function insertReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
   const { receipts, name } = targetOf(config);
-  await connection.run(
-    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)
-     ON DUPLICATE KEY UPDATE run_id = VALUES(run_id), records = VALUES(records), manifest = VALUES(manifest)`,
-    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
-  );
+  await connection.run(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)`, [
+    delivery.delivery_id,
+    delivery.batch_export_id,
+    delivery.run_id,
+    name,
+    records,
+    manifest.text,
+  ]);
 }
 
 /** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */

@@ -1,64 +1,28 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import type { CheckStep, DestinationDeps } from '../../destination.ts';
+import type { Step } from '../../../platform/timed_steps.ts';
+import { NonRetryableError } from '../../destination.ts';
+import type { CheckStep, Delivery, DestinationDeps } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import { isMerged, person_key, quoted } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
+import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
+import { requireRecords } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { prepareTables, tableStatement } from './table.ts';
+import { writeReceipt } from './receipts.ts';
+import { canStage, columnList, copyRows } from './stage.ts';
+import { prepareTables } from './table.ts';
 
-/** Tries everything that a delivery does, with a scratch table beside the real one, and rolls it all back. */
+/** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back: nobody sees any of it. */
 export async function checkPostgres(config: PostgresConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let connection: Connection | undefined;
-  const sql = async (text: string) => (connection === undefined ? [] : connection.rows<Record<string, unknown>>(text));
-  const target = targetOf(config);
-  const model = columns.some((column) => column.name === 'person_version') ? 'persons' : 'events';
-  const scratch = `${quoted(target.schema)}.${quoted(`sluice_check_${randomBytes(6).toString('hex')}`)}`;
-  const steps = [
-    {
-      name: 'Connect',
-      run: async () => {
-        connection = await connect(accessOf(config), deps);
-        await sql("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
-        return 'The server let the user in.';
-      },
-    },
-    {
-      name: 'Check the table',
-      run: async () => {
-        if (connection !== undefined) await prepareTables(connection, config, { model, columns });
-        return `${target.name} has the columns of the export or can be made.`;
-      },
-    },
-    {
-      name: 'Write a row',
-      run: async () => {
-        await sql(tableStatement(scratch, { model: 'events', columns }));
-        await sql(`INSERT INTO ${scratch} DEFAULT VALUES`);
-        return 'A row was written to a scratch table.';
-      },
-    },
-    {
-      name: 'Read it back',
-      run: async () => {
-        const rows = await sql(`SELECT count(*)::int AS rows FROM ${scratch}`);
-        if (rows[0]?.['rows'] !== 1) throw new Error('The scratch table does not hold the row that was written.');
-        return 'The row came back.';
-      },
-    },
-    {
-      name: 'Remove it',
-      run: async () => {
-        await sql(`DROP TABLE ${scratch}`);
-        await sql('ROLLBACK');
-        return 'Nothing was left behind.';
-      },
-    },
-  ];
   try {
+    const steps = stepsOf(config, columns, async () => (connection ??= await connect(accessOf(config), deps)));
     return await runSteps(steps, (error) => {
       const explained = postgresError(error);
       deps.log.info({ err: error }, 'connection test failed');
@@ -67,4 +31,92 @@ export async function checkPostgres(config: PostgresConfig, columns: Column[], d
   } finally {
     await connection?.close();
   }
+}
+
+function stepsOf(config: PostgresConfig, columns: Column[], connected: () => Promise<Connection>): Step[] {
+  const target = targetOf(config);
+  const delivery = deliveryOf(columns);
+  const row = sampleRow(columns);
+  return [
+    {
+      name: 'Connect',
+      run: async () => {
+        await (await connected()).rows("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
+        return 'The server let the user in.';
+      },
+    },
+    {
+      name: 'Check the table',
+      run: async () => {
+        await prepareTables(await connected(), config, delivery);
+        return `${target.name} can take the columns of the export.`;
+      },
+    },
+    { name: 'Write a row', run: async () => writeRow(await connected(), target.quoted, delivery, row) },
+    {
+      name: 'Read it back',
+      run: async () => {
+        const found = await returnedRow(await connected(), target.quoted, delivery, row);
+        requireSame(row, found, target.name);
+        return 'The same values came back.';
+      },
+    },
+    { name: 'Write a receipt', run: async () => tryReceipt(await connected(), config, delivery) },
+    {
+      name: 'Remove it',
+      run: async () => {
+        await (await connected()).rows('ROLLBACK');
+        return 'Nothing was left behind.';
+      },
+    },
+  ];
+}
+
+function deliveryOf(columns: Column[]): Delivery {
+  const id = randomUUID();
+  const [data_interval_start, data_interval_end] = ['2026-01-02T03:00:00Z', '2026-01-02T04:00:00Z'];
+  return {
+    ...testedLayout(columns),
+    delivery_id: id,
+    run_id: id,
+    attempt: 1,
+    batch_export_id: randomUUID(),
+    team_id: 1,
+    data_interval_start,
+    data_interval_end,
+  };
+}
+
+/** As a delivery does, with COPY; what the table checks at the end of a transaction is checked at once. */
+async function writeRow(connection: Connection, target: string, delivery: Delivery, row: SampleRow): Promise<string> {
+  await connection.rows('SAVEPOINT sluice_check');
+  requireRecords({ number: 0, records: 1 }, await copyRows(connection, target, delivery, Readable.from([Buffer.from(sampleLine(row))])));
+  await connection.rows('SET CONSTRAINTS ALL IMMEDIATE');
+  if (!isMerged(delivery)) await connection.rows('ROLLBACK TO SAVEPOINT sluice_check');
+  return 'The table took a row with a value in every column, as deliveries send it.';
+}
+
+/** The row that the table makes of the sample, as texts. A person is found by its key; an event is written once more, because a search for the one that COPY has written would read the whole table. */
+async function returnedRow(connection: Connection, target: string, delivery: Delivery, row: SampleRow): Promise<unknown[]> {
+  const texts = row.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
+  const returned = delivery.columns.map(({ name }, index) => `t.${quoted(name)}::text AS c${index}`).join(', ');
+  const isSame = person_key.map((name) => `t.${quoted(name)} = '${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`);
+  const statement = isMerged(delivery)
+    ? `SELECT ${returned} FROM ${target} AS t WHERE ${isSame.join(' AND ')}`
+    : `INSERT INTO ${target} AS t (${columnList(delivery)}) VALUES (${texts}) RETURNING ${returned}`;
+  const [found] = await connection.rows<Record<string, unknown>>(statement);
+  if (found === undefined)
+    throw new NonRetryableError('table_unsuitable', 'A trigger or a rule of the table leaves rows out; remove it, or export to another table.');
+  return delivery.columns.map((_, index) => found[`c${index}`]);
+}
+
+async function tryReceipt(connection: Connection, config: PostgresConfig, delivery: Delivery): Promise<string> {
+  const { receipts } = targetOf(config);
+  await writeReceipt(connection, config, delivery, { outcomes: [], manifest: { name: 'manifest', text: '{}' }, is_repeat: false });
+  const [rights] = await connection.rows<{ may_replace: boolean }>("SELECT has_table_privilege($1, 'UPDATE') AS may_replace", [receipts]);
+  const notes = [
+    ...(rights?.may_replace === true ? [] : [`Without UPDATE on ${receipts} a receipt cannot be replaced, should a delivery be repeated.`]),
+    ...((await canStage(connection, config)) ? [] : ['Without CREATE on the schema a crash repeats a whole delivery.']),
+  ];
+  return ['The receipt was written.', ...notes].join(' ');
 }

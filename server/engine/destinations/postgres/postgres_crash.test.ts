@@ -5,7 +5,7 @@ import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/kil
 import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
-import { RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
@@ -194,16 +194,23 @@ test('a user who may not make tables delivers all slices in one transaction', as
       delivered_at timestamptz NOT NULL DEFAULT now());
     CREATE ROLE postgres_writer LOGIN PASSWORD 'of the writer';
     GRANT USAGE ON SCHEMA ${schema} TO postgres_writer;
-    GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO postgres_writer`);
+    GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA ${schema} TO postgres_writer`);
   place.config = { ...place.config, user: 'postgres_writer', password: 'of the writer' };
+  const steps = await postgres.check(place.config, place.delivery.columns, server.deps);
+  assert.ok(steps.every(({ status }) => status === 'passed'));
+  assert.match(steps.find(({ name }) => name === 'Write a receipt')!.detail, /Without UPDATE on .*Without CREATE/);
   const dead = await openSink(place);
   const first = await writeSlice(dead, 0);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
   await dead.close();
   const next = await openSink(place, 2);
   assert.deepEqual(await next.recover([first]), []);
-  await next.commit([await writeSlice(next, 0), await writeSlice(next, 1)], manifest);
+  const outcomes = [await writeSlice(next, 0), await writeSlice(next, 1)];
+  await next.commit(outcomes, manifest);
   await next.close();
+  const repeat = await openSink(place, 3);
+  await assert.rejects(repeat.commit(outcomes, manifest), (error) => error instanceof NonRetryableError && /Grant UPDATE on "/.test(error.message));
+  await repeat.close();
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import { contractColumns } from '../../../../test/contract_rows.ts';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/postgres_proxy.ts';
-import { RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Sink } from '../../destination.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 
 let server: PostgresServer;
@@ -102,4 +105,87 @@ test('an attempt that fails while its slices are moved ends the move at once', a
   await eventually('nobody moves', async () => (await sleepers('INSERT')) === 1);
   await sink.close();
   await eventually('the server goes on moving', async () => (await sleepers('INSERT')) === 0);
+});
+
+test('a commit that is refused is known to show nothing, one whose answer is lost is not', async () => {
+  const config = await server.freshConfig();
+  const { schema } = config;
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
+    CREATE FUNCTION ${schema}.late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.uuid = 'c' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RAISE EXCEPTION 'no' USING ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`);
+  for (const [text, code, isCertain] of [
+    ['a\n', 'constraint_violated', true],
+    ['c\n', 'server_stopping', false],
+  ] as const) {
+    const sink = await postgres.open(config, uuidDelivery(), server.deps);
+    await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from(text)]));
+    await assert.rejects(sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }), (error) => {
+      assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
+      assert.deepEqual([error.code, error.is_certain], [code, isCertain]);
+      return true;
+    });
+    await sink.close();
+  }
+  await server.pool.query(
+    `DROP TABLE IF EXISTS ${schema}.sluice_receipts; CREATE VIEW ${schema}.sluice_receipts AS SELECT gen_random_uuid() AS delivery_id WHERE false`,
+  );
+  const sink = await postgres.open(config, uuidDelivery(), server.deps);
+  await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a\n')]));
+  await assert.rejects(sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }), (error) => error instanceof NonRetryableError && error.is_certain);
+  await sink.close();
+});
+
+test('a table that no row of the export fits is refused before anything is delivered, and by the connection test', async () => {
+  const config = await server.freshConfig();
+  const columns = contractColumns.map(({ name }) => name);
+  const text = (changes: Record<string, string>) => columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+  const cases: [string, string, RegExp][] = [
+    ['wrong types', `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`, /uuid is bigint, .*; the column event is date/],
+    ['an own column that must be given', `CREATE TABLE % (${text({})}, own text NOT NULL)`, /column own must not be null/],
+    ['a generated column', `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`, /column note is generated/],
+    ['a view', `CREATE VIEW % AS SELECT ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`, /is a view/],
+  ];
+  for (const [name, statement, pattern] of cases) {
+    await server.pool.query(statement.replace('%', `${config.schema}.events`));
+    const sink = await postgres.open(config, uuidDelivery({ columns: contractColumns }), server.deps);
+    await assert.rejects(
+      sink.recover([]),
+      (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable' && pattern.test(error.message),
+      name,
+    );
+    await sink.close();
+    assert.match(await failedStep(config), new RegExp(`^Check the table: .*${pattern.source}`), name);
+    await server.pool.query(`DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`);
+  }
+});
+
+const ownTypes: Record<string, string> = { properties: 'jsonb', timestamp: 'timestamptz', amount: 'bigint', ratio: 'double precision', is_new: 'boolean' };
+
+async function failedStep(config: PostgresConfig, columns = contractColumns): Promise<string> {
+  const step = (await postgres.check(config, columns, server.deps)).find(({ status }) => status === 'failed');
+  return step === undefined ? 'passed' : `${step.name}: ${step.detail}`;
+}
+
+test('the connection test writes real values where deliveries go, and nobody sees them', async () => {
+  const config = await server.freshConfig();
+  const own = (changes: Record<string, string>) => contractColumns.map(({ name }) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+  const cases: [string, string, RegExp][] = [
+    ['too short', own({ event: 'varchar(3)' }), /^Write a row: .*too long.*column event/],
+    [
+      'rounded',
+      own({ timestamp: 'timestamptz(0)' }),
+      /^Read it back: .*timestamp \(2026-01-02T03:04:05.678901Z was written, 2026-01-02 03:04:06\+00 came back\)/,
+    ],
+    ['a check', `${own({})}, CHECK (amount > 1000)`, /^Write a row: .*constraint/],
+    ['whole', `id bigserial, ${own({ uuid: 'uuid', event: 'varchar(100)' })}`, /^passed$/],
+  ];
+  for (const [name, columns, pattern] of cases) {
+    await server.pool.query(`CREATE TABLE ${config.schema}.events (${columns})`);
+    assert.match(await failedStep(config), pattern, name);
+    assert.equal((await server.pool.query(`SELECT 1 FROM ${config.schema}.events`)).rowCount, 0, name);
+    await server.pool.query(`DROP TABLE ${config.schema}.events`);
+  }
+  assert.equal(await failedStep({ ...config, table_name: 'persons' }, personsModel.columns.tables), 'passed');
+  const left = await server.pool.query('SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace', [config.schema]);
+  assert.deepEqual(left.rows, []);
 });

@@ -1,3 +1,4 @@
+import { NonRetryableError } from '../../destination.ts';
 import type { Delivery, Manifest, SliceOutcome } from '../../destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
@@ -12,18 +13,38 @@ export async function hasReceipt(connection: Connection, config: PostgresConfig,
   return found.length > 0;
 }
 
-/** Writes the receipt in the open transaction. That of a repeat replaces the earlier one, so that the place holds what the newest run signed. */
+/**
+ * Writes the receipt in the open transaction, for which INSERT suffices. That of a repeat (`is_repeat`: `hasReceipt` has found one) replaces the earlier one, so that the place holds what the newest run signed;
+ * who may not UPDATE is told so.
+ */
 export async function writeReceipt(
   connection: Connection,
   config: PostgresConfig,
   delivery: Delivery,
-  { outcomes, manifest }: { outcomes: SliceOutcome[]; manifest: Manifest },
+  { outcomes, manifest, is_repeat }: { outcomes: SliceOutcome[]; manifest: Manifest; is_repeat: boolean },
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
   const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  await connection.rows(
-    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (delivery_id) DO UPDATE SET run_id = EXCLUDED.run_id, records = EXCLUDED.records, manifest = EXCLUDED.manifest`,
-    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
-  );
+  if (is_repeat) return replaceReceipt(connection, receipts, [delivery.delivery_id, delivery.run_id, records, manifest.text]);
+  await connection.rows(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)`, [
+    delivery.delivery_id,
+    delivery.batch_export_id,
+    delivery.run_id,
+    name,
+    records,
+    manifest.text,
+  ]);
+}
+
+async function replaceReceipt(connection: Connection, receipts: string, values: unknown[]): Promise<void> {
+  try {
+    await connection.rows(`UPDATE ${receipts} SET run_id = $2, records = $3, manifest = $4 WHERE delivery_id = $1`, values);
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42501') throw error;
+    throw new NonRetryableError(
+      'permission_denied',
+      `The rows of this delivery are there with the receipt of an earlier run, which the user may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
+      { cause: error },
+    );
+  }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { withCertainty } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
@@ -11,9 +12,9 @@ import type { PostgresConfig } from './config.ts';
 import { openMover } from './mover.ts';
 import type { Mover } from './mover.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
-import { canStage, columnList, copyStatement, dropStage, listStaged, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import { canStage, copyRows, dropStage, listStaged, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { mergeStatement, prepareTables } from './table.ts';
+import { prepareTables } from './table.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
 /** One attempt at a delivery. Everything it does is done in transactions that begin with the delivery's lock; that of the mover takes it before it commits. */
@@ -34,6 +35,8 @@ type Session = {
   is_prepared: boolean;
   /** This attempt has put its receipt there. */
   is_committed: boolean;
+  /** The table may show the delivery: it was there, or the server was told to commit and did not refuse. */
+  may_show: boolean;
 };
 
 /**
@@ -47,7 +50,11 @@ export async function openPostgresSink(config: PostgresConfig, delivery: Deliver
     isCommitted: async () => session.is_delivered,
     recover: (outcomes) => withPostgresErrors(() => recover(session, outcomes)),
     write: (slice, bytes) => withPostgresErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => withPostgresErrors(() => commit(session, outcomes, manifest)),
+    commit: (outcomes, manifest) =>
+      withCertainty(
+        () => withPostgresErrors(() => commit(session, outcomes, manifest)),
+        () => session.may_show,
+      ),
     abort: () => withPostgresErrors(() => abort(session)),
     close: async () => void (await Promise.all([closeMover(session), session.connection.close()])),
   };
@@ -68,6 +75,7 @@ async function openSession(config: PostgresConfig, delivery: Delivery, deps: Des
       is_open: false,
       is_prepared: false,
       is_committed: false,
+      may_show: false,
     };
     await begin(session);
     return session;
@@ -85,6 +93,7 @@ async function begin(session: Session): Promise<void> {
   session.is_prepared = false;
   await lockDelivery(connection, delivery);
   session.is_delivered = await hasReceipt(connection, config, delivery);
+  session.may_show = session.is_delivered;
 }
 
 async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
@@ -139,7 +148,7 @@ async function writeRows(session: Session, slice: Slice, bytes: Readable): Promi
   session.way ??= await chooseWay(session, slice);
   if (session.way === 'staged') return writeStaged(session, slice, bytes);
   await prepare(session);
-  requireRecords(slice, await copySlice(session, bytes));
+  requireRecords(slice, await copyRows(session.connection, session.stage.target, session.delivery, bytes));
 }
 
 /** What is the only slice is repeated after a crash in any case, and without a right to make tables there is no stage. */
@@ -180,28 +189,28 @@ async function prepare(session: Session): Promise<void> {
   session.is_prepared = true;
 }
 
-async function copySlice({ connection, config, delivery }: Session, bytes: Readable): Promise<number> {
-  const target = targetOf(config);
-  if (!isMerged(delivery)) return connection.copy(copyStatement(target.quoted, delivery), bytes);
-  await connection.rows(
-    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target.quoted} WITH NO DATA`,
-  );
-  const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
-  await connection.rows(mergeStatement(target.quoted, 'pg_temp.sluice_stage', delivery.columns));
-  await connection.rows('TRUNCATE pg_temp.sluice_stage');
-  return copied;
-}
-
 async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   if (session.is_committed) return;
   const { connection, config, delivery } = session;
   await begin(session);
   const complete = session.is_delivered ? connection : await completeRows(session);
-  await writeReceipt(complete, config, delivery, { outcomes, manifest });
-  if (complete === connection) await end(session, 'COMMIT');
-  else await complete.rows('COMMIT');
+  await writeReceipt(complete, config, delivery, { outcomes, manifest, is_repeat: session.is_delivered });
+  await show(session, complete);
   session.is_committed = true;
   session.is_delivered = true;
+}
+
+/** Commits the transaction that has everything. Constraints that are checked at the end and conflicts are refusals: then the server has rolled it back. */
+async function show(session: Session, complete: Connection): Promise<void> {
+  const mayShowBefore = session.may_show;
+  session.may_show = true;
+  try {
+    if (complete === session.connection) await end(session, 'COMMIT');
+    else await complete.rows('COMMIT');
+  } catch (error) {
+    if (/^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code))) session.may_show = mayShowBefore;
+    throw error;
+  }
 }
 
 /** The connection whose open transaction has all rows of the delivery in the table, the stage removed, and the delivery's lock. */

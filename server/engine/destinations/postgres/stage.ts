@@ -135,6 +135,16 @@ export function copyStatement(table: string, delivery: Delivery): string {
   return `COPY ${table} (${columnList(delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
 }
 
+/** Brings rows straight into the target, a quoted name, and gives how many came; persons are merged. */
+export async function copyRows(connection: Connection, target: string, delivery: Delivery, bytes: Readable): Promise<number> {
+  if (!isMerged(delivery)) return connection.copy(copyStatement(target, delivery), bytes);
+  await connection.rows(`CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`);
+  const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
+  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));
+  await connection.rows('TRUNCATE pg_temp.sluice_stage');
+  return copied;
+}
+
 /** How many blocks the stage has just now, and the id of the open transaction. */
 async function placeOf(connection: Connection, stage: Stage): Promise<{ blocks: number; xid: string }> {
   const [place] = await connection.rows<{ blocks: number; xid: string }>(

@@ -35,7 +35,7 @@ const own: OwnFaults = {
     '28000': final('authentication_failed', 'The cluster does not let this user in (%). Check the keys user and password.'),
     '42501': final(
       'permission_denied',
-      'The user has not the rights it needs (%). Grant USAGE and CREATE on the schema, SELECT, INSERT, UPDATE and DELETE on the tables, and TEMPORARY on the database.',
+      'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; SELECT and INSERT on the table and on sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on the table for persons; TEMPORARY on the database.',
     ),
   },
 };

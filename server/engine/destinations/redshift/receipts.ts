@@ -23,15 +23,15 @@ export async function hasReceipts(connection: Connection, config: RedshiftConfig
   return (await columnTypes(connection, targetOf(config).schema, 'sluice_receipts')) !== undefined;
 }
 
-/** Writes the receipt of a delivery over an earlier one of it, in the open transaction. */
-export async function replaceReceipt(
+/** Writes the receipt of a delivery in the open transaction; where one is there (`is_repeat`) over it, which needs the right DELETE. */
+export async function writeReceipt(
   connection: Connection,
   config: RedshiftConfig,
-  receipt: { delivery: Delivery; records: number; text: string },
+  receipt: { delivery: Delivery; records: number; text: string; is_repeat: boolean },
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
-  const { delivery, records, text } = receipt;
-  await connection.rows(`DELETE FROM ${receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
+  const { delivery, records, text, is_repeat } = receipt;
+  if (is_repeat) await connection.rows(`DELETE FROM ${receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
   for (const [part, manifest] of partsOf(text, varchar_bytes_max).entries()) {
     await connection.rows(
       `INSERT INTO ${receipts} (delivery_id, part, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6, $7)`,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination.ts';
+import { RetryableError, withCertainty } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Json, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
@@ -8,7 +8,7 @@ import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
 import { redshiftError, withRedshiftErrors } from './faults.ts';
-import { hasReceipt, replaceReceipt } from './receipts.ts';
+import { hasReceipt, writeReceipt } from './receipts.ts';
 import { dropSliceTables, unlessGone } from './slice_table.ts';
 import { insertStage, requireStaged } from './stage.ts';
 import type { Stage, StagePlace } from './stage.ts';
@@ -23,6 +23,8 @@ type Session = {
   stage: Stage;
   deps: DestinationDeps;
   is_delivered: boolean;
+  /** The table may show the delivery: it was there, or everything of it was done but for the COMMIT. */
+  may_show: boolean;
   supers: ReadonlySet<string> | undefined;
 };
 
@@ -38,7 +40,11 @@ export async function openRedshiftSink(config: RedshiftConfig, delivery: Deliver
     isCommitted: async () => session.is_delivered,
     recover: (outcomes) => withRedshiftErrors(() => recover(session, outcomes)),
     write: (slice, bytes) => withRedshiftErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => withRedshiftErrors(() => commit(session, outcomes, manifest)),
+    commit: (outcomes, manifest) =>
+      withCertainty(
+        () => withRedshiftErrors(() => commit(session, outcomes, manifest)),
+        () => session.may_show,
+      ),
     abort: () => withRedshiftErrors(() => clear(session)),
     close: () => session.connection.close(),
   };
@@ -49,7 +55,7 @@ async function openSession(config: RedshiftConfig, delivery: Delivery, deps: Des
   try {
     const is_delivered = await waiting(connection, receipts_name, () => hasReceipt(connection, config, delivery.delivery_id));
     const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
-    const session: Session = { connection, config, delivery, stage, deps, is_delivered, supers: undefined };
+    const session: Session = { connection, config, delivery, stage, deps, is_delivered, may_show: is_delivered, supers: undefined };
     // A worker that was killed right after its receipt has left what the rows waited in.
     if (is_delivered) await tidyUp(session);
     return session;
@@ -96,9 +102,12 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
     await inTransaction(connection, async () => {
       // The first statement: what the transaction sees is settled by the first one that reads, and that must be after the lock.
       await waiting(connection, receipts_name, () => connection.rows(`LOCK TABLE ${target.receipts}`));
-      if (source !== undefined && !(await hasReceipt(connection, config, delivery.delivery_id)))
+      const is_repeat = await hasReceipt(connection, config, delivery.delivery_id);
+      session.may_show = is_repeat;
+      if (source !== undefined && !is_repeat)
         for (const statement of showStatements(target.quoted, target.table, delivery, source)) await connection.rows(statement);
-      await replaceReceipt(connection, config, { delivery, records: recordsIn(outcomes), text: manifest.text });
+      await writeReceipt(connection, config, { delivery, records: recordsIn(outcomes), text: manifest.text, is_repeat });
+      session.may_show = true;
     });
   });
   session.is_delivered = true;

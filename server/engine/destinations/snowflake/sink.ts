@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { RetryableError, isOnly } from '../../destination.ts';
+import { RetryableError, isOnly, withCertainty } from '../../destination.ts';
 import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
@@ -31,6 +31,8 @@ type Session = {
   log: Logger;
   attempt_id: string;
   is_delivered: boolean;
+  /** The table may show the delivery: it was there, or everything of it was done but for the COMMIT. */
+  may_show: boolean;
   prepared: Prepared | undefined;
   stage: Stage | undefined;
 };
@@ -42,7 +44,11 @@ export async function openSnowflakeSink(config: SnowflakeConfig, delivery: Deliv
     isCommitted: async () => session.is_delivered,
     recover: (outcomes) => withSnowflakeErrors(() => recover(session, outcomes)),
     write: (slice, bytes) => withSnowflakeErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => withSnowflakeErrors(() => commit(session, outcomes, manifest)),
+    commit: (outcomes, manifest) =>
+      withCertainty(
+        () => withSnowflakeErrors(() => commit(session, outcomes, manifest)),
+        () => session.may_show,
+      ),
     abort: () => withSnowflakeErrors(() => abort(session)),
     close: () => session.connection.close(),
   };
@@ -52,7 +58,17 @@ async function openSession(config: SnowflakeConfig, delivery: Delivery, deps: De
   const connection = await connect(config, deps);
   try {
     const is_delivered = (await hasReceipts(connection, config)) && (await findReceipt(connection, config, delivery.delivery_id)) !== undefined;
-    const session: Session = { connection, config, delivery, log: deps.log, attempt_id: randomUUID(), is_delivered, prepared: undefined, stage: undefined };
+    const session: Session = {
+      connection,
+      config,
+      delivery,
+      log: deps.log,
+      attempt_id: randomUUID(),
+      is_delivered,
+      may_show: is_delivered,
+      prepared: undefined,
+      stage: undefined,
+    };
     // A worker that was killed right after its commit has left its stage.
     if (is_delivered) await tidyUp(session);
     return session;
@@ -122,8 +138,10 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
   await connection.rows('BEGIN TRANSACTION');
   try {
     const { is_shown } = await holdClaims(connection, config, delivery, { id: attempt_id, is_delivered });
+    session.may_show = is_shown;
     if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
     await writeReceipt(connection, config, delivery, attempt_id, { records, manifest: manifest.text });
+    session.may_show = true;
     await connection.rows('COMMIT');
   } catch (error) {
     await connection.rows('ROLLBACK').catch((fault: unknown) => session.log.warn({ err: fault }, 'a transaction was left to the server to roll back'));
