@@ -16,17 +16,17 @@ export type Flow = {
 /** One call of a destination; `doing` says in a few words what is done ("writing slice 1 of 3"). */
 type Call = { doing: string; flow: Flow | undefined; began_at: number; taken: number; told_at: number; isMoving: boolean; giveUp(fault: Error): void };
 
-/** What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `tell_ms`: how often the log of a call that goes on says how far it is. */
-type Bounds = { place_ms: number; warning_ms: number; limit_ms: number; tell_ms: number; look_ms: number };
-
-/** How long a call may go on after its signal, to end connections and remove what it can; then its outcome is nobody's. */
-const farewell_ms = 10_000;
+/**
+ * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what it can, before its
+ * outcome is nobody's. `tell_ms`: how often the log of a call that goes on says how far it is.
+ */
+type Bounds = { place_ms: number; warning_ms: number; limit_ms: number; farewell_ms: number; tell_ms: number; look_ms: number };
 
 /** The usual bounds, or parts of a limit that is shorter than they are. */
 function boundsOf(limit_seconds: number): Bounds {
   const limit_ms = limit_seconds * 1000;
   const atMost = (usual_seconds: number, part: number) => Math.min(usual_seconds * 1000, limit_ms / part);
-  return { place_ms: atMost(30, 8), warning_ms: atMost(60, 4), limit_ms, tell_ms: atMost(300, 3), look_ms: atMost(1, 16) };
+  return { place_ms: atMost(30, 8), warning_ms: atMost(60, 4), limit_ms, farewell_ms: atMost(10, 1), tell_ms: atMost(300, 3), look_ms: atMost(1, 16) };
 }
 
 /**
@@ -64,28 +64,28 @@ export class SilenceWatch {
   async during<Result>(doing: string, work: () => Promise<Result>, flow?: Flow): Promise<Result> {
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
     const began_at = performance.now();
-    this.noteProgress();
+    this.beginAnew();
     this.call = { doing, flow, began_at, taken: 0, told_at: began_at, isMoving: false, giveUp };
     if (this.fault !== undefined) this.sayFarewell(this.call, this.fault);
     try {
-      return await Promise.race([work(), givenUp]);
+      const result = await Promise.race([work(), givenUp]);
+      if (this.fault === undefined) this.noteProgress();
+      return result;
     } catch (error) {
       throw this.fault ?? error;
     } finally {
       clearTimeout(this.farewell);
-      if (this.fault === undefined) this.noteProgress();
       this.call = undefined;
+      this.beginAnew();
     }
   }
 
   /** The destination has answered or taken something: its silence begins anew. */
   readonly noteProgress = (): void => {
-    const silent_ms = performance.now() - this.heard_at;
-    this.heard_at = performance.now();
-    if (this.call !== undefined) this.call.isMoving = true;
-    if (this.warned_ms > 0 && this.fault === undefined) this.say('INFO', `The destination goes on after ${inSeconds(silent_ms)} without progress.`);
-    this.warned_ms = 0;
-    this.setSilent(false);
+    if (this.call === undefined || this.fault !== undefined) return;
+    this.call.isMoving = true;
+    if (this.warned_ms > 0) this.say('INFO', `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} without progress.`);
+    this.beginAnew();
   };
 
   /** Ends the watch; resolves when its lines are in the log. Never rejects. */
@@ -93,6 +93,12 @@ export class SilenceWatch {
     clearInterval(this.timer);
     clearTimeout(this.farewell);
     await this.said;
+  }
+
+  private beginAnew(): void {
+    this.heard_at = performance.now();
+    this.warned_ms = 0;
+    this.setSilent(false);
   }
 
   private look(): void {
@@ -119,7 +125,7 @@ export class SilenceWatch {
   }
 
   private sayFarewell(call: Call, fault: RetryableError): void {
-    this.farewell = setTimeout(() => call.giveUp(fault), farewell_ms);
+    this.farewell = setTimeout(() => call.giveUp(fault), this.bounds.farewell_ms);
   }
 
   private warn({ doing }: Call, silent_ms: number): void {
