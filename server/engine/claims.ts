@@ -25,7 +25,8 @@ const broken_off_pause_seconds = 2;
 
 /**
  * Takes up to `count` runs that wait. Guarantees: no project and no host has more runs under way than the bounds say, over all workers; projects are served in turn, in each the run that waits longest first,
- * so that none keeps another waiting, however many runs it has; what its own silent runs hold of their project's bound is free, until the project has twice the bound; a run that may not begin yet takes nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
+ * so that none keeps another waiting, however many runs it has; what the claimant's silent runs hold of their project's bound is free, until the project has twice the bound; a run that may not begin yet takes
+ * nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
  */
 export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBounds, count: number): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {

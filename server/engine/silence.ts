@@ -17,8 +17,8 @@ export type Flow = {
 type Call = { doing: string; flow: Flow | undefined; began_at: number; taken: number; told_at: number; isMoving: boolean; giveUp(fault: Error): void };
 
 /**
- * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what it can, before its
- * outcome is nobody's. `tell_ms`: how often the log of a call that goes on says how far it is.
+ * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what it can,
+ * before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says how far it is.
  */
 type Bounds = { place_ms: number; warning_ms: number; limit_ms: number; farewell_ms: number; tell_ms: number; look_ms: number };
 
@@ -30,8 +30,9 @@ function boundsOf(limit_seconds: number): Bounds {
 }
 
 /**
- * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it heeds its signal; a
- * silence is said in the run's log while it lasts, at growing distances, and once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call; time that the source takes does not count.
+ * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it heeds its
+ * signal; a silence is said in the run's log while it lasts, at growing distances, and once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call; time that the
+ * source takes does not count.
  */
 export class SilenceWatch {
   /** For the destination: aborted with the attempt's own signal, or when the limit is reached. */
@@ -46,6 +47,7 @@ export class SilenceWatch {
   private fault: RetryableError | undefined;
   private farewell: NodeJS.Timeout | undefined;
   private heard_at = performance.now();
+  private looked_at = performance.now();
   private warned_ms = 0;
   private isSilent = false;
   private said: Promise<void> = Promise.resolve();
@@ -70,6 +72,8 @@ export class SilenceWatch {
     try {
       const result = await Promise.race([work(), givenUp]);
       if (this.fault === undefined) this.noteProgress();
+      // So that what follows in the log does not come before it.
+      await this.said;
       return result;
     } catch (error) {
       throw this.fault ?? error;
@@ -103,11 +107,16 @@ export class SilenceWatch {
 
   private look(): void {
     const { call, bounds } = this;
+    const now = performance.now();
+    // What this process was itself away for is nobody's silence.
+    const away_ms = now - this.looked_at - bounds.look_ms;
+    if (away_ms > bounds.look_ms) this.heard_at = Math.min(now, this.heard_at + away_ms);
+    this.looked_at = now;
     if (call === undefined || this.fault !== undefined) return;
     const taken = call.flow?.taken() ?? 0;
     if (taken !== call.taken || call.flow?.isStarved() === true) this.noteProgress();
     call.taken = taken;
-    const silent_ms = performance.now() - this.heard_at;
+    const silent_ms = now - Math.min(now, this.heard_at);
     this.setSilent(silent_ms >= bounds.place_ms);
     if (silent_ms >= bounds.limit_ms) this.end(call, silent_ms);
     else if (silent_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms)) this.warn(call, silent_ms);

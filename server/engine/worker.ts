@@ -21,9 +21,13 @@ const tick_ms = 1_000;
 /** How often a worker with nothing to do asks for runs that others have planned. */
 const claim_pause_ms = 500;
 
-/** What a worker may take on: how many runs of its own at a time, within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many: they do nothing but wait, and a project has twice its bound at most. */
+/**
+ * What a worker may take on: how many runs of its own at a time, within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
+ * they do nothing but wait.
+ */
 export type WorkerLimits = RunBounds & { runs_max: number };
 
+/** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
 const silent_runs_factor = 4;
 
 /** A running worker: plans due exports and executes runs until it is stopped. */

@@ -12,7 +12,7 @@ import { Matrix, matrixMarkdown } from './matrix.ts';
 import type { FaultCase, FoundFault } from './matrix.ts';
 import { openObjectFaults } from './object_faults.ts';
 import { openPostgresFaults } from './postgres_faults.ts';
-import { deafDestination, hangingAndOthers, slowPeer } from './silent_peers.ts';
+import { deafDestination, hangingAndOthers, slowPeer, slowSource } from './silent_peers.ts';
 import { openBigQueryFaults, openSnowflakeFaults } from './warehouse_faults.ts';
 
 const faults_min = 40;
@@ -56,6 +56,8 @@ test('whatever happens, a run ends as docs/fault_matrix.md says, shows nothing h
 });
 
 test('a slow destination is waited for as long as it goes on, and the log of the run says when nothing came', () => slowPeer(exporting));
+
+test('a destination that waits for a slow source is not silent', () => slowSource(exporting));
 
 test('a destination that does not heed its signal is given up all the same', () => deafDestination(exporting));
 

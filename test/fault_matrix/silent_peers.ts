@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRun } from '../../server/engine/claims.ts';
@@ -10,6 +11,7 @@ import type { TestOrganization } from '../harness.ts';
 import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer } from '../http_receiver.ts';
 import type { QueryHouse } from '../query_exports.ts';
+import { withMethod } from './engine_faults.ts';
 import { records, until } from './matrix.ts';
 
 /** An export of the project's first hour to a destination; gives its id. */
@@ -58,6 +60,30 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
   } finally {
     await receiver.close();
   }
+}
+
+/** The rows come later than the destination may be silent: that is not its fault. */
+export async function slowSource(exporting: QueryHouse): Promise<void> {
+  const { db } = exporting.house.deps;
+  const id = await firstHour(exporting, await newHome(exporting), 'File', { prefix: 'slow-source' });
+  const [planned] = await exporting.plan(id);
+  const run = await claimRun(db, planned!.id, randomUUID());
+  const given = engineOf(exporting.house.deps);
+  const clickhouse = withMethod(given.clickhouse, 'exec', async (parameters: Parameters<typeof given.clickhouse.exec>[0]) => {
+    const answer = await given.clickhouse.exec(parameters);
+    const late = async function* () {
+      for await (const chunk of answer.stream) {
+        const asked_at = performance.now();
+        await until(() => performance.now() - asked_at > 900);
+        yield chunk as Buffer;
+      }
+    };
+    return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
+  });
+  const told: boolean[] = [];
+  await executeRun({ ...given, clickhouse, destination_silence_seconds_max: 0.6 }, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
+  const ended = await db.row(sql`SELECT status, failures FROM batch_export_runs WHERE id = ${run!.id}`);
+  assert.deepEqual([ended, told], [{ status: 'Completed', failures: 0 }, []]);
 }
 
 /** Not even closing is waited for without end. */
