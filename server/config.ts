@@ -49,6 +49,8 @@ export type Config = PluginConfig &
     worker_runs_max: number;
     project_runs_max: number;
     host_runs_max: number;
+    /** So long a destination may show no progress before the attempt ends. */
+    destination_silence_seconds_max: number;
     /** What one custom query may take of the analytics store. */
     query_seconds_max: number;
     query_memory_mb_max: number;
@@ -159,6 +161,12 @@ export const settings = {
     '8',
     whole(1, 10_000),
     'How many export runs are sent to one host, Snowflake account or BigQuery project at a time, over all processes and projects; the same on every process.',
+  ),
+  destination_silence_seconds_max: setting(
+    'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
+    '900',
+    whole(1, 86_400),
+    'How long a destination may show no progress (take no byte, answer nothing) before the attempt ends and another one follows; longer than the longest single statement or job there takes.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',

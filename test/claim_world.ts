@@ -13,6 +13,8 @@ export type TestClaimant = {
   claim(count: number): Promise<string[]>;
   /** What the last claim gave. */
   claimed(): ClaimedRun[];
+  /** Hears nothing from the destination of the run any more. */
+  silence(id: string): void;
   /** Does not work on the run any more. */
   forget(id: string): void;
 };
@@ -58,7 +60,7 @@ export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
 }
 
 function openClaimant({ deps }: Harness, bounds: RunBounds): TestClaimant {
-  const claimant = { worker_id: randomUUID(), run_ids: [] as string[], last_team_id: 0 };
+  const claimant = { worker_id: randomUUID(), run_ids: [] as string[], silent_run_ids: [] as string[], last_team_id: 0 };
   let claimed: ClaimedRun[] = [];
   return {
     worker_id: claimant.worker_id,
@@ -69,6 +71,7 @@ function openClaimant({ deps }: Harness, bounds: RunBounds): TestClaimant {
       return claimed.map((run) => run.id);
     },
     claimed: () => claimed,
+    silence: (id) => void claimant.silent_run_ids.push(id),
     forget: (id) => void claimant.run_ids.splice(claimant.run_ids.indexOf(id), 1),
   };
 }

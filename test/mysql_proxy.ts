@@ -9,6 +9,8 @@ export type MySqlProxy = {
   cut(): void;
   /** From now on no answer of the server comes through, as when it hangs; what is sent to it still does. */
   hold(): void;
+  /** Answers come through again, to new connections. */
+  release(): void;
   close(): Promise<void>;
 };
 
@@ -48,6 +50,7 @@ export async function openMySqlProxy(serverPort: number, options: { tls: boolean
     port: (server.address() as AddressInfo).port,
     cut,
     hold: () => (isHeld = true),
+    release: () => (isHeld = false),
     close: async () => {
       cut();
       server.close();

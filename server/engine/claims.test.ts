@@ -67,6 +67,21 @@ test('the bounds hold over all workers, and what they keep back takes nobody els
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
 
+test('what a worker has that shows no progress takes no place of its project, up to twice the bound, and a place at its host all the same', async () => {
+  const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
+  const runs = await newRuns(0, 6, 'db.example.com');
+  for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
+    assert.deepEqual(await worker.claim(10), two);
+    assert.deepEqual(await worker.claim(10), [], 'those that do something have the places');
+    two.forEach(worker.silence);
+  }
+  assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
+  const [one, other] = [await world.newRun(1, { host: 'db.example.com' }), await world.newRun(2, { host: 'db.example.com' })];
+  assert.deepEqual(await worker.claim(10), [one], 'another project does not wait, but the host has five');
+  await world.end(runs[0]!);
+  assert.deepEqual(await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10), [other], 'a worker knows of its own silence only');
+});
+
 test('a run remembers the host of its destination, as far as that is bounded', async () => {
   const hosts: [string, Record<string, unknown>, string | null][] = [
     ['Postgres', { host: 'DB.example.com', user: 'u', password: 'p', database: 'd' }, 'db.example.com'],

@@ -9,6 +9,8 @@ export type RunBounds = { project_runs_max: number; host_runs_max: number };
 /** A worker that asks for runs. */
 export type Claimant = {
   worker_id: string;
+  /** Those of its runs whose destination shows no progress: they take nobody's place. */
+  silent_run_ids: string[];
   /** The runs that it is working on; whatever else it holds was never begun or has broken off, and waits again. */
   run_ids: string[];
   /** The project that it served last; the next ones get their turn first. */
@@ -23,7 +25,8 @@ const broken_off_pause_seconds = 2;
 
 /**
  * Takes up to `count` runs that wait. Guarantees: no project and no host has more runs under way than the bounds say, over all workers; projects are served in turn, in each the run that waits longest first,
- * so that none keeps another waiting, however many runs it has; a run that may not begin yet takes nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
+ * so that none keeps another waiting, however many runs it has; what the claimant's silent runs hold of their project's bound is free, until the project has twice the bound; a run that may not begin yet takes
+ * nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
  */
 export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBounds, count: number): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
@@ -38,7 +41,7 @@ export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBou
     let last = claimant.last_team_id;
     while (claimed.length < count) {
       const isFree = claimant.run_ids.length + claimed.length === 0;
-      const wanted = { bounds, locked, break_offs_max: isFree || is_eldest ? null : break_offs_alone - 1 };
+      const wanted = { bounds, locked, silent_run_ids: claimant.silent_run_ids, break_offs_max: isFree || is_eldest ? null : break_offs_alone - 1 };
       const next = (await findNext(tx, last, wanted)) ?? (last === 0 ? undefined : await findNext(tx, 0, wanted));
       // Whose turn it is wants to be alone: nothing else is taken until this worker is free.
       if (next === undefined || (next.is_for_alone && !isFree)) break;
@@ -64,21 +67,22 @@ async function standingOf(tx: Transaction, { worker_id, run_ids }: Claimant): Pr
 }
 
 /** `break_offs_max`: how often a run may have broken off to be taken; null: any number of times. */
-type Wanted = { bounds: RunBounds; locked: string[]; break_offs_max: number | null };
+type Wanted = { bounds: RunBounds; locked: string[]; silent_run_ids: string[]; break_offs_max: number | null };
 
 /** The run whose turn it is: of the first project after `lastTeamId` that may begin another one. */
 async function findNext(
   tx: Transaction,
   lastTeamId: number,
-  { bounds, locked, break_offs_max }: Wanted,
+  { bounds, locked, silent_run_ids, break_offs_max }: Wanted,
 ): Promise<{ id: string; team_id: number; is_for_alone: boolean } | undefined> {
   // The index batch_export_runs_waiting is read from project to project and not through the runs of each: `project` jumps to the next one that has a waiting run, only as far as
   // LIMIT asks it to. Within a project the index gives the oldest first, and its columns `host` and `break_offs` what must be passed over.
   return tx.row(sql`
     WITH RECURSIVE held AS MATERIALIZED (
-      SELECT team_id, host FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
+      SELECT team_id, host, id = ANY (${silent_run_ids}::uuid[]) AS is_silent FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
     ), full_projects AS MATERIALIZED (
-      SELECT team_id FROM held GROUP BY team_id HAVING count(*) >= ${bounds.project_runs_max}
+      SELECT team_id FROM held GROUP BY team_id
+      HAVING count(*) FILTER (WHERE NOT is_silent) >= ${bounds.project_runs_max} OR count(*) >= ${2 * bounds.project_runs_max}
     ), full_hosts AS MATERIALIZED (
       SELECT host FROM held WHERE host IS NOT NULL GROUP BY host HAVING count(*) >= ${bounds.host_runs_max}
     ), project AS (

@@ -99,6 +99,8 @@ export type DestinationDeps = {
   has_environment_credentials?: boolean;
   /** Aborted when the work is to stop: every call that waits for the other side rejects then, and `open` at once. */
   signal: AbortSignal;
+  /** Called when the other side has finished something that was asked of it: the bound on its silence begins anew. Bytes that `write` takes and the end of a call need no word. */
+  noteProgress?: () => void;
 };
 
 /** What the operator allows, as far as it decides whether a config is right. */

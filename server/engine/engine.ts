@@ -22,6 +22,8 @@ export type Engine = {
   /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
   has_environment_credentials: boolean;
   settle_seconds: number;
+  /** So long a destination may show no progress before the attempt ends. */
+  destination_silence_seconds_max: number;
   /** After this many runs in a row that failed an export is paused; 0: never. */
   pause_after_failures: number;
   /** What one custom query may take of the analytics store. */
@@ -30,8 +32,8 @@ export type Engine = {
   query_budget: QueryBudget;
 };
 
-/** What a destination may use for one piece of work, which ends with the signal. */
-export function destinationDeps(engine: Engine, signal: AbortSignal): DestinationDeps {
+/** What a destination may use for one piece of work, which ends with the signal; `noteProgress` is told of its answers. */
+export function destinationDeps(engine: Engine, signal: AbortSignal, noteProgress: () => void = () => undefined): DestinationDeps {
   const { log, outbound, export_dir, has_environment_credentials } = engine;
-  return { log, outbound, export_dir, has_environment_credentials, signal };
+  return { log, outbound, export_dir, has_environment_credentials, signal, noteProgress };
 }

@@ -12,6 +12,7 @@ import { writeRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices, takeCommitBack } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
+import { SilenceWatch } from './silence.ts';
 import { openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
 import { cutSlicesOnce } from './recent_cuts.ts';
@@ -29,16 +30,25 @@ type Attempt = Order & {
   reading?: Promise<Reading>;
 };
 
+/** An attempt whose destination is open; `signal` ends it also when the destination is silent for too long. */
+type WatchedAttempt = Attempt & { watch: SilenceWatch };
+
 /**
  * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
  * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
- * where it was, at the first slice that is not safe; one that takes its process down each time is given up after `break_offs_max` times.
+ * where it was, at the first slice that is not safe; one that takes its process down each time is given up after `break_offs_max` times. `onSilence` is told when the destination shows
+ * no progress for a while, and when it goes on.
  */
-export async function executeRun(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+export async function executeRun(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  onSilence: (isSilent: boolean) => void = () => undefined,
+): Promise<void> {
   if (run.break_offs >= break_offs_max) return giveUp(engine, run, signal);
   try {
     const attempt = openAttempt(engine, run, signal);
-    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt));
+    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onSilence));
   } catch (error) {
     await settle(engine, run, error, signal);
   }
@@ -56,7 +66,7 @@ function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-async function deliver(attempt: Attempt): Promise<void> {
+async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void): Promise<void> {
   const { engine, run, definition, config } = attempt;
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
@@ -66,27 +76,34 @@ async function deliver(attempt: Attempt): Promise<void> {
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))) return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
-  const sink = await definition.open(config, attempt.delivery, destinationDeps(engine, attempt.signal));
+  const watch = new SilenceWatch(engine, run, attempt.signal, onSilence);
   try {
-    await deliverTo(attempt, sink, slices);
+    const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
+    const sink = await watch.during('opening the delivery', () => definition.open(config, attempt.delivery, deps));
+    try {
+      await deliverTo({ ...attempt, signal: watch.signal, watch }, sink, slices);
+    } finally {
+      await watch.during('closing the delivery', () => sink.close());
+    }
   } finally {
-    await sink.close();
+    await watch.close();
   }
 }
 
-async function deliverTo(attempt: Attempt, sink: Sink, slices: StoredSlice[]): Promise<void> {
-  const { engine, run } = attempt;
-  if (run.receipt !== null && (await sink.isCommitted())) return endRun(engine, run, { status: 'Completed' });
+async function deliverTo(attempt: WatchedAttempt, sink: Sink, slices: StoredSlice[]): Promise<void> {
+  const { engine, run, watch } = attempt;
+  if (run.receipt !== null && (await watch.during('asking whether the delivery is there', () => sink.isCommitted())))
+    return endRun(engine, run, { status: 'Completed' });
   const outcomes = await writeSlices(attempt, sink, slices);
   const text =
     run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
       ? run.receipt
       : receiptText(engine, run, attempt, { slices, outcomes });
   if (!(await beginCommit(engine, run, text))) {
-    await sink.abort(outcomes);
+    await watch.during('removing the delivery', () => sink.abort(outcomes));
     return endCancelled(attempt);
   }
-  await sink.commit(outcomes, { name: 'manifest', text });
+  await watch.during('showing the delivery', () => sink.commit(outcomes, { name: 'manifest', text }));
   await endRun(engine, run, { status: 'Completed' });
 }
 
@@ -103,17 +120,17 @@ function readingOf(attempt: Attempt): Promise<Reading> {
   return attempt.reading;
 }
 
-async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]): Promise<SliceOutcome[]> {
+async function writeSlices(attempt: WatchedAttempt, sink: Sink, slices: StoredSlice[]): Promise<SliceOutcome[]> {
   const { engine, run, definition } = attempt;
   const known = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-  const surviving = await sink.recover(known);
+  const surviving = await attempt.watch.during('looking for what earlier attempts wrote', () => sink.recover(known));
   if (surviving.length < known.length) await resetProgress(engine, run, surviving);
   const outcomes = new Map(surviving.map((outcome) => [outcome.number, outcome]));
   for (const slice of slices) {
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const outcome = await writeSlice(attempt, sink, slice, slice === slices.at(-1));
+    const outcome = await writeSlice(attempt, sink, slice, slices.length);
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -128,12 +145,14 @@ async function writeSlices(attempt: Attempt, sink: Sink, slices: StoredSlice[]):
   return slices.map((slice) => outcomes.get(slice.number)!);
 }
 
-async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isLast: boolean): Promise<SliceOutcome> {
+async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlice, total: number): Promise<SliceOutcome> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
   const source = await streamSlice(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  let isRead = false;
+  source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
   // A sink that waits for its place has not begun to read: without a listener the stop would end the process. Whoever reads is told by the stream itself.
@@ -141,7 +160,10 @@ async function writeSlice(attempt: Attempt, sink: Sink, slice: StoredSlice, isLa
   const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const written = await sink.write({ number: slice.number, records: slice.records, ...(isLast ? { is_last: true } : {}) }, bytes);
+    const given = { number: slice.number, records: slice.records, ...(slice.number === total - 1 ? { is_last: true as const } : {}) };
+    // What has been made and not been taken waits for the destination; where nothing waits and more is to come, the destination waits for the source.
+    const flow = { taken: () => stage.passed() - bytes.readableLength, isStarved: () => !isRead && bytes.readableLength === 0 };
+    const written = await attempt.watch.during(`writing slice ${slice.number + 1} of ${total}`, () => sink.write(given, bytes), flow);
     const counted = stage.finish();
     if (counted.records !== slice.records) {
       throw new RetryableError(

@@ -21,8 +21,14 @@ const tick_ms = 1_000;
 /** How often a worker with nothing to do asks for runs that others have planned. */
 const claim_pause_ms = 500;
 
-/** What a worker may take on: how many runs of its own at a time, within the bounds over all workers. */
+/**
+ * What a worker may take on: how many runs of its own at a time, within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
+ * they do nothing but wait.
+ */
 export type WorkerLimits = RunBounds & { runs_max: number };
+
+/** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
+const silent_runs_factor = 4;
 
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
@@ -36,11 +42,11 @@ export type Worker = {
 };
 
 /** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
-type Active = Map<ClaimedRun, { controller: AbortController; ended: Promise<void> }>;
+type Active = Map<ClaimedRun, { controller: AbortController; ended: Promise<void>; is_silent: boolean }>;
 
 /**
  * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; the runs of a worker that dies are taken over after at most
- * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served in turn.
+ * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served in turn; runs whose destination shows no progress keep no others waiting.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
   const worker_id = uuidv7();
@@ -58,19 +64,25 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
     const controller = new AbortController();
-    const ended = work(engine, run, controller.signal).finally(() => {
+    const onSilence = (isSilent: boolean): void => {
+      const entry = active.get(run);
+      if (entry !== undefined) entry.is_silent = isSilent;
+      if (isSilent) claim.wake();
+    };
+    const ended = work(engine, run, controller.signal, onSilence).finally(() => {
       active.delete(run);
       engine.metrics.runs_active.set(active.size);
       claim.wake();
       if (run.backfill_id !== null) plan.wake();
     });
-    active.set(run, { controller, ended });
+    active.set(run, { controller, ended, is_silent: false });
     engine.metrics.runs_active.set(active.size);
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
-    const free = limits.runs_max - active.size;
+    const silent_run_ids = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run.id);
+    const free = Math.min(limits.runs_max - (active.size - silent_run_ids.length), (1 + silent_runs_factor) * limits.runs_max - active.size);
     if (free <= 0) return;
-    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), last_team_id };
+    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids, last_team_id };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
@@ -89,9 +101,9 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
 }
 
 /** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
-async function work(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+async function work(engine: Engine, run: ClaimedRun, signal: AbortSignal, onSilence: (isSilent: boolean) => void): Promise<void> {
   try {
-    await executeRun(engine, run, signal);
+    await executeRun(engine, run, signal, onSilence);
   } catch (error) {
     if (signal.reason !== 'shutdown') engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
   }

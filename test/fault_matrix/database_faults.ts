@@ -7,6 +7,7 @@ import type { TestStores } from '../harness_stores.ts';
 import { mariaDbMissing, openMariaDb } from '../mariadb_server.ts';
 import { openMySqlProxy } from '../mysql_proxy.ts';
 import { RedshiftWorld } from '../redshift_world.ts';
+import { impatient } from './matrix.ts';
 import type { FaultCase, OpenFaults, Scene } from './matrix.ts';
 
 type Place = Pick<Scene, 'config' | 'visible' | 'engine'> & { run(statement: string): Promise<unknown>; table: string };
@@ -44,6 +45,17 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
       ]),
       made('ClickHouse', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`),
       made('ClickHouse', place, 'the table has no parts', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`),
+      impatient('ClickHouse', async () => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        return {
+          ...(await place()),
+          strike: async () => secure.watch((statement) => (statement.startsWith('INSERT') ? promise : undefined)),
+          lift: async () => {
+            secure.watch(undefined);
+            resolve();
+          },
+        };
+      }),
     ],
     close: async () => {
       for (const database of databases) await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
@@ -81,6 +93,7 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
       ]),
       made('MySQL', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
       made('MySQL', place, 'the table has no transactions', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`),
+      impatient('MySQL', async () => ({ ...(await place()), strike: async () => secure.hold(), lift: async () => secure.release() })),
     ],
     close: async () => {
       await admin.end();
@@ -115,6 +128,7 @@ export async function openRedshiftFaults(): Promise<OpenFaults> {
         ['no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }],
       ]),
       made('Redshift', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
+      impatient('Redshift', async () => ({ ...(await place()), strike: async () => world.bucket.holdNext(/^(PUT|POST) /) })),
     ],
     close: () => world.stop(),
   };

@@ -1,7 +1,7 @@
 import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer, HttpReceiver } from '../http_receiver.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { until } from './matrix.ts';
+import { impatient, until } from './matrix.ts';
 
 /** As often as one attempt sends a request. */
 const tries = 5;
@@ -50,6 +50,7 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
       prepare: async () => ({ ...place(receiver, {}), config: { url: 'https://10.0.0.1/' }, is_lasting: true }),
     },
     hanging(receiver),
+    impatient('HTTP', async () => place(receiver, { strike: async () => receiver.plan('hang') })),
   ];
   return { cases, close: () => receiver.close() };
 }

@@ -128,7 +128,8 @@ const endingAtCommit = (run_id: string) => `
   CREATE TRIGGER end_session BEFORE UPDATE ON batch_export_runs FOR EACH ROW
     WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
-function withMethod(client: ClickHouseClient, name: string, method: unknown): ClickHouseClient {
+/** The client with one method replaced. */
+export function withMethod(client: ClickHouseClient, name: string, method: unknown): ClickHouseClient {
   return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
 }
 

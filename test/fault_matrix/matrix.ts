@@ -59,6 +59,22 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
   }
 }
 
+/** The first attempt waits for a silent destination a second only. What hangs is told of by the scene's `strike`. */
+export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
+  const impatiently = async (): Promise<Scene> => {
+    const scene = await prepare();
+    let isFirst = true;
+    const engine = (given: Engine): Engine => {
+      const own = scene.engine?.(given) ?? given;
+      const silence = isFirst ? { destination_silence_seconds_max: 1 } : {};
+      isFirst = false;
+      return { ...own, ...silence };
+    };
+    return { ...scene, engine };
+  };
+  return { destination, fault: 'it hangs, and nobody stops it', code: 'timed_out', ending: 'tried again', prepare: impatiently };
+}
+
 type RunRow = {
   id: string;
   batch_export_id: string;

@@ -5,7 +5,7 @@ import { openAzureServer } from '../azure_server.ts';
 import { openGcsServer } from '../gcs_server.ts';
 import { openS3Server } from '../s3_server.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { records, until } from './matrix.ts';
+import { impatient, records, until } from './matrix.ts';
 
 type Faulty = { requests: string[]; failNext(pattern: RegExp, status: number, code: string): void; holdNext(pattern: RegExp): void };
 type Store = { destination: string; server: Faulty; place(): Scene & { config: Record<string, unknown> } };
@@ -67,6 +67,7 @@ function s3Faults(store: Store): FaultCase[] {
     answered(store, 'a part is not what was sent', /^(PUT|POST) /, 400, 'BadDigest', 'request_refused', 'Failed'),
     answered(store, 'the upload is gone when it is to be shown', /^POST .*uploadId/, 404, 'NoSuchUpload', 'slice_lost', 'tried again'),
     hanging(store, /^(PUT|POST) /),
+    silent(store, /^(PUT|POST) /),
   ];
 }
 
@@ -76,6 +77,7 @@ function azureFaults(store: Store): FaultCase[] {
     configured(store, 'no such container', 'bucket_missing', { container_name: 'no-such-container' }),
     answered(store, 'a policy denies writing', /comp=block&/, 403, 'AuthorizationPermissionMismatch', 'permission_denied', 'Failed'),
     answered(store, 'it is busy three times', /comp=block&/, 503, 'ServerBusy', 'throttled', 'tried again'),
+    silent(store, /comp=block&/),
   ];
 }
 
@@ -85,6 +87,7 @@ function gcsFaults(store: Store): FaultCase[] {
     configured(store, 'the metadata service of a cloud', 'outbound_refused', { endpoint_url: 'http://169.254.169.254/' }),
     answered(store, 'the account may not write', /^(PUT|POST) /, 403, 'AccessDenied', 'permission_denied', 'Failed'),
     answered(store, '503 three times', /^(PUT|POST) /, 503, 'ServiceUnavailable', 'store_fault', 'tried again'),
+    silent(store, /^(PUT|POST) /),
   ];
 }
 
@@ -136,6 +139,13 @@ function hanging({ destination, server, place }: Store, request: RegExp): FaultC
     };
   };
   return { destination, fault: 'it hangs, and the run is cancelled', code: 'cancelled', ending: 'Cancelled', prepare };
+}
+
+function silent({ destination, server, place }: Store, request: RegExp): FaultCase {
+  return impatient(destination, async () => {
+    const scene = place();
+    return { ...scene, strike: async () => server.holdNext(below(request, scene)) };
+  });
 }
 
 /** What was written so far is removed all the same, as soon as the store is there again: `visible` counts uploads that nobody has ended, too. */

@@ -2,7 +2,7 @@ import { openPostgresServer } from '../postgres_destination.ts';
 import type { PostgresServer } from '../postgres_destination.ts';
 import { openPostgresProxy } from '../postgres_proxy.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { until } from './matrix.ts';
+import { impatient, until } from './matrix.ts';
 
 /** The table as an export makes it, for faults that need one beforehand. */
 const columns = `uuid text, event text, properties jsonb, elements jsonb, "set" jsonb, set_once jsonb, distinct_id text, team_id bigint, ip text, site_url text, "timestamp" timestamptz, inserted_at timestamptz`;
@@ -42,6 +42,7 @@ export async function openPostgresFaults(): Promise<OpenFaults> {
     ),
     lost(server, 'the connection breaks in the middle of COPY', 'connection_lost', 'tried again', async () => server.proxy.cut()),
     lost(server, 'the run is cancelled in the middle of COPY', 'cancelled', 'Cancelled', async () => 'cancelled' as const),
+    silent(server),
   ];
   return { cases, close: () => plain.close().then(() => server.close()) };
 }
@@ -96,6 +97,12 @@ function triggered({ config, table }: Place, statement: string, result = 'NEW'):
 
 function dropping(place: Place): [string, string] {
   return triggered(place, `IF to_char(NEW."timestamp" AT TIME ZONE 'UTC', 'MI') = '11' THEN RETURN NULL; END IF;`);
+}
+
+/** A trigger sleeps for longer than anybody waits. Nothing of the attempt stays behind on the server: the next one does not meet its locks. */
+function silent(server: PostgresServer): FaultCase {
+  const sleeping = prepared(server, '', '', 'tried again', (place) => triggered(place, 'PERFORM pg_sleep(600);'));
+  return impatient('Postgres', sleeping.prepare);
 }
 
 /** COPY is stopped at its first row, then comes what happens. */

@@ -6,6 +6,7 @@ import { proxyCertificate } from '../postgres_proxy.ts';
 import { openSnowflakeServer } from '../snowflake_server.ts';
 import type { SnowflakeFault } from '../snowflake_server.ts';
 import { configured, poolOf } from './database_faults.ts';
+import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 
 let places = 0;
@@ -57,6 +58,7 @@ export async function openSnowflakeFaults(): Promise<OpenFaults> {
         'Failed',
       ),
       refused('the login breaks off', /LOGIN/, 'drop', 'connection_lost', 'tried again'),
+      impatient('Snowflake', async () => ({ ...(await place()), strike: async () => server.fail(/^COPY/, 'hang'), lift: async () => server.recover() })),
     ],
     close: async () => {
       await server.close();
@@ -96,6 +98,7 @@ export async function openBigQueryFaults(): Promise<OpenFaults> {
       refused('no right to write', 'accessDenied', 'Access Denied: bigquery.tables.updateData', 'permission_denied', 'Failed'),
       refused('a value is refused', 'invalid', 'Error while reading data, error message: bad value in column uuid', 'value_refused', 'Failed'),
       refused('it fails by itself', 'backendError', 'Error encountered during execution.', 'server_fault', 'tried again'),
+      impatient('BigQuery', async () => ({ ...(await place()), strike: async () => server.jobs.holdNext(/^load_/) })),
     ],
     close: () => server.close(),
   };

@@ -103,7 +103,7 @@ export async function lookForQuietRuns(world: World): Promise<void> {
   await completeQuietRuns(world.engine, async (runs) => ({ quiet: runs.filter((run) => !hasRows(run)), busy: runs.filter(hasRows) }));
 }
 
-const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], last_team_id: 0 });
+const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], silent_run_ids: [], last_team_id: 0 });
 
 /** A worker that was fenced off records nothing. */
 async function unlessLost(steps: () => Promise<void>): Promise<void> {

@@ -16,6 +16,7 @@ export function engineOf(deps: Deps): Engine {
     export_dir: config.export_dir,
     has_environment_credentials: config.s3_environment_credentials,
     settle_seconds: config.settle_seconds,
+    destination_silence_seconds_max: config.destination_silence_seconds_max,
     pause_after_failures: config.pause_after_failures,
     query_limits: queryLimits(config, query_budget),
     query_budget,

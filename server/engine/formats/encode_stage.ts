@@ -13,6 +13,8 @@ export type EncodedSlice = { records: number; bytes: number; sha256: string };
 export type EncodeStage = {
   /** Counts, compresses and hashes `source` as it passes, with back-pressure; when the source fails, the result is destroyed with the same error. Called once. */
   pipeline(source: Readable): Readable;
+  /** How many bytes were made so far for the reader of the result, who may not have taken the last of them. */
+  passed(): number;
   /** What passed; throws when the result has not been read to its end. */
   finish(): EncodedSlice;
 };
@@ -55,6 +57,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       pipeline([source, ...stages], () => undefined);
       return last;
     },
+    passed: () => bytes,
     finish: () => {
       if (ended === undefined) throw new Error('The slice was not read to its end.');
       return ended;

@@ -8,6 +8,7 @@ import type { FileConfig } from '../formats/file_config.ts';
 import { constantFolder } from '../formats/naming.ts';
 import { readStoredText, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
+import { notingProgress } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
 
@@ -30,7 +31,7 @@ export function defineObjectStore<Schema extends TObject>({ openStore, ...defini
     sliceBytes: (config) => fileSliceBytes(filesOf(config)),
     open: async (config, delivery, deps) => {
       throwIfStopped(deps.signal);
-      return openObjectSink(await openStore(config, deps), filesOf(config), delivery, deps.log);
+      return openObjectSink(notingProgress(await openStore(config, deps), deps.noteProgress), filesOf(config), delivery, deps.log);
     },
     check: async (config, _columns, deps) => check(await openStore(config, deps), filesOf(config), deps),
     verify: async (config, delivered, _source, deps) => {

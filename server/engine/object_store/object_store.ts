@@ -49,6 +49,25 @@ export type ObjectStore = {
   listParts(key: string, uploadId: string): Promise<(Part & { bytes: number })[] | undefined>;
 };
 
+/** The store, whose answers are progress (`DestinationDeps.noteProgress`). */
+export function notingProgress(store: ObjectStore, noteProgress: () => void = () => undefined): ObjectStore {
+  const noted = async <Result>(work: Promise<Result>): Promise<Result> => {
+    const result = await work;
+    noteProgress();
+    return result;
+  };
+  return {
+    ...store,
+    put: (key, text) => noted(store.put(key, text)),
+    describe: (key) => noted(store.describe(key)),
+    remove: (key) => noted(store.remove(key)),
+    startUpload: (key, facts) => noted(store.startUpload(key, facts)),
+    uploadPart: (key, uploadId, number, bytes, signal) => noted(store.uploadPart(key, uploadId, number, bytes, signal)),
+    completeUpload: (key, uploadId, parts, facts) => noted(store.completeUpload(key, uploadId, parts, facts)),
+    listParts: (key, uploadId) => noted(store.listParts(key, uploadId)),
+  };
+}
+
 /** How often a request is tried before its fault is the run's. */
 export const request_attempts_max = 3;
 

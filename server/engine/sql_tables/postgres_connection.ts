@@ -43,16 +43,17 @@ const close_timeout_milliseconds = 5_000;
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
  * that is used; the session speaks UTC and UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(access: ServerAccess, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+export async function connect(access: ServerAccess, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+  const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { address } = await unlessStopped(outbound.resolveHost(access.host), starting);
   try {
-    return await open(access, address, true, { signal, starting });
+    return await open(access, address, true, { ...deps, starting });
   } catch (error) {
     const isPlainAllowed = access.require_tls === false && error instanceof Error && /does not support SSL/.test(error.message);
     if (!isPlainAllowed) throw error;
-    return open(access, address, false, { signal, starting });
+    return open(access, address, false, { ...deps, starting });
   }
 }
 
@@ -65,9 +66,9 @@ type Session = {
   cancelled: Promise<void> | undefined;
 };
 
-type Signals = { signal: AbortSignal; starting: AbortSignal };
+type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: AbortSignal };
 
-async function open(access: ServerAccess, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
+async function open(access: ServerAccess, address: string, isEncrypted: boolean, { signal, starting, noteProgress }: Opening): Promise<Connection> {
   const socket = new Socket();
   const tls = { rejectUnauthorized: access.has_self_signed_cert !== true, host: access.host, ...(isIP(access.host) === 0 ? { servername: access.host } : {}) };
   const client = new pg.Client({
@@ -93,7 +94,7 @@ async function open(access: ServerAccess, address: string, isEncrypted: boolean,
     socket.destroy();
     throw error;
   }
-  return connectionOf(session, lost);
+  return connectionOf(session, lost, noteProgress);
 }
 
 /** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
@@ -125,12 +126,14 @@ function breakOff(session: Session): void {
   session.socket.destroy();
 }
 
-function connectionOf(session: Session, lost: Promise<never>): Connection {
+function connectionOf(session: Session, lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Connection {
   const { client, socket } = session;
   const during = async <Result>(statement: Promise<Result>): Promise<Result> => {
     session.statements += 1;
     try {
-      return await Promise.race([statement, lost]);
+      const result = await Promise.race([statement, lost]);
+      noteProgress?.();
+      return result;
     } finally {
       session.statements -= 1;
     }

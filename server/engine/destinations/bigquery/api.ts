@@ -22,7 +22,7 @@ export type Table = { type: string; schema?: { fields?: Field[] }; numRows?: str
 export type Dataset = { client: GoogleClient; config: BigQueryConfig; location: string };
 
 /** Signs in and looks for the dataset. Throws when it is not there or may not be seen. */
-export async function openDataset(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Dataset> {
+export async function openDataset(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Dataset> {
   const client = await openGoogleClient(config, deps);
   const { location } = await client.json<{ location: string }>('GET', `${projectPath(config)}/datasets/${config.dataset_id}`);
   return { client, config, location };

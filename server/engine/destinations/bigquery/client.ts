@@ -40,7 +40,8 @@ type Service = InstanceType<typeof common.Service>;
  * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls for tables and jobs are not used, because they open connections
  * past any guard and cannot be stopped. Nothing is sent yet: the token is asked for at `token_uri` when the first request needs it, and kept while it is valid.
  */
-export async function openGoogleClient(config: BigQueryConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<GoogleClient> {
+export async function openGoogleClient(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<GoogleClient> {
+  const { outbound, signal } = deps;
   throwIfStopped(signal);
   const { authClient } = await openService(
     config,
@@ -50,6 +51,8 @@ export async function openGoogleClient(config: BigQueryConfig, { outbound, signa
     const stop = request.signal ?? signal;
     try {
       const { status, data, headers } = await authClient.request<string>(requestOptions(request, stop));
+      // Being told that a job is still at work is no progress.
+      if (request.method !== 'GET') deps.noteProgress?.();
       return { status, text: data, headers };
     } catch (error) {
       throw stop.aborted ? stopError(stop) : error;

@@ -55,7 +55,8 @@ const insert_settings: ClickHouseSettings = {
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; a redirect is not followed; the server has
  * answered as a ClickHouse within 60 seconds or the call rejects.
  */
-export async function connect(config: ClickHouseConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+export async function connect(config: ClickHouseConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+  const { outbound, signal } = deps;
   throwIfStopped(signal);
   const url = new URL(config.url);
   const agent = openAgent(config, outbound);
@@ -87,7 +88,7 @@ export async function connect(config: ClickHouseConfig, { outbound, signal }: Pi
     // An answer that is no JSON, or not ours.
     throw error instanceof SyntaxError ? answerError(error) : error;
   }
-  return connectionOf(client, signal, close);
+  return notingProgress(connectionOf(client, signal, close), deps);
 }
 
 function openAgent(config: ClickHouseConfig, { lookup }: DestinationDeps['outbound']): http.Agent | https.Agent {
@@ -123,6 +124,19 @@ function connectionOf(client: ClickHouseClient, signal: AbortSignal, close: () =
       }
     },
     close,
+  };
+}
+
+function notingProgress(connection: Connection, { noteProgress }: Pick<DestinationDeps, 'noteProgress'>): Connection {
+  const noted = async <Result>(work: Promise<Result>): Promise<Result> => {
+    const result = await work;
+    noteProgress?.();
+    return result;
+  };
+  return {
+    ...connection,
+    rows: (query, parameters) => noted(connection.rows(query, parameters)),
+    command: (query, parameters) => noted(connection.command(query, parameters)),
   };
 }
 

@@ -12,7 +12,10 @@ import type { HttpConfig } from './config.ts';
 import { httpError, statusError } from './faults.ts';
 
 /** What an endpoint works with beside the deps of every destination. `pause` rejects when the signal is aborted. */
-export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal'> & { clock: Clock; pause(milliseconds: number, signal: AbortSignal): Promise<void> };
+export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'> & {
+  clock: Clock;
+  pause(milliseconds: number, signal: AbortSignal): Promise<void>;
+};
 
 /** The other side. */
 export type Endpoint = {
@@ -48,7 +51,7 @@ export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
     send: async (id, body) => {
       for (let tried = 1; ; tried += 1) {
         const answer = await tryOnce(config, deps, id, body);
-        if (answer.error === undefined) return;
+        if (answer.error === undefined) return deps.noteProgress?.();
         const pause = pauseOf(answer, tried, deps.clock);
         if (!(answer.error instanceof RetryableError) || tried === tries_max || pause > pause_milliseconds_max) throw answer.error;
         await deps.pause(pause, deps.signal).catch((error: unknown) => {

@@ -39,7 +39,7 @@ export const http: DestinationDefinition<typeof http_config> = {
 
 function endpointOf(config: HttpConfig, deps: DestinationDeps): Endpoint {
   const wait = (milliseconds: number, signal: AbortSignal) => pause(milliseconds, undefined, { signal });
-  return openEndpoint(config, { outbound: deps.outbound, signal: deps.signal, clock: systemClock, pause: wait });
+  return openEndpoint(config, { ...deps, clock: systemClock, pause: wait });
 }
 
 /** What many endpoints answer to a request without rows, after they have let its sender in. */

@@ -32,25 +32,26 @@ const lock_seconds_max = 60;
 const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1, lock_wait_timeout = ${lock_seconds_max},
   innodb_lock_wait_timeout = ${lock_seconds_max}, wait_timeout = ${idle_seconds_max}, net_read_timeout = ${idle_seconds_max}, net_write_timeout = ${idle_seconds_max}`;
 
-type Signals = { signal: AbortSignal; starting: AbortSignal };
+type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: AbortSignal };
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one that is
  * used; the server cannot ask for files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(config: MySqlConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+export async function connect(config: MySqlConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+  const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { address } = await unlessStopped(outbound.resolveHost(config.host), starting);
   try {
-    return await open(config, address, true, { signal, starting });
+    return await open(config, address, true, { ...deps, starting });
   } catch (error) {
     if (config.require_tls !== false || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
-    return open(config, address, false, { signal, starting });
+    return open(config, address, false, { ...deps, starting });
   }
 }
 
-async function open(config: MySqlConfig, address: string, isEncrypted: boolean, { signal, starting }: Signals): Promise<Connection> {
+async function open(config: MySqlConfig, address: string, isEncrypted: boolean, { signal, starting, noteProgress }: Opening): Promise<Connection> {
   const mysql = await import('mysql2');
   const socket = new Socket();
   // The name that the certificate is checked for where the host is an address: without it Node would check for `localhost`.
@@ -75,7 +76,8 @@ async function open(config: MySqlConfig, address: string, isEncrypted: boolean, 
   try {
     await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);
     const [row] = await unlessStopped(Promise.race([lost, query<{ bytes: number }>(client, 'SELECT @@max_allowed_packet AS bytes')]), starting);
-    return connectionOf(client, socket, lost, { statement_bytes_max: row?.bytes ?? 0, escape: (value) => mysql.escape(value) });
+    const known = { statement_bytes_max: row?.bytes ?? 0, escape: (value: string) => mysql.escape(value) };
+    return connectionOf(client, socket, answering(lost, noteProgress), known);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -118,13 +120,27 @@ function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
   });
 }
 
-function connectionOf(client: Client, socket: Socket, lost: Promise<never>, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {
-  // The loss first: what is asked of a lost connection is refused by the client with an error that says less.
+/** What ends a call beside its answer, and what an answer means beside itself. */
+type Answering = { lost: Promise<never>; during<Result>(statement: () => Promise<Result>): Promise<Result> };
+
+function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Answering {
+  return {
+    lost,
+    // The loss first: what is asked of a lost connection is refused by the client with an error that says less.
+    during: async (statement) => {
+      const answer = await Promise.race([lost, statement()]);
+      noteProgress?.();
+      return answer;
+    },
+  };
+}
+
+function connectionOf(client: Client, socket: Socket, { lost, during }: Answering, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {
   return {
     ...known,
-    rows: <Row>(statement: string, values?: unknown[]) => Promise.race([lost, query<Row>(client, statement, values)]),
+    rows: <Row>(statement: string, values?: unknown[]) => during(() => query<Row>(client, statement, values)),
     run: async (statement, values) => {
-      const answer = await Promise.race([lost, answerOf(client, statement, values)]);
+      const answer = await during(() => answerOf(client, statement, values));
       return 'affectedRows' in answer ? answer.affectedRows : 0;
     },
     stream: <Row>(statement: string) => {

@@ -27,6 +27,8 @@ async function writeSlices(sink: Sink, orders: DeliveryOrders): Promise<SliceOut
   return outcomes;
 }
 
+// Of a suite that is skipped the runner counts nothing: this is what is counted.
+if (mariaDbMissing !== undefined) test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   const world = new MySqlWorld();
   const { deps } = world;

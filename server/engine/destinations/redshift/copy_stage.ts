@@ -5,6 +5,7 @@ import { createGzip } from 'node:zlib';
 import type { Delivery, DestinationDeps, Slice, SliceOutcome } from '../../destination.ts';
 import { textOf } from '../../object_store/config_rules.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
+import { notingProgress } from '../../object_store/object_store.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadParts } from '../../object_store/upload.ts';
@@ -38,7 +39,7 @@ type StagedPlace = {
 
 /** The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the session; a manifest names those that are loaded. */
 export function copyStage(config: RedshiftConfig, delivery: Delivery, deps: DestinationDeps): Stage {
-  const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
+  const store = notingProgress(openBucket(bucketOf(config), deps.outbound, deps.signal), deps.noteProgress);
   const make = stageMaker();
   const folder = stagedFolder(config, delivery.delivery_id);
   const at: StagedPlace = { store, folder, null_marker: nullMarker(delivery.delivery_id), holder: randomUUID(), is_held: false };

@@ -36,7 +36,8 @@ const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FA
  * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role, warehouse, database and schema are those of the config, or the call rejects with
  * what is missing; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(config: SnowflakeConfig, { outbound, signal }: Pick<DestinationDeps, 'outbound' | 'signal'>): Promise<Connection> {
+export async function connect(config: SnowflakeConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+  const { outbound, signal, noteProgress } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { host, port } = addressOf(config);
@@ -44,7 +45,7 @@ export async function connect(config: SnowflakeConfig, { outbound, signal }: Pic
   const client = await openClient({ outbound, signal });
   try {
     await unlessStopped(begin(client, config), starting);
-    return connectionOf(client);
+    return connectionOf(client, noteProgress);
   } catch (error) {
     await client.close();
     throw error;
@@ -114,13 +115,18 @@ async function use(client: Client, what: string, code: string, message: string):
   }
 }
 
-function connectionOf(client: Client): Connection {
+function connectionOf(client: Client, noteProgress: DestinationDeps['noteProgress']): Connection {
+  const execute: Client['execute'] = async (...call) => {
+    const rows = await client.execute(...call);
+    noteProgress?.();
+    return rows;
+  };
   return {
-    rows: async <Row>(statement: string, values?: string[]) => (await client.execute(statement, values)) as Row[],
+    rows: async <Row>(statement: string, values?: string[]) => (await execute(statement, values)) as Row[],
     put: async (stage, folder, name, bytes) => {
       const statement = `PUT file://${name} @${quoted(stage)}/${folder} AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = GZIP OVERWRITE = TRUE`;
       try {
-        await client.execute(statement, undefined, bytes);
+        await execute(statement, undefined, bytes);
       } catch (error) {
         throw uploadFault(error);
       }

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import sql from 'sql-template-tag';
+import { engineOf } from '../../server/api/batch_exports/engine.ts';
+import { claimRun } from '../../server/engine/claims.ts';
+import { executeRun } from '../../server/engine/execute.ts';
+import { SilenceWatch } from '../../server/engine/silence.ts';
+import { startWorker } from '../../server/engine/worker.ts';
+import type { TestOrganization } from '../harness.ts';
+import { openHttpReceiver } from '../http_receiver.ts';
+import type { Answer } from '../http_receiver.ts';
+import type { QueryHouse } from '../query_exports.ts';
+import { withMethod } from './engine_faults.ts';
+import { records, until } from './matrix.ts';
+
+/** An export of the project's first hour to a destination; gives its id. */
+async function firstHour(exporting: QueryHouse, home: TestOrganization, type: string, config: Record<string, unknown>): Promise<string> {
+  const { id } = await exporting.scheduled(home, { destination: { type, config } });
+  await exporting.house.deps.db.run(sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${id}`);
+  return id;
+}
+
+async function newHome(exporting: QueryHouse): Promise<TestOrganization> {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(
+    home,
+    Array.from({ length: records }, (_, index) => ({ event: 'seen', at: `2026-01-01T00:1${index}:00Z` })),
+  );
+  return home;
+}
+
+/** The destination lets us wait three times, together for longer than the limit and each time for longer than the log is silent. */
+export async function slowPeer(exporting: QueryHouse): Promise<void> {
+  const { db } = exporting.house.deps;
+  const receiver = await openHttpReceiver({});
+  try {
+    const id = await firstHour(exporting, await newHome(exporting), 'HTTP', { url: `${receiver.url}/slow`, max_request_records: 1 });
+    const busy: Answer = { status: 429, headers: { 'retry-after': '0.6' }, body: 'Later.' };
+    receiver.plan(busy, 'take', busy, 'take', busy, 'take');
+    const [planned] = await exporting.plan(id);
+    const run = await claimRun(db, planned!.id, randomUUID());
+    const told: boolean[] = [];
+    const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 1 };
+    await executeRun(engine, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
+    const ended = await db.row(sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`);
+    assert.deepEqual(ended, { status: 'Completed', failures: 0, latest_error: null });
+    assert.equal(receiver.taken('/slow').length, records);
+    assert.deepEqual(told, [true, false, true, false, true, false]);
+    const lines = await db.rows<{ level: string; message: string }>(
+      sql`SELECT level, message FROM batch_export_logs WHERE run_id = ${run!.id} AND message ~ 'progress' ORDER BY id`,
+    );
+    const warnings = lines.filter(({ level }) => level === 'WARNING');
+    assert.ok(warnings.length >= 3, 'each wait is told of');
+    for (const { message } of warnings)
+      assert.match(message, /^The destination has shown no progress for \d+ s while writing slice 1 of 1\. It is waited for until 20[\dT:.-]+Z; then .*\.$/);
+    const over = lines.filter(({ level }) => level === 'INFO');
+    assert.equal(over.length, 3, 'once after each wait');
+    for (const { message } of over) assert.match(message, /^The destination goes on after \d+ s without progress\.$/);
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** The rows come later than the destination may be silent: that is not its fault. */
+export async function slowSource(exporting: QueryHouse): Promise<void> {
+  const { db } = exporting.house.deps;
+  const id = await firstHour(exporting, await newHome(exporting), 'File', { prefix: 'slow-source' });
+  const [planned] = await exporting.plan(id);
+  const run = await claimRun(db, planned!.id, randomUUID());
+  const given = engineOf(exporting.house.deps);
+  const clickhouse = withMethod(given.clickhouse, 'exec', async (parameters: Parameters<typeof given.clickhouse.exec>[0]) => {
+    const answer = await given.clickhouse.exec(parameters);
+    const late = async function* () {
+      for await (const chunk of answer.stream) {
+        const asked_at = performance.now();
+        await until(() => performance.now() - asked_at > 900);
+        yield chunk as Buffer;
+      }
+    };
+    return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
+  });
+  const told: boolean[] = [];
+  await executeRun({ ...given, clickhouse, destination_silence_seconds_max: 0.6 }, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
+  const ended = await db.row(sql`SELECT status, failures FROM batch_export_runs WHERE id = ${run!.id}`);
+  assert.deepEqual([ended, told], [{ status: 'Completed', failures: 0 }, []]);
+}
+
+/** Not even closing is waited for without end. */
+export async function deafDestination(exporting: QueryHouse): Promise<void> {
+  const id = await firstHour(exporting, await newHome(exporting), 'NoOp', {});
+  const [planned] = await exporting.plan(id);
+  const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
+  const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 0.2 };
+  const watch = new SilenceWatch(engine, run!, new AbortController().signal, () => undefined);
+  for (const doing of ['showing the delivery', 'closing the delivery']) {
+    await assert.rejects(
+      watch.during(doing, () => new Promise(() => {})),
+      { code: 'timed_out', message: /^The destination showed no progress for \d+ s while showing the delivery, .* SLUICE_DESTINATION_SILENCE_SECONDS_MAX\.$/ },
+    );
+    assert.ok(watch.signal.aborted);
+  }
+  await watch.close();
+}
+
+/** The worker has four places, and so has the project: the four that hang give theirs up. */
+export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
+  const { db } = exporting.house.deps;
+  const receiver = await openHttpReceiver({});
+  const home = await newHome(exporting);
+  const statuses = async (ids: string[]) =>
+    (
+      await db.rows<{ state: string }>(sql`
+        SELECT status || ' ' || attempt || ' ' || failures AS state FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[]) ORDER BY id`)
+    ).map(({ state }) => state);
+  const hanging: string[] = [];
+  for (let count = 0; count < 4; count += 1) hanging.push(await firstHour(exporting, home, 'HTTP', { url: `${receiver.url}/hang` }));
+  const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 24 };
+  const worker = await startWorker(engine, { runs_max: 4, project_runs_max: 4, host_runs_max: 8 });
+  try {
+    await until(() => receiver.requests.length === 4);
+    const file = await firstHour(exporting, home, 'File', { prefix: 'beside-hanging' });
+    await until(async () => (await statuses([file]))[0]?.startsWith('Completed') === true);
+    assert.deepEqual(await statuses(hanging), Array(4).fill('Running 1 0'), 'nobody has ended them for it');
+  } finally {
+    await worker.stop();
+    await receiver.close();
+  }
+}
