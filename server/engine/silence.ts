@@ -72,6 +72,7 @@ export class SilenceWatch {
     try {
       const result = await Promise.race([work(), givenUp]);
       if (this.fault === undefined) this.noteProgress();
+      this.call = undefined;
       // So that what follows in the log does not come before it.
       await this.said;
       return result;
