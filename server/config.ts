@@ -164,7 +164,7 @@ export const settings = {
   ),
   destination_silence_seconds_max: setting(
     'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
-    '900',
+    '1800',
     whole(1, 86_400),
     'How long a destination may show no progress (take no byte, answer nothing) before the attempt ends and another one follows; longer than the longest single statement or job there takes.',
   ),
