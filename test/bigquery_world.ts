@@ -96,12 +96,3 @@ export function isFault(kind: typeof RetryableError | typeof NonRetryableError, 
     return true;
   };
 }
-
-/** Waits for a condition, ten seconds at most. */
-export async function until(isMet: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!isMet()) {
-    assert.ok(performance.now() < end, 'it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

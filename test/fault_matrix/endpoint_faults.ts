@@ -1,7 +1,7 @@
 import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer, HttpReceiver } from '../http_receiver.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { until } from './matrix.ts';
+import { eventually } from '../eventually.ts';
 
 /** As often as one attempt sends a request. */
 const tries = 5;
@@ -63,7 +63,7 @@ function hanging(receiver: HttpReceiver): FaultCase {
         receiver.plan('hang');
       },
       meanwhile: async () => {
-        await until(() => asked);
+        await eventually('it has never come to the fault', () => asked);
         return 'cancelled';
       },
     });
