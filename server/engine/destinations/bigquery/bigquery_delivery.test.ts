@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { freshDelivery, isFault, manifestOf, openBigQueryWorld, uuid_only } from '../../../../test/bigquery_world.ts';
+import { freshDelivery, isFault, manifestOf, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
+import { uuid_only } from '../../../../test/deliveries.ts';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, SliceOutcome } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
