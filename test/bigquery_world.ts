@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after } from 'node:test';
+import { freshDelivery as contractDelivery, uuid_only } from './deliveries.ts';
 import type { Delivery, DestinationDeps, NonRetryableError, RetryableError, Sink, SliceOutcome } from '../server/engine/destination.ts';
 import type { BigQueryConfig } from '../server/engine/destinations/bigquery/config.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
@@ -28,9 +28,6 @@ export type BigQueryWorld = {
   /** Writes a slice: two rows with the uuids `one` and `two`, unless another file is given. */
   write(sink: Sink, number?: number, file?: { bytes: Buffer; records: number }): Promise<SliceOutcome>;
 };
-
-/** The one column of a delivery unless a test asks for others. */
-export const uuid_only: Column[] = [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
 
 /** Opens a server, the guard and a ClickHouse that writes the files; they are closed after the tests. */
 export async function openBigQueryWorld(): Promise<BigQueryWorld> {
@@ -68,21 +65,7 @@ export async function openBigQueryWorld(): Promise<BigQueryWorld> {
 }
 
 /** A delivery of its own. */
-export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: uuid_only,
-    ...changes,
-  };
-}
+export const freshDelivery = (changes: Partial<Delivery> = {}): Delivery => contractDelivery({ columns: uuid_only, ...changes });
 
 /** A manifest with this text. */
 export const manifestOf = (text: string): { name: string; text: string } => ({ name: 'manifest', text });
@@ -95,13 +78,4 @@ export function isFault(kind: typeof RetryableError | typeof NonRetryableError, 
     assert.match(error.message, /\.$/);
     return true;
   };
-}
-
-/** Waits for a condition, ten seconds at most. */
-export async function until(isMet: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!isMet()) {
-    assert.ok(performance.now() < end, 'it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

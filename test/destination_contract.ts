@@ -18,6 +18,7 @@ export function testDestination(under: DestinationUnderTest): Contract {
   before(() => contract.start());
   after(() => contract.stop());
   testDelivery(contract);
+  testLargeValue(contract);
   testFaults(contract);
   testCrashes(contract);
   testConfig(contract);
@@ -76,7 +77,10 @@ function testDelivery(contract: Contract): void {
     await contract.deliver(config, contract.delivery());
     assert.equal((await contract.readBack(config)).length, contract.expected(2).length);
   });
+}
 
+function testLargeValue(contract: Contract): void {
+  const { under } = contract;
   test('a property of 10 MB comes whole, or is refused for good before anything is shown', async () => {
     const config = await under.configure();
     const delivery = contract.delivery();

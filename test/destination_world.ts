@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type {
   CheckStep,
@@ -10,6 +9,7 @@ import type {
   Sink,
   SliceOutcome,
 } from '../server/engine/destination.ts';
+import { freshDelivery } from './deliveries.ts';
 import { encodeStage } from '../server/engine/formats/encode_stage.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { openClickHouseBytes } from './clickhouse_bytes.ts';
@@ -84,18 +84,7 @@ export class Contract {
   }
 
   delivery(): Delivery {
-    const run_id = randomUUID();
-    return {
-      delivery_id: run_id,
-      run_id,
-      attempt: 1,
-      batch_export_id: randomUUID(),
-      team_id: 7,
-      model: 'events',
-      data_interval_start: '2015-09-12T00:00:00Z',
-      data_interval_end: '2015-09-12T01:00:00Z',
-      columns: contractColumns,
-    };
+    return freshDelivery();
   }
 
   async open(config: Config, delivery: Delivery): Promise<Sink> {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
 import type { CheckStep, DestinationDefinition, Difference, Sink, SliceOutcome } from '../server/engine/destination.ts';
 import { openLog } from '../server/platform/log.ts';
 import type { Logger } from '../server/platform/log.ts';
@@ -13,7 +12,7 @@ type Heard = { kind: string; text: string };
 /** Knows the secrets of every config that a destination was given, and all that it said or keeps meanwhile: `search` fails when the one is in the other. */
 export class PlantedConfigs {
   /** Writes lines as the server does, of every level, to where `search` looks. */
-  readonly log: Logger = openLog('trace', new Writable({ write: (chunk, _encoding, done) => done(void this.hear('a line of the log', String(chunk))) }));
+  readonly log: Logger = openLog('trace', { write: (line) => this.hear('a line of the log', line) });
   private readonly parts = new Map<string, string>();
   private readonly keys = new Set<string>();
   private readonly heard: Heard[] = [];

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { freshDelivery, uuid_only } from './deliveries.ts';
 import type { PostgresConfig } from '../server/engine/destinations/postgres/config.ts';
 import type { Delivery, DestinationDeps, SliceOutcome } from '../server/engine/destination.ts';
 import { silentLog } from '../server/platform/log.ts';
@@ -51,21 +51,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
 }
 
 /** A fresh delivery of events with one column, `uuid`. */
-export function uuidDelivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }],
-    ...changes,
-  };
-}
+export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery => freshDelivery({ columns: uuid_only, ...changes });
 
 /** What the engine would note of a slice with this text. */
 export function outcomeOf(number: number, text: string, written: { name: string; state: null } = { name: 'x', state: null }): SliceOutcome {

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import pg from 'pg';
+import { deliverText, freshDelivery, readContractRows, tablesIn, uuid_only } from './deliveries.ts';
 import type { Delivery } from '../server/engine/destination.ts';
 import type { RedshiftConfig } from '../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../server/engine/destinations/redshift/redshift.ts';
 import { openBucket } from '../server/engine/object_store/s3_bucket.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
-import { parseExact } from './contract_rows.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';
 import { openTestStores } from './harness_stores.ts';
@@ -21,21 +19,7 @@ import type { S3Server } from './s3_server.ts';
 const bucket_name = 'loads';
 
 /** A delivery of events with a uuid alone, or what the changes make of it. */
-export function deliveryOf(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }],
-    ...changes,
-  };
-}
+export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery => freshDelivery({ columns: uuid_only, ...changes });
 
 /** What passes for a Redshift cluster and its bucket, for the tests of one file, in one mode. */
 export class RedshiftWorld {
@@ -94,12 +78,8 @@ export class RedshiftWorld {
     return `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
   }
 
-  async tables(config: Config): Promise<string[]> {
-    const found = await this.pool.query<{ name: string }>(
-      "SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'",
-      [config['schema']],
-    );
-    return found.rows.map((row) => row.name).sort();
+  tables(config: Config): Promise<string[]> {
+    return tablesIn(this.pool, config['schema']);
   }
 
   /** Keys of all objects and open uploads of a config's place in the bucket. */
@@ -113,24 +93,12 @@ export class RedshiftWorld {
   }
 
   private async readBack(config: Config): Promise<Record<string, unknown>[]> {
-    if (!(await this.tables(config)).includes('events')) return [];
-    const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
-    const found = await this.pool.query(
-      `SELECT uuid, event, properties, note, ${instant}, amount::text, ratio, is_new FROM ${this.inSchema(config)} ORDER BY ctid`,
-    );
-    return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
+    return (await this.tables(config)).includes('events') ? readContractRows(this.pool, this.inSchema(config)) : [];
   }
 
   /** Delivers lines of tab-separated text as one slice. */
-  async deliver(config: RedshiftConfig, delivery: Delivery, text: string): Promise<void> {
-    const records = text.split('\n').length - 1;
-    const sink = await redshift.open(config, delivery, this.deps);
-    try {
-      const written = await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
-      await sink.commit([{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }], { name: 'manifest', text: '{}' });
-    } finally {
-      await sink.close();
-    }
+  deliver(config: RedshiftConfig, delivery: Delivery, text: string): Promise<void> {
+    return deliverText(redshift, { config, delivery, deps: this.deps }, text);
   }
 
   /** Orders for five slices of a row each, `0` to `4`. */

@@ -267,7 +267,11 @@ test('an interval without rows turns to no destination, whoever ends its run; wi
   await Promise.all(destinations.map(({ type }) => onType(type)));
   assert.equal(await lookAtAll(), destinations.length);
   const quiet = await house.deps.db.rows<Run>(sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`);
-  assert.deepEqual(quiet.map(endOf), Array(2 * destinations.length).fill(['Completed', 0, null]));
+  assert.equal(quiet.length, 2 * destinations.length);
+  assert.deepEqual(
+    quiet.map(endOf),
+    quiet.map(() => ['Completed', 0, null]),
+  );
   await rm(folder, { recursive: true });
 });
 

@@ -1,7 +1,8 @@
 import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer, HttpReceiver } from '../http_receiver.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { impatient, until } from './matrix.ts';
+import { eventually } from '../eventually.ts';
+import { impatient } from './matrix.ts';
 
 /** As often as one attempt sends a request. */
 const tries = 5;
@@ -64,7 +65,7 @@ function hanging(receiver: HttpReceiver): FaultCase {
         receiver.plan('hang');
       },
       meanwhile: async () => {
-        await until(() => asked);
+        await eventually('it has never come to the fault', () => asked);
         return 'cancelled';
       },
     });

@@ -51,14 +51,6 @@ export type FoundFault = { destination: string; fault: string; ending: string; c
 /** Rows of the first run of each export. */
 export const records = 3;
 
-/** Waits until it is so; fails the test after ten seconds. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const began = performance.now(); !(await isSo());) {
-    assert.ok(performance.now() - began < 10_000, 'it has never come to the fault');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** The first attempt waits for a silent destination a second only. What hangs is told of by the scene's `strike`. */
 export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
   const impatiently = async (): Promise<Scene> => {

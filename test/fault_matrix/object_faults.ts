@@ -5,7 +5,8 @@ import { openAzureServer } from '../azure_server.ts';
 import { openGcsServer } from '../gcs_server.ts';
 import { openS3Server } from '../s3_server.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { impatient, records, until } from './matrix.ts';
+import { eventually } from '../eventually.ts';
+import { impatient, records } from './matrix.ts';
 
 type Faulty = { requests: string[]; failNext(pattern: RegExp, status: number, code: string): void; holdNext(pattern: RegExp): void };
 type Store = { destination: string; server: Faulty; place(): Scene & { config: Record<string, unknown> } };
@@ -133,7 +134,7 @@ function hanging({ destination, server, place }: Store, request: RegExp): FaultC
       ...scene,
       strike: async () => server.holdNext(pattern),
       meanwhile: async () => {
-        await until(() => server.requests.some((line) => pattern.test(line)));
+        await eventually('it has never come to the fault', () => server.requests.some((line) => pattern.test(line)));
         return 'cancelled';
       },
     };
@@ -159,7 +160,7 @@ function awayWhenCancelled({ destination, server, place }: Store, openUploads: (
       visible: async () => (await scene.visible()) + openUploads(prefix),
       strike: async () => server.holdNext(held),
       meanwhile: async () => {
-        await until(() => server.requests.some((line) => held.test(line)));
+        await eventually('it has never come to the fault', () => server.requests.some((line) => held.test(line)));
         for (const question of [below(/^DELETE /, scene), /^GET .*uploads/])
           for (let count = 0; count < tries; count += 1) server.failNext(question, 503, 'SlowDown');
         return 'cancelled';

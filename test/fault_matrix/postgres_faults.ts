@@ -2,7 +2,8 @@ import { openPostgresServer } from '../postgres_destination.ts';
 import type { PostgresServer } from '../postgres_destination.ts';
 import { openPostgresProxy } from '../postgres_proxy.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
-import { impatient, until } from './matrix.ts';
+import { eventually } from '../eventually.ts';
+import { impatient } from './matrix.ts';
 
 /** The table as an export makes it, for faults that need one beforehand. */
 const columns = `uuid text, event text, properties jsonb, elements jsonb, "set" jsonb, set_once jsonb, distinct_id text, team_id bigint, ip text, site_url text, "timestamp" timestamptz, inserted_at timestamptz`;
@@ -117,12 +118,12 @@ function lost(server: PostgresServer, fault: string, code: string, ending: Endin
     return {
       ...scene,
       meanwhile: async () => {
-        await until(isCopying);
+        await eventually('it has never come to the fault', isCopying);
         return happens();
       },
       // The server notices a client that is gone when it has the rows: until then its session holds the table.
       lift: async (run) => {
-        await until(async () => !(await isCopying()));
+        await eventually('it has never come to the fault', async () => !(await isCopying()));
         await scene.lift?.(run);
       },
     };

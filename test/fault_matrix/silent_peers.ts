@@ -1,3 +1,4 @@
+import { eventually } from '../eventually.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -12,7 +13,7 @@ import { openHttpReceiver } from '../http_receiver.ts';
 import type { Answer } from '../http_receiver.ts';
 import type { QueryHouse } from '../query_exports.ts';
 import { withMethod } from './engine_faults.ts';
-import { records, until } from './matrix.ts';
+import { records } from './matrix.ts';
 
 /** An export of the project's first hour to a destination; gives its id. */
 async function firstHour(exporting: QueryHouse, home: TestOrganization, type: string, config: Record<string, unknown>): Promise<string> {
@@ -74,7 +75,7 @@ export async function slowSource(exporting: QueryHouse): Promise<void> {
     const late = async function* () {
       for await (const chunk of answer.stream) {
         const asked_at = performance.now();
-        await until(() => performance.now() - asked_at > 900);
+        await eventually('it has never come to the fault', () => performance.now() - asked_at > 900);
         yield chunk as Buffer;
       }
     };
@@ -118,9 +119,9 @@ export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
   const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 24 };
   const worker = await startWorker(engine, { runs_max: 4, project_runs_max: 4, host_runs_max: 8 });
   try {
-    await until(() => receiver.requests.length === 4);
+    await eventually('it has never come to the fault', () => receiver.requests.length === 4);
     const file = await firstHour(exporting, home, 'File', { prefix: 'beside-hanging' });
-    await until(async () => (await statuses([file]))[0]?.startsWith('Completed') === true);
+    await eventually('it has never come to the fault', async () => (await statuses([file]))[0]?.startsWith('Completed') === true);
     assert.deepEqual(await statuses(hanging), Array(4).fill('Running 1 0'), 'nobody has ended them for it');
   } finally {
     await worker.stop();

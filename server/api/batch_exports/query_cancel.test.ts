@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../../test/eventually.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
@@ -32,14 +33,6 @@ async function countRunning(label: string): Promise<number> {
   return (await result.json()).length;
 }
 
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!(await what())) {
-    assert.ok(performance.now() < deadline, 'waited for fifteen seconds');
-    await pause(20);
-  }
-}
-
 const endless = {
   'that is being counted': ['SELECT DISTINCT e.event AS event, f.event AS other FROM events e CROSS JOIN events f', 0],
   'that gives rows without end': ['SELECT e.event AS event, f.event AS other FROM events e CROSS JOIN events f CROSS JOIN events g', 0],
@@ -54,12 +47,12 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless))
     const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
     const stop = new AbortController();
     const executing = executeRun(engineOf(exporting.house.deps), run!, stop.signal);
-    await until(async () => (await countRunning('CROSS JOIN')) === 1);
+    await eventually('the query does not run', async () => (await countRunning('CROSS JOIN')) === 1);
     await pause(wait_ms);
     assert.equal((await made.send('POST', `runs/${run!.id}/cancel/`)).status, 200);
     stop.abort('cancelled');
     await executing;
-    await until(async () => (await countRunning('CROSS JOIN')) === 0);
+    await eventually('the query still runs', async () => (await countRunning('CROSS JOIN')) === 0);
     assert.equal((await made.get(`runs/${run!.id}/`)).body.status, 'Cancelled');
     assert.deepEqual(await exporting.filesIn(prefix, ''), []);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
@@ -210,10 +210,10 @@ test('who is made an owner while his account is being deleted is not the last on
     await tx.run(sql`SELECT 1 FROM users WHERE id = ${user.id} FOR NO KEY UPDATE`);
     // The deletion has looked whom the organizations would be left with, and waits for the account.
     const going = browser.ask('DELETE', url, { current_password: password });
-    await pollUntil(async () => (await waiting(db)) === 1);
+    await eventually('it did not come to that', async () => (await waiting(db)) === 1);
     const promotion = harness.request('PATCH', member(user.uuid), { key, body: { level: 15 } });
     const leaving = promotion.then(() => harness.request('DELETE', member(first.uuid), { key }));
-    await pollUntil(async () => (await waiting(db)) === 2 || (await isSettled(leaving)));
+    await eventually('it did not come to that', async () => (await waiting(db)) === 2 || (await isSettled(leaving)));
     return [going, promotion, leaving];
   });
   assert.equal((await deletion).status, 204);
@@ -229,11 +229,6 @@ async function waiting(db: Harness['deps']['db']): Promise<number> {
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
-}
-
-async function pollUntil(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) if (await isSo()) return;
-  assert.fail('it did not come to that');
 }
 
 test('no body makes a fault, signed in or not', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
@@ -198,7 +199,8 @@ test('settled waits for the batch under way and keeps the next one waiting', asy
     order.push('settled');
     return until;
   });
-  await waitFor(
+  await eventually(
+    'waited in vain',
     async () =>
       (await db.row<{ waiting: number }>(sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))!.waiting > 0,
   );
@@ -243,11 +245,3 @@ test('an unknown project is told apart, and waiting callers are bounded by memor
   await tight.drain();
   assert.deepEqual(await count(teamId), { rows: 80, uuids: 80 });
 });
-
-async function waitFor(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, 'waited in vain');
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
-}

@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../destination.ts';
 import type { ObjectStore } from './object_store.ts';
 
@@ -24,24 +25,14 @@ export const throttled = passingFault('throttled', 'The store asks for fewer req
 const connection_faults: Record<string, Fault> = {
   AbortError: broken,
   TimeoutError: broken,
-  ECONNRESET: broken,
-  EPIPE: broken,
-  UND_ERR_SOCKET: broken,
-  UND_ERR_HEADERS_TIMEOUT: broken,
-  UND_ERR_BODY_TIMEOUT: broken,
-  ETIMEDOUT: unreachable,
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  EAI_AGAIN: unreachable,
-  UND_ERR_CONNECT_TIMEOUT: unreachable,
-  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check the address of the store in the config.'),
-  DEPTH_ZERO_SELF_SIGNED_CERT: certificate,
-  SELF_SIGNED_CERT_IN_CHAIN: certificate,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificate,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificate,
-  ERR_TLS_CERT_ALTNAME_INVALID: certificate,
-  CERT_HAS_EXPIRED: certificate,
+  ...byConnectionCode({
+    host_not_found: lastingFault('host_not_found', 'There is no host of this name; check the address of the store in the config.'),
+    lookup_failed: unreachable,
+    unreachable,
+    broken,
+    timed_out: broken,
+    tls_not_verified: certificate,
+  }),
 };
 
 const refused = lastingFault('request_refused', 'The store refused the request.');

@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../destination.ts';
 
 /** A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the user is told, where `%` stands for what the server said. */
@@ -19,21 +20,13 @@ const unreachable = passing('connection_failed', 'The server does not answer at 
 
 /** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
 const faults: Record<string, ServerFault> = {
-  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key host.'),
-  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  ECONNRESET: passing('connection_lost', 'The server closed the connection.'),
-  EPIPE: passing('connection_lost', 'The server closed the connection.'),
-  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
-  SELF_SIGNED_CERT_IN_CHAIN: unverified,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
-  UNABLE_TO_GET_ISSUER_CERT: unverified,
-  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
-  CERT_HAS_EXPIRED: unverified,
+  ...byConnectionCode({
+    host_not_found: final('host_not_found', 'There is no host of this name; check the key host.'),
+    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    unreachable,
+    broken: passing('connection_lost', 'The server closed the connection.'),
+    tls_not_verified: unverified,
+  }),
   outbound_refused: final('outbound_refused', '%'),
   '28P01': final('authentication_failed', 'The server refused user or password; check the keys user and password.'),
   '28000': final('authentication_failed', 'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.'),

@@ -10,20 +10,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { eventually } from '../../../test/eventually.ts';
 import { silentLog } from '../log.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
 import type { EmbeddedStore } from './supervise.ts';
 
 const quiet = { level: 127 } as const;
-
-/** Asks again until it holds, for ten seconds. */
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await what().catch(() => false))) {
-    assert.ok(performance.now() < deadline, 'waited for ten seconds');
-    await pause(10);
-  }
-}
 
 async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -186,11 +178,11 @@ describe('embedded ClickHouse', () => {
       const asked = client.exec({ query, abort_signal: leaving.signal });
       asked.catch(() => {});
       if (slow) (await asked).stream.once('readable', () => {}).on('error', () => {});
-      await until(async () => (await running(marker)) === 1);
+      await eventually('the query does not run', async () => (await running(marker)) === 1);
       const began = performance.now();
       if (slow) (await asked).stream.destroy();
       else leaving.abort();
-      await until(async () => (await running(marker)) === 0);
+      await eventually('the query still runs', async () => (await running(marker)) === 0);
       assert.ok(performance.now() - began < 1_000);
     }
   });
@@ -223,10 +215,10 @@ describe('embedded ClickHouse', () => {
     endless.push(line(99_999_999));
     const broken = client.exec({ query: 'INSERT INTO streamed FORMAT JSONEachRow', values: endless, abort_signal: leaving.signal });
     broken.catch(() => {});
-    await until(async () => (await running('INTO streamed%INFILE')) === 1);
+    await eventually('the query does not run', async () => (await running('INTO streamed%INFILE')) === 1);
     leaving.abort();
     await assert.rejects(broken);
-    await until(async () => (await running('INTO streamed%INFILE')) === 0);
+    await eventually('the query still runs', async () => (await running('INTO streamed%INFILE')) === 0);
     assert.deepEqual(await rows('SELECT count()::UInt32 AS c FROM streamed'), [{ c: 41_000 }]);
   });
 
@@ -266,7 +258,7 @@ describe('embedded ClickHouse', () => {
         }
       });
       await Promise.all([...writers.map((writer) => assert.rejects(writer)), assert.rejects(reader)]);
-      await until(async () => (await client.ping()).success);
+      await eventually('the engine has not come back', async () => (await client.ping()).success);
       const [found] = (await rows('SELECT count()::UInt32 AS c FROM written WHERE n >= {from:UInt64}', { query_params: { from: round * 3_000_000 } })) as {
         c: number;
       }[];

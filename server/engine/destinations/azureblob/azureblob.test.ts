@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { brotliDecompressSync } from 'node:zlib';
 import { ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential, generateBlobSASQueryParameters } from '@azure/storage-blob';
+import { eventually } from '../../../../test/eventually.ts';
 import { openAzureServer } from '../../../../test/azure_server.ts';
 import { contractColumns } from '../../../../test/contract_rows.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
@@ -148,15 +149,6 @@ const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
 });
 const manifest = { name: 'manifest', text: '{}' };
 
-/** Waits for a condition, ten seconds at most. */
-async function until(isMet: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!isMet()) {
-    assert.ok(performance.now() < end, 'it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 test('a large slice goes up in blocks and comes back whole, with its kind', async () => {
   const sink = await azureblob.open({ ...base, prefix: 'large' }, delivery, deps);
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
@@ -244,7 +236,7 @@ test('a store that does not answer is left at once when the run is stopped', asy
     server.holdNext(pattern);
     const seen = server.requests.length;
     const waiting = assert.rejects(wait(sink, outcome));
-    await until(() => server.requests.slice(seen).some((request) => pattern.test(request)));
+    await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
     stop.abort('cancelled');
     await waiting;
     assert.deepEqual(await names(`held-${number}/`), []);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freshDelivery, isFault, manifestOf, openBigQueryWorld, until, uuid_only } from '../../../../test/bigquery_world.ts';
+import { eventually } from '../../../../test/eventually.ts';
+import { freshDelivery, isFault, manifestOf, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
+import { uuid_only } from '../../../../test/deliveries.ts';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, SliceOutcome } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
@@ -95,9 +97,12 @@ test('two attempts that commit at the same time show the rows once, and the seco
   const outcome = await write(first);
   server.jobs.holdNext(/^sluice_commit/);
   const [slow, second] = [first.commit([outcome], manifestOf('first')), bigquery.open(config, { ...given, attempt: 2 }, deps)];
-  await until(() => server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)));
+  await eventually('the statement or the question has not come', () =>
+    server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+  );
   const other = (await second).commit([outcome], manifestOf('second'));
-  await until(
+  await eventually(
+    'the statement or the question has not come',
     () => server.requests.filter((line) => line.includes(`GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`)).length > 1,
   );
   await server.jobs.release();
@@ -143,7 +148,9 @@ test('abort ends a commit that is under way', async () => {
   const outcome = await write(dead);
   server.jobs.holdNext(/^sluice_commit/);
   const committing = dead.commit([outcome], manifestOf('{}'));
-  await until(() => server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)));
+  await eventually('the statement or the question has not come', () =>
+    server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+  );
   const sink = await bigquery.open(config, { ...given, attempt: 2 }, deps);
   await Promise.all([sink.abort([]), assert.rejects(committing, isFault(RetryableError, 'cancelled_by_server'))]);
   assert.deepEqual([tableOf(config).rows, stagesOf(config)], [[], []]);

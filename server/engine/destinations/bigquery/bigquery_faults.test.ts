@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { freshDelivery, isFault, openBigQueryWorld, until, uuid_only } from '../../../../test/bigquery_world.ts';
+import { eventually } from '../../../../test/eventually.ts';
+import { freshDelivery, isFault, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
+import { uuid_only } from '../../../../test/deliveries.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';
@@ -82,7 +84,7 @@ test('what Google refuses for now is tried again, and a stop ends what waits at 
     hold();
     const seen = server.requests.length;
     const writing = assert.rejects(write(sink), /^Error: The work was stopped\.$/, name);
-    await until(() => server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')));
+    await eventually('the request has not come', () => server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')));
     stop.abort();
     await writing;
     assert.deepEqual(stagesOf(config), [], name);

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import { Readable } from 'node:stream';
-import { randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { assertFault, freshDelivery } from '../../../../test/deliveries.ts';
 import { openClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
-import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
+import { parseExact } from '../../../../test/contract_rows.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -141,22 +141,6 @@ async function run(query: string): Promise<void> {
   await client.command({ query });
 }
 
-function delivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: contractColumns,
-    ...changes,
-  };
-}
-
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
 const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
 const csv = (text: string) => Readable.from([zstdCompressSync(text)]);
@@ -187,7 +171,7 @@ test('persons are merged: FINAL shows the highest version of each, whatever came
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, name: string) =>
     `7,"${distinct}","018f0000-0000-7000-8000-000000000001","{""name"":""${name}""}",1,${version},"2020-01-01T00:00:00.000000Z",false,"2020-01-01T00:00:00.000000Z"`;
-  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })] as const;
+  const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })] as const;
   await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
   await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
   const found = await rows<{ distinct_id: string; name: string }>(
@@ -217,12 +201,12 @@ test('persons refuse a table that does not merge by their key', async () => {
   for (const engine of ['MergeTree ORDER BY (team_id, distinct_id)', 'ReplacingMergeTree ORDER BY team_id']) {
     await make(engine);
     await assert.rejects(
-      deliver(config, delivery({ model: 'persons', columns }), ['7,"a"']),
+      deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']),
       (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
     );
   }
   await make('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
-  await deliver(config, delivery({ model: 'persons', columns }), ['7,"a"']);
+  await deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']);
 });
 
 test("a table of the user's own keeps its partitions, order, TTL, indexes, projections and defaults, and a value that does not fit is final", async () => {
@@ -232,7 +216,7 @@ test("a table of the user's own keeps its partitions, order, TTL, indexes, proje
   );
   const columns: Column[] = [...noteOnly, { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' }];
   const months = Array.from({ length: 150 }, (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`);
-  await deliver(config, delivery({ columns }), [`,2020-01-05T00:00:00.000001Z`, `"",2020-01-06T00:00:00.000001Z`, ...months]);
+  await deliver(config, freshDelivery({ columns }), [`,2020-01-05T00:00:00.000001Z`, `"",2020-01-06T00:00:00.000001Z`, ...months]);
   const found = await rows(`SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note ORDER BY note NULLS FIRST`);
   assert.deepEqual(found, [
     { own: 5, note: null, n: 1 },
@@ -240,7 +224,7 @@ test("a table of the user's own keeps its partitions, order, TTL, indexes, proje
     { own: 5, note: 'n', n: 150 },
   ]);
   await assert.rejects(
-    deliver(config, delivery({ columns }), ['"a","no instant"']),
+    deliver(config, freshDelivery({ columns }), ['"a","no instant"']),
     (error) => error instanceof NonRetryableError && error.code === 'value_refused',
   );
 });
@@ -264,8 +248,7 @@ test('faults are told apart by the name of the error', () => {
   ];
   for (const [type, isRetryable, code] of cases) {
     const error = clickHouseError(Object.assign(new Error('said $& the server.'), { type, code: '1' }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, type);
-    assert.equal((error as RetryableError).code, code, type);
+    assertFault(error, isRetryable, code, type);
   }
   for (const [code, name] of [
     ['ECONNREFUSED', 'connection_failed'],

@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };
@@ -31,26 +32,16 @@ const not_clickhouse = final(
 
 /** By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said. */
 const faults: Record<string, Fault> = {
-  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key url.'),
-  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  ECONNRESET: broken,
-  EPIPE: broken,
+  ...byConnectionCode({
+    host_not_found: final('host_not_found', 'There is no host of this name; check the key url.'),
+    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    unreachable,
+    broken,
+    tls_not_offered: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
+    tls_not_verified: unverified,
+  }),
   ERR_STREAM_PREMATURE_CLOSE: broken,
-  EPROTO: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
-  ERR_SSL_WRONG_VERSION_NUMBER: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
   HPE_INVALID_CONSTANT: not_clickhouse,
-  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
-  SELF_SIGNED_CERT_IN_CHAIN: unverified,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
-  UNABLE_TO_GET_ISSUER_CERT: unverified,
-  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
-  CERT_HAS_EXPIRED: unverified,
   outbound_refused: final('outbound_refused', '%'),
   AUTHENTICATION_FAILED: credentials,
   UNKNOWN_USER: credentials,

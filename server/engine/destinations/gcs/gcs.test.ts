@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { eventually } from '../../../../test/eventually.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openFaultyServer } from '../../../../test/faulty_server.ts';
@@ -115,15 +116,6 @@ const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
 });
 const manifest = { name: 'manifest', text: '{}' };
 
-/** Waits for a condition, ten seconds at most. */
-async function until(isMet: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!isMet()) {
-    assert.ok(performance.now() < end, 'it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 test('a large slice goes up in parts, survives the death of its sink, and comes back whole, with its kind', async () => {
   const config = { ...base, prefix: 'large' };
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
@@ -219,7 +211,7 @@ async function stopWhileHeld(pattern: RegExp, stop: AbortController, wait: () =>
   server.holdNext(pattern);
   const seen = server.requests.length;
   const waiting = assert.rejects(wait());
-  await until(() => server.requests.slice(seen).some((request) => pattern.test(request)));
+  await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
   stop.abort('cancelled');
   await waiting;
 }

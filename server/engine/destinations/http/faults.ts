@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };
@@ -14,29 +15,15 @@ const broken = passing('connection_lost', 'The connection to the endpoint broke.
 const no_tls = final('tls_not_offered', 'The endpoint offers no TLS at this port; check the key url.');
 
 /** By the error code of Node and undici. */
-const faults: Record<string, Fault> = {
-  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key url.'),
-  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  UND_ERR_CONNECT_TIMEOUT: unreachable,
-  ECONNRESET: broken,
-  EPIPE: broken,
-  UND_ERR_SOCKET: broken,
-  UND_ERR_HEADERS_TIMEOUT: passing('timed_out', 'The endpoint did not answer in time. Check that it is well; if it needs longer, lower max_request_records.'),
-  EPROTO: no_tls,
-  ERR_SSL_WRONG_VERSION_NUMBER: no_tls,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: no_tls,
-  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
-  SELF_SIGNED_CERT_IN_CHAIN: unverified,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
-  UNABLE_TO_GET_ISSUER_CERT: unverified,
-  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
-  CERT_HAS_EXPIRED: unverified,
-};
+const faults = byConnectionCode({
+  host_not_found: final('host_not_found', 'There is no host of this name; check the key url.'),
+  lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+  unreachable,
+  broken,
+  timed_out: passing('timed_out', 'The endpoint did not answer in time. Check that it is well; if it needs longer, lower max_request_records.'),
+  tls_not_offered: no_tls,
+  tls_not_verified: unverified,
+});
 
 /** By status; the others follow from their hundreds. */
 const by_status: Record<number, Fault> = {

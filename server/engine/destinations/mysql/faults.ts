@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };
@@ -29,14 +30,12 @@ const not_mysql = final('not_mysql', 'What answers at this host and port is not 
 
 /** By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the server said. */
 const faults: Record<string, Fault> = {
-  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the key host.'),
-  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  ECONNRESET: broken,
-  EPIPE: broken,
+  ...byConnectionCode({
+    host_not_found: final('host_not_found', 'There is no host of this name; check the key host.'),
+    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    unreachable,
+    broken,
+  }),
   PROTOCOL_CONNECTION_LOST: broken,
   ER_CONNECTION_KILLED: broken,
   ER_CLIENT_INTERACTION_TIMEOUT: broken,

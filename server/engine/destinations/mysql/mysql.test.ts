@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import tls from 'node:tls';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
+import { assertFault, deliverText, freshDelivery } from '../../../../test/deliveries.ts';
+import { parseExact } from '../../../../test/contract_rows.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { mariaDbMissing, openMariaDb } from '../../../../test/mariadb_server.ts';
@@ -14,8 +13,8 @@ import type { MySqlProxy } from '../../../../test/mysql_proxy.ts';
 import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { Delivery } from '../../destination.ts';
+import { NonRetryableError } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { quoted } from './config.ts';
@@ -27,34 +26,8 @@ const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
-const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
 
-function delivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: contractColumns,
-    ...changes,
-  };
-}
-
-async function deliver(config: MySqlConfig, given: Delivery, text: string): Promise<void> {
-  const records = text.split('\n').length - 1;
-  const sink = await mysql.open(config, given, deps);
-  try {
-    await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
-    await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
-  } finally {
-    await sink.close();
-  }
-}
+const deliver = (config: MySqlConfig, delivery: Delivery, text: string) => deliverText(mysql, { config, delivery, deps }, text);
 
 // Of a suite that is skipped the runner counts nothing: this is what is counted.
 if (mariaDbMissing !== undefined) test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
@@ -181,7 +154,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const columns = personsModel.columns.tables;
     const row = (distinct: string, version: number, mapping: number, name: string) =>
       `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-    const send = (text: string) => deliver(config, delivery({ model: 'persons', columns }), text);
+    const send = (text: string) => deliver(config, freshDelivery({ model: 'persons', columns }), text);
     await send(row('a', 5, 0, 'five') + row('b', 1, 9, 'one') + row('c', 1, 1, 'mapped') + row('A', 1, 0, 'another') + row('a ', 1, 0, 'blank'));
     await send(row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 1, 0, 'low') + row('d', 3, 0, 'high'));
     const found = await rows<{ person: string }>(
@@ -196,7 +169,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   test('verify compares persons by key, once each however often they were delivered', async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
     const columns = personsModel.columns.tables.slice(0, 2);
-    const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })];
+    const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })];
     for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n7\tB\n');
     const keys = async function* (): AsyncIterable<string> {
       yield* ['a\\b', 'b', 'B'];
@@ -220,7 +193,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       ['UNIQUE (distinct_id, team_id)', true],
     ] as const) {
       await run(`CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint, distinct_id varchar(100), x int, ${index})`);
-      const done = deliver(config, delivery({ model: 'persons', columns }), '7\ta\n');
+      const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
       if (isRight) await done;
       else await assert.rejects(done, (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing', index);
     }
@@ -229,23 +202,27 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   test("a table of the user's own keeps its defaults, and a value that does not fit is final", async () => {
     const config = await freshConfig();
     await run(`CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY, Note varchar(3) UNIQUE, own text DEFAULT ('own'))`);
-    await deliver(config, delivery({ columns: noteOnly }), 'abc\n');
+    await deliver(config, freshDelivery({ columns: noteOnly }), 'abc\n');
     assert.deepEqual(await rows(`SELECT id, note, own FROM ${inDatabase(config)}`), [{ id: 1, note: 'abc', own: 'own' }]);
     for (const [text, code] of [
       ['abcd\n', 'value_refused'],
       ['abc\n', 'constraint_violated'],
       ['😀\n', 'value_refused'],
     ] as const) {
-      await assert.rejects(deliver(config, delivery({ columns: noteOnly }), text), (error) => error instanceof NonRetryableError && error.code === code, text);
+      await assert.rejects(
+        deliver(config, freshDelivery({ columns: noteOnly }), text),
+        (error) => error instanceof NonRetryableError && error.code === code,
+        text,
+      );
     }
   });
 
   test('a row of 10 MB passes, and one that is larger than the server takes is final', async () => {
     const config = await freshConfig();
-    await deliver(config, delivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);
+    await deliver(config, freshDelivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);
     assert.deepEqual(await rows(`SELECT LENGTH(note) AS bytes FROM ${inDatabase(config)}`), [{ bytes: 5_000_000 }]);
     await assert.rejects(
-      deliver(config, delivery({ columns: noteOnly }), `${'x'.repeat(34_000_000)}\n`),
+      deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(34_000_000)}\n`),
       (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
     );
   });
@@ -274,8 +251,7 @@ test('faults are told apart by name, then by SQLSTATE', () => {
   ];
   for (const [code, sqlState, isRetryable, name] of cases) {
     const error = mySqlError(Object.assign(new Error('said $& the server'), { code, ...(sqlState === undefined ? {} : { sqlState }) }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, code);
-    assert.equal((error as RetryableError).code, name, code);
+    assertFault(error, isRetryable, name, code);
   }
   const source = new Error('the query failed');
   assert.equal(mySqlError(source), source);

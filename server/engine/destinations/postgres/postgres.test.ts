@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
-import { contractColumns, parseExact } from '../../../../test/contract_rows.ts';
+import { assertFault, deliverText, freshDelivery, readContractRows, tablesIn, uuid_only } from '../../../../test/deliveries.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -15,7 +14,6 @@ import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import type { Delivery, SliceOutcome } from '../../destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';
@@ -57,20 +55,9 @@ async function freshConfig(): Promise<PostgresConfig> {
 
 const inSchema = (config: Config, table = 'events') => `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
 
-async function tables(config: Config): Promise<string[]> {
-  const found = await pool.query<{ name: string }>(
-    "SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'",
-    [config['schema']],
-  );
-  return found.rows.map((row) => row.name).sort();
-}
+const tables = (config: Config) => tablesIn(pool, config['schema']);
 
-async function readBack(config: Config): Promise<Record<string, unknown>[]> {
-  if (!(await tables(config)).includes('events')) return [];
-  const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
-  const found = await pool.query(`SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${inSchema(config)} ORDER BY ctid`);
-  return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
-}
+const readBack = async (config: Config) => ((await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : []);
 
 testDestination({
   definition: postgres,
@@ -114,41 +101,15 @@ testDestination({
   recovers: true,
 });
 
-function delivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: contractColumns,
-    ...changes,
-  };
-}
-
-const uuidOnly: Column[] = [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
 const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
 
-async function deliver(config: PostgresConfig, given: Delivery, text: string): Promise<void> {
-  const records = text.split('\n').length - 1;
-  const sink = await postgres.open(config, given, deps);
-  try {
-    await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
-    await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
-  } finally {
-    await sink.close();
-  }
-}
+const deliver = (config: PostgresConfig, delivery: Delivery, text: string) => deliverText(postgres, { config, delivery, deps }, text);
 
 test('TLS is verified by name and authority unless the config says otherwise, and left out only when it may be', async () => {
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
   const status = async (changes: Partial<PostgresConfig>) =>
-    (await postgres.check({ ...config, ...changes }, uuidOnly, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+    (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
   assert.match(await status({}), /certificate of the server/);
   assert.equal(await status({ host: 'localhost' }), 'passed');
   assert.match(await status({ port: plain.port }), /offers no TLS/);
@@ -160,7 +121,7 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, mapping: number, name: string) =>
     `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-  const send = (text: string) => deliver(config, delivery({ model: 'persons', columns }), text);
+  const send = (text: string) => deliver(config, freshDelivery({ model: 'persons', columns }), text);
   await send(row('a', 5, 0, 'five') + row('b', 1, 0, 'one') + row('c', 1, 1, 'mapped'));
   await send(row('a', 4, 0, 'older') + row('b', 2, 0, 'two') + row('c', 1, 2, 'remapped') + row('d', 1, 0, 'low') + row('d', 3, 0, 'high'));
   const found = await pool.query<{ distinct_id: string; name: string }>(
@@ -175,7 +136,7 @@ test('persons are merged: a row gives way to a higher version only', async () =>
 test('verify compares persons by key, once each however often they were delivered', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables.slice(0, 2);
-  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })];
+  const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })];
   for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n');
   const keys = async function* (): AsyncIterable<string> {
     yield* ['a\\b', 'b'];
@@ -193,11 +154,11 @@ test('persons refuse a table without a unique index on their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id, distinct_id) INCLUDE (team_id))`);
   const columns = personsModel.columns.tables.slice(0, 2);
-  await deliver(config, delivery({ model: 'persons', columns }), '7\ta\n');
+  await deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
   await pool.query(`DROP TABLE ${inSchema(config, 'persons')}`);
   await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int, UNIQUE (team_id, distinct_id, x))`);
   await assert.rejects(
-    deliver(config, delivery({ model: 'persons', columns }), '7\ta\n'),
+    deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
     (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
   );
 });
@@ -205,10 +166,10 @@ test('persons refuse a table without a unique index on their key', async () => {
 test("a column of the user's own keeps its default, and a value that does not fit is final", async () => {
   const config = await freshConfig();
   await pool.query(`CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`);
-  await deliver(config, delivery({ columns: uuidOnly }), 'abc\n');
+  await deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n');
   assert.deepEqual((await pool.query(`SELECT id::int, uuid, note FROM ${inSchema(config)}`)).rows, [{ id: 1, uuid: 'abc', note: 'own' }]);
   await assert.rejects(
-    deliver(config, delivery({ columns: uuidOnly }), 'abcd\n'),
+    deliver(config, freshDelivery({ columns: uuid_only }), 'abcd\n'),
     (error) => error instanceof NonRetryableError && error.code === 'value_refused' && /too long/.test(error.message),
   );
 });
@@ -219,14 +180,14 @@ test('a trigger that leaves rows out does not pass for success', async () => {
   await pool.query("CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
   await pool.query(`CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`);
   await assert.rejects(
-    deliver(config, delivery({ columns: uuidOnly }), 'abc\n'),
+    deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n'),
     (error) => error instanceof RetryableError && error.code === 'count_mismatch',
   );
 });
 
 test('a connection that is cut in the middle ends the write at once, and the next attempt does it all', async () => {
   const config = await freshConfig();
-  const given = delivery({ columns: uuidOnly });
+  const given = freshDelivery({ columns: uuid_only });
   const sink = await postgres.open(config, given, deps);
   const endless = Readable.from(
     (async function* () {
@@ -247,7 +208,7 @@ test('a connection that is cut in the middle ends the write at once, and the nex
 
 test('a dead attempt that comes back late finds the delivery done, and two at once wait for each other', async () => {
   const config = await freshConfig();
-  const given = delivery({ columns: uuidOnly });
+  const given = freshDelivery({ columns: uuid_only });
   const first = await postgres.open(config, given, deps);
   await first.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')]));
   const second = postgres.open(config, { ...given, attempt: 2 }, deps);
@@ -286,8 +247,7 @@ test('faults are told apart by SQLSTATE', () => {
   ];
   for (const [code, isRetryable, name] of cases) {
     const error = postgresError(Object.assign(new Error('said the server'), { code }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, code);
-    assert.equal((error as RetryableError).code, name, code);
+    assertFault(error, isRetryable, name, code);
   }
   const source = new Error('the query failed');
   assert.equal(postgresError(source), source);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import { eventually } from '../../../../test/eventually.ts';
 import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
@@ -48,10 +49,7 @@ async function writeSlice(sink: Sink, number: number, text = slices[number]!, is
   return outcomeOf(number, text, written as { name: string; state: null });
 }
 
-async function until(what: string, text: string, values: unknown[]): Promise<void> {
-  const end = performance.now() + 10_000;
-  while ((await server.pool.query(text, values)).rowCount === 0) assert.ok(performance.now() < end, what);
-}
+const until = (what: string, text: string, values: unknown[]) => eventually(what, async () => (await server.pool.query(text, values)).rowCount !== 0);
 
 const untilMoved = ({ config }: Place) =>
   until('nothing is moved', "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1", [`INSERT INTO "${config.schema}"%SELECT%`]);

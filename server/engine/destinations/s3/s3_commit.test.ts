@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import { eventually } from '../../../../test/eventually.ts';
 import { openS3Server } from '../../../../test/s3_server.ts';
 import type { S3Server } from '../../../../test/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
@@ -57,15 +58,6 @@ const delivery: Delivery = {
   columns: [],
 };
 
-/** Waits for a condition, ten seconds at most. */
-async function until(isMet: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!isMet()) {
-    assert.ok(performance.now() < end, 'it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
 test('a connection that breaks in the middle of a part is tried again by itself, and one that goes on breaking is worth another attempt', async () => {
@@ -105,7 +97,7 @@ test('a store that does not answer is left at once when the run is stopped, and 
     server.holdNext(pattern);
     const seen = server.requests.length;
     const waiting = assert.rejects(wait(sink, outcome));
-    await until(() => server.requests.slice(seen).some((request) => pattern.test(request)));
+    await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
     stop.abort('cancelled');
     await waiting;
     await assert.rejects(s3.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);

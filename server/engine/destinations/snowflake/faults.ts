@@ -1,3 +1,4 @@
+import { byConnectionCode } from '../../../platform/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
@@ -35,24 +36,14 @@ const locked = passing('locked', 'Another delivery or session holds a lock on th
 
 /** By Snowflake's number, with six digits, by the number of the official client, or by the error code of Node. `%` stands for what was said. */
 const faults: Record<string, Fault> = {
-  ENOTFOUND: final('host_not_found', 'There is no host of this name; check the keys account and host.'),
-  EAI_AGAIN: passing('connection_failed', 'The host name could not be looked up just now.'),
-  ECONNREFUSED: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  ECONNRESET: broken,
-  EPIPE: broken,
-  EPROTO: unencrypted,
-  ERR_SSL_WRONG_VERSION_NUMBER: unencrypted,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: unencrypted,
-  DEPTH_ZERO_SELF_SIGNED_CERT: unverified,
-  SELF_SIGNED_CERT_IN_CHAIN: unverified,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unverified,
-  UNABLE_TO_GET_ISSUER_CERT: unverified,
-  ERR_TLS_CERT_ALTNAME_INVALID: unverified,
-  CERT_HAS_EXPIRED: unverified,
+  ...byConnectionCode({
+    host_not_found: final('host_not_found', 'There is no host of this name; check the keys account and host.'),
+    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    unreachable,
+    broken,
+    tls_not_offered: unencrypted,
+    tls_not_verified: unverified,
+  }),
   outbound_refused: final('outbound_refused', '%'),
   client_lost: passing('connection_lost', 'The client of the account ended in the middle of its work.'),
   upload_failed: passing('store_fault', 'A file could not be brought to the stage of the account (%).'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
-import { parseExact } from '../../../../test/contract_rows.ts';
+import { deliverText, freshDelivery, readContractRows, tablesIn } from '../../../../test/deliveries.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -18,7 +18,7 @@ import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
 import type { SnowflakeServer } from '../../../../test/snowflake_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
+import type { Delivery } from '../../destination.ts';
 import { NonRetryableError } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
@@ -62,20 +62,9 @@ async function freshConfig(): Promise<SnowflakeConfig> {
 
 const inSchema = (config: Config, table = 'events') => `${quoted(String(config['schema']))}.${quoted(table)}`;
 
-async function tables(config: Config): Promise<string[]> {
-  const found = await pool.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'`,
-    [config['schema']],
-  );
-  return found.rows.map((row) => row.name).sort();
-}
+const tables = (config: Config) => tablesIn(pool, config['schema']);
 
-async function readBack(config: Config): Promise<Record<string, unknown>[]> {
-  if (!(await tables(config)).includes('events')) return [];
-  const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
-  const found = await pool.query(`SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${inSchema(config)} ORDER BY ctid`);
-  return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
-}
+const readBack = async (config: Config) => ((await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : []);
 
 /** Tables that are not the export's, and lines of attempts that came to no receipt. */
 async function leftovers(config: Config): Promise<string[]> {
@@ -142,34 +131,10 @@ testDestination({
 });
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
-const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
 
-function delivery(changes: Partial<Delivery> = {}): Delivery {
-  const run_id = randomUUID();
-  return {
-    delivery_id: run_id,
-    run_id,
-    attempt: 1,
-    batch_export_id: randomUUID(),
-    team_id: 7,
-    model: 'events',
-    data_interval_start: '2015-09-12T00:00:00Z',
-    data_interval_end: '2015-09-12T01:00:00Z',
-    columns: noteOnly,
-    ...changes,
-  };
-}
+const delivery = (changes: Partial<Delivery> = {}) => freshDelivery({ columns: noteOnly, ...changes });
 
-async function deliver(config: SnowflakeConfig, given: Delivery, text: string): Promise<void> {
-  const records = text.split('\n').length - 1;
-  const sink = await snowflake.open(config, given, deps);
-  try {
-    await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
-    await sink.commit([outcomeOf(records)], { name: 'manifest', text: '{}' });
-  } finally {
-    await sink.close();
-  }
-}
+const deliver = (config: SnowflakeConfig, given: Delivery, text: string) => deliverText(snowflake, { config, delivery: given, deps }, text);
 
 test('signs in by key pair, with the key as it is or under a passphrase, and not with another key', async () => {
   const config: SnowflakeConfig = { ...(await freshConfig()), authentication_type: 'keypair', password: null, private_key: server.private_key };
