@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../../platform/timed_steps.ts';
 import { NonRetryableError, RetryableError, throwIfStopped, urlHost } from '../destination.ts';
@@ -11,6 +12,7 @@ import { withStoreFaults } from './faults.ts';
 import { notingProgress } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
+import { uploadParts } from './upload.ts';
 
 /** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
 type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema>, 'type' | 'label' | 'config' | 'secrets' | 'validate' | 'place'> & {
@@ -42,6 +44,9 @@ export function defineObjectStore<Schema extends TObject>({ openStore, ...defini
   };
 }
 
+/** How long a failed test waits until its upload is ended. */
+const tidy_timeout_milliseconds = 5_000;
+
 /** The compiler cannot see into the values of a schema that is not known yet. */
 function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
@@ -51,19 +56,35 @@ async function check(store: ObjectStore, config: FileConfig, deps: DestinationDe
   const folder = constantFolder(config.prefix);
   const text = randomUUID();
   const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;
+  const manifest = `${key}-manifest`;
   let isLeft = false;
   const remove = async () => {
     await store.remove(key);
+    await store.remove(manifest);
     isLeft = false;
-    return 'The object is gone again.';
+    return 'The objects are gone again.';
   };
   const write = async () => {
-    await store.put(key, text);
     isLeft = true;
-    return 'An object was written.';
+    const facts = { mark: randomUUID(), content_type: 'text/plain' };
+    const uploadId = await store.startUpload(key, facts);
+    try {
+      const parts = await uploadParts(store, key, uploadId, Readable.from([Buffer.from(text)]));
+      if (!(await store.completeUpload(key, uploadId, parts, facts)))
+        throw new RetryableError('slice_lost', 'The store has lost the upload of the object; look whether a rule of the bucket ends uploads.');
+    } catch (error) {
+      await store
+        .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
+        .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
+      throw error;
+    }
+    // The manifest of a delivery is written in one step.
+    await store.put(manifest, text);
+    return 'An object was uploaded in parts, as those of a run are, and one in one step, as its manifest is.';
   };
   const read = async () => {
-    if ((await readStoredText(store, key)) !== text) throw new RetryableError('store_fault', 'The object holds something else than was written.');
+    for (const one of [key, manifest])
+      if ((await readStoredText(store, one)) !== text) throw new RetryableError('store_fault', 'The object holds something else than was written.');
     return 'The same text came back.';
   };
   const steps = [

@@ -59,6 +59,7 @@ function valueOf(column: Column): string {
 
 function isSame({ type }: Column, written: string, read: unknown): boolean {
   if (read === null || read === undefined) return false;
+  if (read instanceof Date) return read.getTime() === Date.parse(written);
   const text = textOf(read);
   switch (type) {
     case 'json':

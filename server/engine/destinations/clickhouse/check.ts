@@ -1,20 +1,26 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { zstdCompressSync } from 'node:zlib';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import { requireSame, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseError } from './faults.ts';
-import { checkTable, findTable, tableStatement } from './table.ts';
-import type { Layout } from './table.ts';
+import { insertSlice } from './slices.ts';
+import { checkTable, findTable, makeStage, tableStatement } from './table.ts';
+import type { Table } from './table.ts';
 
-/** Tries what a delivery does with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/** Tries what a delivery does with a scratch table like the real one, which is removed again; the table of the export is looked at and not made. */
 export async function checkClickHouse(config: ClickHouseConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let connection: Connection | undefined;
-  const scratch = inDatabase(config, `sluice_check_${randomBytes(6).toString('hex')}`);
+  const scratch = `sluice_check_${randomBytes(6).toString('hex')}`;
   try {
     const steps = stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps)));
     return await runSteps(steps, (error) => {
@@ -25,7 +31,7 @@ export async function checkClickHouse(config: ClickHouseConfig, columns: Column[
   } finally {
     // A step after the making of the scratch table may have failed.
     await connection
-      ?.command(`DROP TABLE IF EXISTS ${scratch} SYNC`)
+      ?.command(`DROP TABLE IF EXISTS ${inDatabase(config, scratch)} SYNC`)
       .catch((error: unknown) => deps.log.warn({ err: error }, 'a scratch table was left behind'));
     await connection?.close();
   }
@@ -33,14 +39,16 @@ export async function checkClickHouse(config: ClickHouseConfig, columns: Column[
 
 function stepsOf(config: ClickHouseConfig, columns: Column[], scratch: string, connected: () => Promise<Connection>) {
   const target = targetOf(config);
-  const layout: Layout = { model: columns.some((column) => column.name === 'person_version') ? 'persons' : 'events', columns };
+  const layout = testedLayout(columns);
+  const row = sampleRow(columns);
+  let found: Table | undefined;
   return [
     { name: 'Connect', run: () => connected().then(() => 'The server let the user in.') },
     {
       name: 'Check the table',
       run: async () => {
         const connection = await connected();
-        const found = await findTable(connection, config, target.table);
+        found = await findTable(connection, config, target.table);
         if (found === undefined) return `${target.name} is not there; the first delivery makes it.`;
         await checkTable(connection, config, layout, found);
         return `${target.name} has the columns of the export.`;
@@ -50,25 +58,37 @@ function stepsOf(config: ClickHouseConfig, columns: Column[], scratch: string, c
       name: 'Write a row',
       run: async () => {
         const connection = await connected();
-        await connection.command(tableStatement(scratch, layout));
-        await connection.command(`INSERT INTO ${scratch} (${identifier(columns[0]?.name ?? '')}) VALUES (DEFAULT)`);
-        return 'A row was written to a scratch table.';
+        if (found === undefined) await connection.command(tableStatement(inDatabase(config, scratch), layout));
+        else await makeStage(connection, config, found, { table: scratch, id: randomUUID() });
+        await insertSlice({ connection, config, delivery: { columns } }, scratch, { number: 0, records: 1 }, Readable.from([zstdCompressSync(csvOf(row))]));
+        return `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with a value in every column, as deliveries send it.`;
       },
     },
     {
       name: 'Read it back',
       run: async () => {
-        const [row] = await (await connected()).rows<{ records: number }>(`SELECT count() AS records FROM ${scratch}`);
-        if (row?.records !== 1) throw new Error('The scratch table does not hold the row that was written.');
-        return 'The row came back.';
+        const list = columns.map(({ name }, index) => `${identifier(name)} AS c${index}`).join(', ');
+        const text = `SELECT ${list} FROM ${inDatabase(config, scratch)} SETTINGS date_time_output_format = 'iso'`;
+        const [read] = await (await connected()).rows<Record<string, unknown>>(text);
+        requireSame(
+          row,
+          columns.map((_, index) => read?.[`c${index}`]),
+          target.name,
+        );
+        return 'The same values came back.';
       },
     },
     {
       name: 'Remove it',
       run: async () => {
-        await (await connected()).command(`DROP TABLE ${scratch} SYNC`);
+        await (await connected()).command(`DROP TABLE ${inDatabase(config, scratch)} SYNC`);
         return 'Nothing was left behind.';
       },
     },
   ];
+}
+
+function csvOf({ columns, values }: SampleRow): string {
+  const fields = columns.map(({ type }, index) => (type === 'boolean' ? (values[index] ?? '') : quoted(values[index] ?? '')));
+  return `${columns.map(({ name }) => quoted(name)).join(',')}\n${fields.join(',')}\n`;
 }

@@ -34,7 +34,12 @@ export async function writeSlice(place: Place, target: Table, slice: Slice, byte
 }
 
 /** Inserts a slice into an empty table of the attempt. Throws `count_mismatch` when the table holds more or less then. */
-export async function insertSlice({ connection, config, delivery }: Place, table: string, slice: Slice, bytes: Readable): Promise<void> {
+export async function insertSlice(
+  { connection, config, delivery }: Pick<Place, 'connection' | 'config'> & { delivery: Pick<Delivery, 'columns'> },
+  table: string,
+  slice: Slice,
+  bytes: Readable,
+): Promise<void> {
   const columns = delivery.columns.map((column) => identifier(column.name)).join(', ');
   await connection.insert(`INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT CSVWithNames`, bytes, { encoding: 'zstd' });
   const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${inDatabase(config, table)}`);

@@ -1,66 +1,126 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
+import type { Step } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
-import { inDatabase, targetOf } from './config.ts';
+import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import { inDatabase, quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { mySqlError } from './faults.ts';
-import { checkTable, tableExists, tableStatement } from './table.ts';
+import { valueLists } from './rows.ts';
+import { checkTable, insertStatement, tableExists, tableStatement } from './table.ts';
 
-/** Tries what a delivery does with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/**
+ * Does what a delivery of one row does: in the real table, in a transaction that is rolled back. What the table makes of the values is read from a scratch table like it, because a look for one row in the real one would read
+ * all of it. Where the table is not there yet, everything is done with the scratch table.
+ */
 export async function checkMySql(config: MySqlConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let connection: Connection | undefined;
-  const connected = async () => (connection ??= await connect(config, deps));
-  const target = targetOf(config);
   const scratch = inDatabase(config, `sluice_check_${randomBytes(6).toString('hex')}`);
-  const layout = { model: columns.some((column) => column.name === 'person_version') ? ('persons' as const) : ('events' as const), columns };
-  const steps = [
+  try {
+    return await runSteps(
+      stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps))),
+      (error) => {
+        const explained = mySqlError(error);
+        deps.log.info({ err: error }, 'connection test failed');
+        return explained instanceof Error ? explained.message : 'The server refused it.';
+      },
+    );
+  } finally {
+    // A step after the making of the scratch table may have failed. One of the session alone goes with it; to drop the other needs a right that a user without that table may lack.
+    await connection?.run('ROLLBACK').catch(() => undefined);
+    await connection?.run(`DROP TABLE IF EXISTS ${scratch}`).catch((error: unknown) => deps.log.info({ err: error }, 'a scratch table may be left behind'));
+    await connection?.close();
+  }
+}
+
+function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connected: () => Promise<Connection>): Step[] {
+  const target = targetOf(config);
+  const layout = testedLayout(columns);
+  const row = sampleRow(columns);
+  const write = async (connection: Connection, table: string) => {
+    const { before, after } = insertStatement(table, layout);
+    const limits = { bytes: connection.statement_bytes_max, row_bytes: connection.statement_bytes_max };
+    const line = Readable.from([Buffer.from(sampleLine(row))]);
+    for await (const { text } of valueLists(columns, line, { escape: connection.escape, before: '' }, limits))
+      await connection.run(`${before}VALUES ${text}${after}`);
+  };
+  let isThere = false;
+  return [
     { name: 'Connect', run: () => connected().then(() => 'The server let the user in.') },
     {
       name: 'Check the table',
       run: async () => {
-        const isThere = await tableExists(await connected(), config, target.table);
-        if (!isThere) return `${target.name} is not there; the first delivery makes it.`;
-        await checkTable(await connected(), config, layout);
-        return `${target.name} has the columns of the export.`;
+        isThere = await tableExists(await connected(), config, target.table);
+        if (isThere) await checkTable(await connected(), config, layout);
+        return isThere ? `${target.name} can take the columns of the export.` : `${target.name} is not there; the first delivery makes it.`;
       },
     },
     {
       name: 'Write a row',
       run: async () => {
-        const { run } = await connected();
-        await run(await tableStatement(await connected(), scratch, { model: 'events', columns }));
-        await run(`INSERT INTO ${scratch} () VALUES ()`);
-        return 'A row was written to a scratch table.';
+        const connection = await connected();
+        if (isThere) return writeUnseen(connection, config, () => write(connection, target.quoted));
+        await connection.run(await tableStatement(connection, scratch, layout));
+        await write(connection, scratch);
+        return 'A scratch table took a row with a value in every column, as deliveries send it.';
       },
     },
     {
       name: 'Read it back',
       run: async () => {
-        const [row] = await (await connected()).rows<{ records: number }>(`SELECT COUNT(*) AS records FROM ${scratch}`);
-        if (row?.records !== 1) throw new Error('The scratch table does not hold the row that was written.');
-        return 'The row came back.';
+        const connection = await connected();
+        if (isThere) {
+          if (!(await makeTemporary(connection, scratch, target.quoted))) return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
+          await write(connection, scratch);
+        }
+        const texts = columns.map(({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`);
+        const [found] = await connection.rows<Record<string, unknown>>(`SELECT ${texts.join(', ')} FROM ${scratch}`);
+        requireSame(
+          row,
+          columns.map((_, index) => found?.[`c${index}`]),
+          target.name,
+        );
+        return 'The same values came back.';
       },
     },
     {
       name: 'Remove it',
       run: async () => {
-        await (await connected()).run(`DROP TABLE ${scratch}`);
+        await (await connected()).run(`DROP ${isThere ? 'TEMPORARY ' : ''}TABLE IF EXISTS ${scratch}`);
         return 'Nothing was left behind.';
       },
     },
   ];
+}
+
+/** False where the user has not the right, which no delivery needs. */
+async function makeTemporary(connection: Connection, scratch: string, target: string): Promise<boolean> {
   try {
-    return await runSteps(steps, (error) => {
-      const explained = mySqlError(error);
-      deps.log.info({ err: error }, 'connection test failed');
-      return explained instanceof Error ? explained.message : 'The server refused it.';
-    });
-  } finally {
-    // A step after the making of the scratch table may have failed.
-    await connection?.run(`DROP TABLE IF EXISTS ${scratch}`).catch((error: unknown) => deps.log.warn({ err: error }, 'a scratch table may be left behind'));
-    await connection?.close();
+    await connection.run(`CREATE TEMPORARY TABLE ${scratch} LIKE ${target}`);
+    return true;
+  } catch (error) {
+    if (['ER_DBACCESS_DENIED_ERROR', 'ER_TABLEACCESS_DENIED_ERROR'].includes(String((error as { code?: unknown }).code))) return false;
+    throw error;
   }
+}
+
+/** Row and receipt, as a delivery writes them, and nobody sees either. */
+async function writeUnseen(connection: Connection, config: MySqlConfig, write: () => Promise<void>): Promise<string> {
+  const { receipts, name } = targetOf(config);
+  const hasReceipts = await tableExists(connection, config, 'sluice_receipts');
+  await connection.run('START TRANSACTION');
+  await write();
+  if (hasReceipts)
+    await connection.run(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, 1, '{}')`, [
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      name,
+    ]);
+  await connection.run('ROLLBACK');
+  return `The table took a row with a value in every column, as deliveries send it${hasReceipts ? ', and that of receipts a receipt' : ''}.`;
 }

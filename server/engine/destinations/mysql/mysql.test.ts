@@ -217,6 +217,24 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     }
   });
 
+  test('the connection test writes real values where deliveries go, and nobody sees them', async () => {
+    const cases: [string, RegExp][] = [
+      ['note text, uuid date', /column uuid is date/],
+      ['note text, uuid text, own text NOT NULL', /column own must not be null/],
+      ['note text, uuid varchar(3), CHECK (LENGTH(note) > 100)', /too long for column 'uuid'|constraint/],
+      ["note text AS ('x'), uuid text", /column note is generated/],
+      ['id int AUTO_INCREMENT PRIMARY KEY, note text, uuid char(36)', /^passed$/],
+    ];
+    const columns: Column[] = [...noteOnly, { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
+    for (const [table, pattern] of cases) {
+      const config = await freshConfig();
+      await run(`CREATE TABLE ${inDatabase(config)} (${table})`);
+      const steps = await mysql.check(config, columns, deps);
+      assert.match(steps.find(({ status }) => status === 'failed')?.detail ?? 'passed', pattern, table);
+      assert.deepEqual(await rows(`SELECT 1 FROM ${inDatabase(config)}`), [], table);
+    }
+  });
+
   test('a row of 10 MB passes, and one that is larger than the server takes is final', async () => {
     const config = await freshConfig();
     await deliver(config, freshDelivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);

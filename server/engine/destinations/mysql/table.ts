@@ -1,5 +1,7 @@
 import { NonRetryableError } from '../../destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
+import { requireFitting } from '../../sql_tables/fitting.ts';
+import type { FoundColumn } from '../../sql_tables/fitting.ts';
 import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { quoted, targetOf } from './config.ts';
@@ -73,7 +75,7 @@ export async function tableExists(connection: Connection, config: MySqlConfig, t
   return found.length > 0;
 }
 
-/** Refuses a table that cannot take the export: engine, columns, and the index of persons. */
+/** Refuses a table that cannot take the export: engine, columns that are missing or that no row fits, and the index of persons. */
 export async function checkTable(connection: Connection, config: MySqlConfig, layout: Layout): Promise<void> {
   const { table, name } = targetOf(config);
   for (const checked of [table, 'sluice_receipts']) {
@@ -88,15 +90,17 @@ export async function checkTable(connection: Connection, config: MySqlConfig, la
       );
     }
   }
-  const found = await connection.rows<{ name: string }>(
-    'SELECT COLUMN_NAME AS name FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+  const found = await connection.rows<Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number; must_be_given: number }>(
+    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION, '') <> '' AS is_generated,
+            IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT LIKE '%auto_increment%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%' AND COALESCE(GENERATION_EXPRESSION, '') = '' AS must_be_given,
+            CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
+                 WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal', 'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
+       FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [config.database, table],
   );
+  const columns = found.map((column) => ({ ...column, is_generated: column.is_generated === 1, must_be_given: column.must_be_given === 1 }));
   // Names of columns have no letter case in MySQL.
-  const names = new Set(found.map((row) => row.name.toLowerCase()));
-  const missing = layout.columns.filter((column) => !names.has(column.name.toLowerCase())).map((column) => `${column.name} ${types[column.type]}`);
-  if (missing.length > 0)
-    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+  requireFitting(name, layout.columns, columns, { typeOf: ({ type }) => types[type], folds_case: true, has_number_booleans: true });
   if (isMerged(layout)) await checkUniqueIndex(connection, config);
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
@@ -8,30 +8,36 @@ import type { Column } from '../../models/column.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadParts } from '../../object_store/upload.ts';
+import { quoted } from '../../sql_tables/layout.ts';
+import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf, bucketOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStatement, manifestOf, nullMarker, stagedFolder, withoutSecrets } from './copy_stage.ts';
 import { redshiftError } from './faults.ts';
-import { csvLine } from './rows.ts';
-import { prepareTables, tableStatement } from './table.ts';
+import { writeReceipt } from './receipts.ts';
+import { csvLine, insertsOf, rowsOf } from './rows.ts';
+import type { Row } from './rows.ts';
+import { prepareTables, showStatements, stage, stageStatement } from './table.ts';
 
-const scratch = 'sluice_check';
-
-/** Tries everything that a delivery does, with a temporary table beside the real one, and rolls it all back; objects of the bucket are removed. */
+/** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back, so that nobody sees any of it; objects of the bucket are removed. What the table makes of the values is read from the stage, which has its types. */
 export async function checkRedshift(config: RedshiftConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const connected = async () => (connection ??= await connect(accessOf(config), deps));
   const sql = async (text: string) => (await connected()).rows<Record<string, unknown>>(text);
   const target = targetOf(config);
-  const load = config.mode === 'COPY' ? openTrial(config, columns, deps) : undefined;
+  const layout = testedLayout(columns);
+  const row = sampleRow(columns);
+  const load = config.mode === 'COPY' ? openTrial(config, row, deps) : undefined;
+  let supers: ReadonlySet<string> = new Set();
   const steps: Step[] = [
     { name: 'Connect', run: () => sql('BEGIN; SET statement_timeout TO 30000').then(() => 'The cluster let the user in.') },
     {
       name: 'Check the table',
       run: async () => {
-        await prepareTables(await connected(), config, columns);
+        supers = await prepareTables(await connected(), config, columns);
         return `${target.name} has the columns of the export or can be made.`;
       },
     },
@@ -39,18 +45,25 @@ export async function checkRedshift(config: RedshiftConfig, columns: Column[], d
     {
       name: 'Write a row',
       run: async () => {
-        await sql(tableStatement('CREATE TEMPORARY TABLE', scratch, config, columns));
-        if (load === undefined) await sql(`INSERT INTO ${scratch} DEFAULT VALUES`);
+        await sql(stageStatement(target.quoted, columns));
+        if (load === undefined) await insertRow(await connected(), columns, supers, row);
         else await withoutSecrets(config, () => sql(load.statement));
-        return 'A row was written to a temporary table.';
+        for (const statement of showStatements(target.quoted, target.table, layout, stage)) await sql(statement);
+        const ids = { delivery_id: randomUUID(), run_id: randomUUID(), batch_export_id: randomUUID() };
+        await writeReceipt(await connected(), config, { delivery: ids, records: 1, text: '{}', is_repeat: false });
+        return 'The table took a row with a value in every column, as deliveries send it, and that of receipts a receipt.';
       },
     },
     {
       name: 'Read it back',
       run: async () => {
-        const [row] = await sql(`SELECT COUNT(*) AS records FROM ${scratch}`);
-        if (Number(row?.['records']) !== 1) throw new Error('The temporary table does not hold the row that was written.');
-        return 'The row came back.';
+        const [read] = await sql(`SELECT ${columns.map(({ name }, index) => `${quoted(name)} AS c${index}`).join(', ')} FROM ${stage}`);
+        requireSame(
+          row,
+          columns.map((_, index) => read?.[`c${index}`]),
+          target.name,
+        );
+        return 'The same values came back.';
       },
     },
     {
@@ -75,21 +88,21 @@ export async function checkRedshift(config: RedshiftConfig, columns: Column[], d
   }
 }
 
-/** A load of one row of nulls through the bucket. `clear` does nothing where nothing was written. */
-function openTrial(config: RedshiftConfig, columns: Column[], deps: DestinationDeps) {
+/** A load of the sample through the bucket. `clear` does nothing where nothing was written. */
+function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationDeps) {
   const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
   const id = `check-${randomBytes(6).toString('hex')}`;
   const folder = stagedFolder(config, id);
   const [key, manifest, null_marker] = [`${folder}row.csv.gz`, `${folder}manifest.json`, nullMarker(id)];
   let is_written = false;
   return {
-    statement: copyStatement(config, { target: scratch, columns, manifest, null_marker }),
+    statement: copyStatement(config, { target: stage, columns: sample.columns, manifest, null_marker }),
     put: () =>
       withStoreFaults(store, async () => {
         is_written = true;
         const facts = { mark: id, content_type: 'application/gzip' };
         const uploadId = await store.startUpload(key, facts);
-        const row = gzipSync(csvLine({ values: columns.map(() => null), size_bytes: 0 }, null_marker));
+        const row = gzipSync(csvLine(await onlyRow(sample, new Set(sample.columns.map(({ name }) => name))), null_marker));
         await store.completeUpload(key, uploadId, await uploadParts(store, key, uploadId, Readable.from([row])), facts);
         await store.put(manifest, manifestOf(config, [key]));
       }),
@@ -101,4 +114,16 @@ function openTrial(config: RedshiftConfig, columns: Column[], deps: DestinationD
         is_written = false;
       }),
   };
+}
+
+/** The sample as a delivery would send it. */
+async function onlyRow(sample: SampleRow, supers: ReadonlySet<string>): Promise<Row> {
+  const limit = { bytes: Infinity, advice: '' };
+  for await (const row of rowsOf(sample.columns, supers, Readable.from([Buffer.from(sampleLine(sample))]), limit)) return row;
+  throw new Error('A sample is one row.');
+}
+
+async function insertRow(connection: Connection, columns: Column[], supers: ReadonlySet<string>, sample: SampleRow): Promise<void> {
+  const rows = Readable.from([await onlyRow(sample, supers)]) as AsyncIterable<Row>;
+  for await (const insert of insertsOf({ table: stage, columns, supers }, rows)) await connection.rows(insert.text, insert.values);
 }

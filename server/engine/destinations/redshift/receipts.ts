@@ -27,7 +27,7 @@ export async function hasReceipts(connection: Connection, config: RedshiftConfig
 export async function writeReceipt(
   connection: Connection,
   config: RedshiftConfig,
-  receipt: { delivery: Delivery; records: number; text: string; is_repeat: boolean },
+  receipt: { delivery: Pick<Delivery, 'delivery_id' | 'run_id' | 'batch_export_id'>; records: number; text: string; is_repeat: boolean },
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
   const { delivery, records, text, is_repeat } = receipt;
