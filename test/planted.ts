@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { Secret } from 'otpauth';
 import { pino } from 'pino';
+import { destinations } from '../server/engine/destinations/index.ts';
 import type { Logger } from '../server/platform/log.ts';
 import type { Database } from '../server/platform/postgres/database.ts';
 
@@ -15,12 +16,7 @@ const secret_fields = new Set([
   'recovery_codes',
   'otpauth_url',
   'link',
-  'aws_secret_access_key',
-  'connection_string',
-  'account_key',
-  'sas_token',
-  'signing_secret',
-  'service_account_json',
+  ...destinations.flatMap(({ secrets }) => secrets),
 ]);
 /** Shorter ones occur by chance. */
 const secret_length_min = 10;
