@@ -19,7 +19,7 @@ const types: Record<ColumnType, string> = {
 };
 
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
-export function tableStatement(target: string, delivery: Layout): string {
+function tableStatement(target: string, delivery: Layout): string {
   const columns = delivery.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
   if (isMerged(delivery)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
