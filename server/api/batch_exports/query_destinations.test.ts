@@ -31,6 +31,7 @@ before(async () => {
   const url = new URL(target.database_url.replace('@/', '@host/'));
   proxy = await openPostgresProxy(`${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`, { tls: true });
   pool = new pg.Pool({ connectionString: target.database_url, max: 2, options: '-c timezone=UTC' });
+  pool.on('error', () => undefined);
 });
 after(async () => {
   await pool.end();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { NonRetryableError } from '../destination.ts';
-import type { Column } from '../models/column.ts';
 import type { Layout } from './layout.ts';
+
+type Column = Layout['columns'][number];
 
 /** A row such as an export brings, for connection tests: a value of its type in every column, in the text that ClickHouse writes. Nothing in it needs an escape. */
 export type SampleRow = { columns: Column[]; values: string[] };

@@ -90,15 +90,15 @@ export async function checkTable(connection: Connection, config: MySqlConfig, la
       );
     }
   }
-  const found = await connection.rows<Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number; must_be_given: number }>(
+  const found = await connection.rows<Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }>(
     `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION, '') <> '' AS is_generated,
-            IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT LIKE '%auto_increment%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%' AND COALESCE(GENERATION_EXPRESSION, '') = '' AS must_be_given,
             CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
                  WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal', 'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
        FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [config.database, table],
   );
-  const columns = found.map((column) => ({ ...column, is_generated: column.is_generated === 1, must_be_given: column.must_be_given === 1 }));
+  // What must be given may come from a trigger, and users need not see those: the server says it of the first row.
+  const columns = found.map((column) => ({ ...column, is_generated: column.is_generated === 1, must_be_given: false }));
   // Names of columns have no letter case in MySQL.
   requireFitting(name, layout.columns, columns, { typeOf: ({ type }) => types[type], folds_case: true, has_number_booleans: true });
   if (isMerged(layout)) await checkUniqueIndex(connection, config);

@@ -19,7 +19,7 @@ const types: Record<ColumnType, string> = {
 };
 
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
-export function tableStatement(target: string, delivery: Layout): string {
+function tableStatement(target: string, delivery: Layout): string {
   const columns = delivery.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
   if (isMerged(delivery)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
@@ -82,10 +82,12 @@ async function checkKind(connection: Connection, target: string, name: string): 
   if (view !== undefined) throw new NonRetryableError('table_unsuitable', `${name} is a view, which takes no rows by COPY; export to a table.`);
 }
 
+/** A trigger before each row may give what the export does not bring. */
 async function checkColumns(connection: Connection, target: string, name: string, columns: Column[]): Promise<void> {
   const found = await connection.rows<FoundColumn>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
-            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS must_be_given
+            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL AND NOT EXISTS (
+              SELECT 1 FROM pg_trigger AS g WHERE g.tgrelid = a.attrelid AND g.tgtype::int & 7 = 7) AS must_be_given
        FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
     [target],
   );

@@ -207,6 +207,20 @@ test('a stage that somebody has changed is written again as far as it is', async
   }
 });
 
+test('the connection test sends real values to the real table, and nobody sees them', async () => {
+  for (const [type, detail] of [
+    ['varchar(3)', /^Write a row: .*too long/],
+    ['bigint', /^Write a row: .*value/],
+    ['varchar(36)', /^passed$/],
+  ] as const) {
+    const config = await world.freshConfig();
+    await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid ${type})`);
+    const step = (await redshift.check(config, deliveryOf().columns, world.deps)).find(({ status }) => status === 'failed');
+    assert.match(step === undefined ? 'passed' : `${step.name}: ${step.detail}`, detail, type);
+    assert.deepEqual(await world.delivered(config), [], type);
+  }
+});
+
 test('a user who may not make tables has all slices wait in the session, and a crash repeats them all', async () => {
   const config = await world.freshConfig();
   await world.deliver(config, deliveryOf(), 'before\n');
