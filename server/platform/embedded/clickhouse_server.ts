@@ -14,7 +14,7 @@ import type { Orders } from './clickhouse_orders.ts';
 import { openEngine } from './clickhouse_session.ts';
 
 /** Whoever waits for this engine waits for a query anyway. */
-const niceness = 10;
+const niceness = 5;
 const endSeconds = 1;
 const stuckMax = 4;
 
