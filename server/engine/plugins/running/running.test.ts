@@ -8,7 +8,7 @@ import type { PluginTarget } from '../../../../test/running_plugins.ts';
 import { until } from '../../../../test/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
 
-const patience_ms = 20_000;
+const patience_ms = 60_000;
 
 let harness: Harness;
 let target: PluginTarget;
