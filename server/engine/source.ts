@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { streamAnswer } from '../platform/clickhouse/answer.ts';
 import type { Engine } from './engine.ts';
 import type { Encoding } from './formats/encoding.ts';
 import { selectFor } from './formats/select.ts';
@@ -187,8 +188,7 @@ export async function ask<Row>(store: Store, reading: Reading, question: Questio
 }
 
 async function exec(store: Store, reading: Reading, question: Question): Promise<Readable> {
-  const { stream } = await store.clickhouse.exec(asked(reading, question));
-  return stream;
+  return streamAnswer(store.clickhouse, asked(reading, question));
 }
 
 function asked(reading: Reading, { query, parameters, settings, signal }: Question) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Transform, pipeline } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
+import { isLent } from '../../platform/lent_blocks.ts';
 import { openYoungGarbage } from '../../platform/young_garbage.ts';
 import { counterOf } from './count.ts';
 import type { Encoding } from './encoding.ts';
@@ -33,7 +34,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       const compressor = compressorOf(encoding);
       const count = (chunk: Buffer) => {
         counter.take(chunk);
-        noteGarbage(chunk.length);
+        if (!isLent(chunk)) noteGarbage(chunk.length);
       };
       const measure = (chunk: Buffer) => {
         hash.update(chunk);

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { giveBack } from '../../platform/lent_blocks.ts';
 import { NonRetryableError } from '../destination.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 
@@ -73,6 +74,7 @@ function intoParts(sizeOfNext: () => number, take: (size: number) => Buffer, sen
       if (body.length < sizeOfNext()) body = grown(body, take(sizeOfNext()));
       else await flush();
     }
+    giveBack(chunk);
   };
   const flush = async () => {
     const [full, length] = [body, size];

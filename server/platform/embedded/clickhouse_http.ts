@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { streamInsert } from './clickhouse_insert.ts';
 import type { Pipes } from './clickhouse_pipes.ts';
 import { stopOperation, streamResult } from './clickhouse_read.ts';
+import { streamThroughPipe } from './clickhouse_piped.ts';
 import type { Operation, Outcome } from './clickhouse_read.ts';
 import { preambleOf, readRequest } from './clickhouse_request.ts';
 import type { ClickHouseRequest } from './clickhouse_request.ts';
@@ -54,12 +55,15 @@ async function refuse(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 function sendFault(request: IncomingMessage, response: ServerResponse, { code, status, text }: Fault): void {
-  if (response.destroyed || response.headersSent) return;
+  if (response.destroyed || response.writableEnded) return;
   // What the client still sends must be read, or it sees a broken connection instead of the reason.
   request.resume();
-  response.statusCode = status;
-  response.setHeader('X-ClickHouse-Exception-Code', code);
-  response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+  // Only an answer through a pipe can have begun: its body is the error.
+  if (!response.headersSent) {
+    response.statusCode = status;
+    response.setHeader('X-ClickHouse-Exception-Code', code);
+    response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+  }
   response.end(`${text}\n`);
 }
 
@@ -94,7 +98,7 @@ async function answer(options: HttpOptions, request: IncomingMessage, response: 
   try {
     outcome = gone.signal.aborted ? {} : await run(operation, statement, read, response);
   } finally {
-    options.pipes.give(pipe, !outcome.fault && !outcome.stuck && !gone.signal.aborted);
+    options.pipes.give(pipe, !outcome.fault && !outcome.stuck && !gone.signal.aborted && !read.is_piped);
   }
   if (outcome.fault) sendFault(request, response, await inOwnWords(outcome.fault, operation, statement));
   if (outcome.stuck) options.onStuck();
@@ -117,7 +121,8 @@ async function run(operation: Operation, statement: Statement, read: ClickHouseR
     response.setHeader('X-ClickHouse-Format', format);
     response.setHeader('Content-Type', 'application/octet-stream');
     response.setHeader('X-ClickHouse-Summary', summary(began));
-    return streamResult(operation, { before: statement.before, format, after: statement.after }, response);
+    const select = { before: statement.before, format, after: statement.after };
+    return read.is_piped ? streamThroughPipe(operation, select, response) : streamResult(operation, select, response);
   }
   const outcome =
     statement.kind === 'insert'

@@ -20,7 +20,7 @@ export type Outcome = { fault?: Fault; stuck?: boolean };
 // Until so much has come, or the end, nothing is sent: an early error then has a status of its own, and a small answer is one packet.
 const heldBytesMax = 64 * 1024;
 const stuckMs = 20_000;
-const stuckKilledMs = 60_000;
+export const stuckKilledMs = 60_000;
 
 // The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE. These take any columns; the others are tried on no rows first.
 const easyFormats =
@@ -43,7 +43,7 @@ export async function stopOperation({ engine, label }: Operation, isOver: () => 
 export type Read = { before: string; format: string; after: string };
 
 /** Rejects with the engine's error when the format cannot be set up for the statement. */
-async function tryFormat({ engine, preamble }: Operation, { before, format, after }: Read): Promise<void> {
+export async function tryFormat({ engine, preamble }: Operation, { before, format, after }: Read): Promise<void> {
   if (!easyFormats.test(format)) await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
 }
 
@@ -94,7 +94,7 @@ export async function streamResult(operation: Operation, read: Read, response: S
   return { fault: failure, stuck };
 }
 
-async function isLate(settled: Promise<void>, ms: number): Promise<boolean> {
+export async function isLate(settled: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(true), ms);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
+import { pipe_header } from '../clickhouse/answer.ts';
 import { fault, quote } from './clickhouse_session.ts';
 import type { Fault } from './clickhouse_session.ts';
 
@@ -13,6 +14,8 @@ export type ClickHouseRequest = {
   params: [name: string, value: string][];
   settings: [name: string, value: string][];
   database: string | undefined;
+  /** Is the answer wanted through a pipe? */
+  is_piped: boolean;
 };
 
 // Words of the interface itself; every other one is a setting of the engine.
@@ -54,11 +57,11 @@ export async function readRequest(request: IncomingMessage): Promise<ClickHouseR
     text = entries.find(([name]) => name === 'query')?.[1] ?? '';
   } else if (fromUrl === null) text = (await readAll(body)).toString();
   else if (request.method === 'POST') data = body;
-  return sort(text, data, entries);
+  return sort({ text, data, is_piped: request.headers[pipe_header] !== undefined }, entries);
 }
 
-function sort(text: string, data: ClickHouseRequest['data'], entries: [string, string][]): ClickHouseRequest | { fault: Fault } {
-  const result: ClickHouseRequest = { text, data, query_id: undefined, default_format: 'TabSeparated', params: [], settings: [], database: undefined };
+function sort(given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>, entries: [string, string][]): ClickHouseRequest | { fault: Fault } {
+  const result: ClickHouseRequest = { ...given, query_id: undefined, default_format: 'TabSeparated', params: [], settings: [], database: undefined };
   for (const [name, value] of entries) {
     if (!/^\w+$/.test(name)) return { fault: fault(36, 'BAD_ARGUMENTS', 'The name of a setting consists of letters, digits and underscores.') };
     if (unsupportedWords.includes(name)) return { fault: fault(36, 'BAD_ARGUMENTS', `${name} is not available in the embedded store.`) };

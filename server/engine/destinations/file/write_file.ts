@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { giveBack } from '../../../platform/lent_blocks.ts';
 
 /** Bytes that wait at most while others are written; they go with the next system call, because small chunks cost a thread hand-over each. */
 const waiting_bytes = 2 * 1024 * 1024;
@@ -17,7 +18,10 @@ export async function writeFileDurably(path: string, bytes: Readable): Promise<v
   const file = await open(path, 'w');
   const disk = openDisk(file);
   const write = (chunks: Buffer[], done: (error?: Error) => void) => {
-    const written = writeAll(file, chunks).then((length) => disk.wrote(length));
+    const written = writeAll(file, chunks).then((length) => {
+      chunks.forEach(giveBack);
+      disk.wrote(length);
+    });
     written.then(() => done(), done);
   };
   try {
