@@ -1,7 +1,7 @@
 import { runScript } from './bigquery_statements.ts';
 import type { StatementResult } from './bigquery_statements.ts';
-import { JobFailure, rowsOfFile } from './bigquery_tables.ts';
-import type { Field, StoredTable, Value } from './bigquery_tables.ts';
+import { JobFailure, checkedRow, rowsOfFile } from './bigquery_tables.ts';
+import type { Field, Row, StoredTable, Value } from './bigquery_tables.ts';
 
 type Reference = { projectId: string; datasetId: string; tableId: string };
 type Disposition = { createDisposition?: string; writeDisposition?: string };
@@ -25,12 +25,15 @@ type Fault = { pattern: RegExp; reason: string; message: string };
 export class BigQueryJobs {
   /** Statements in the order in which they were asked for. */
   readonly statements: string[] = [];
+  /** The configurations of load jobs, in the order in which they were asked for. */
+  readonly loads: unknown[] = [];
   private readonly jobs = new Map<string, StoredJob>();
   private readonly project: string;
   private readonly datasets: Map<string, Map<string, StoredTable>>;
   private readonly page_size: number;
   private readonly faults: Fault[] = [];
   private readonly held: RegExp[] = [];
+  private readonly spoilers: ((row: Row) => Row)[] = [];
 
   constructor(project: string, datasets: Map<string, Map<string, StoredTable>>, pageSize: number) {
     this.project = project;
@@ -46,6 +49,11 @@ export class BigQueryJobs {
   /** Lets the next job whose name matches go on until `release`, or until it is cancelled. */
   holdNext(pattern: RegExp): void {
     this.held.push(pattern);
+  }
+
+  /** Lets the table of the next load hold other rows than the file has; a value must still have the type of its column. */
+  spoilNext(change: (row: Row) => Row): void {
+    this.spoilers.push(change);
   }
 
   /** Ends the held jobs as they would have ended. */
@@ -66,6 +74,7 @@ export class BigQueryJobs {
     const job: StoredJob = { jobReference, status: { state: 'RUNNING' }, statistics: {}, result: { names: [], rows: [] }, run: undefined };
     this.jobs.set(jobId, job);
     if (configuration.query !== undefined) this.statements.push(configuration.query.query);
+    if (configuration.load !== undefined) this.loads.push(configuration.load);
     job.run = () => this.run(job, configuration, bytes);
     if (!taken(this.held, (pattern) => pattern.test(jobId))) await job.run();
     return this.get(jobId);
@@ -120,7 +129,12 @@ export class BigQueryJobs {
   private async load(job: StoredJob, load: NonNullable<Configuration['load']>, bytes: Buffer | undefined): Promise<void> {
     if (bytes === undefined) throw new JobFailure('invalid', 'Load configuration must specify at least one source URI');
     const rows = await rowsOfFile(load.sourceFormat, bytes, load.schema.fields);
-    this.fill(load.destinationTable, load, rows);
+    const change = this.spoilers.shift() ?? ((row: Row) => row);
+    this.fill(
+      load.destinationTable,
+      load,
+      rows.map((row) => checkedRow(load.schema.fields, change(row))),
+    );
     job.statistics = { load: { inputFileBytes: String(bytes.length), outputRows: String(rows.length) } };
   }
 

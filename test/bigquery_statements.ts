@@ -1,4 +1,4 @@
-import { JobFailure, checkedRow, safeParseJson } from './bigquery_tables.ts';
+import { JobFailure, checkedRow, safeParseJson, textOf } from './bigquery_tables.ts';
 import type { Field, Row, StoredTable, Value } from './bigquery_tables.ts';
 
 /** A dataset that statements work in: its project, its name, its tables. */
@@ -30,6 +30,7 @@ const forms: Form[] = [
   },
   { pattern: new RegExp(`^UPDATE (${name})\\nSET (.+)\\nWHERE \`(\\w+)\` = @(\\w+)$`), run: updateRows },
   { pattern: new RegExp(`^SELECT \`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)(?:\\nLIMIT (\\d+))?$`), run: selectColumn },
+  { pattern: new RegExp(`^SELECT ((?:CAST|FORMAT_TIMESTAMP)\\(.+)\\nFROM (${name})$`), run: selectTexts },
   { pattern: new RegExp(`^SELECT COUNT\\(\\*\\) AS \`records\`\\nFROM (${name})$`), run: countRows },
   {
     pattern: new RegExp(
@@ -187,6 +188,19 @@ function selectColumn(
 ): StatementResult {
   const rows = tableOf(world, source).rows.filter((row) => row[key] === parameterOf(parameters, parameter));
   return { names: [column], rows: rows.slice(0, Number(limit ?? rows.length)).map((row) => [row[column] ?? null]) };
+}
+
+/** The rows with every value as text: instants by their format, all others by a cast. */
+function selectTexts(world: StatementWorld, _parameters: Parameters, [list = '', source]: string[]): StatementResult {
+  const table = tableOf(world, source);
+  const value = /(?:FORMAT_TIMESTAMP\('%F %H:%M:%E6S', `([^`]+)`, 'UTC'\)|CAST\(`([^`]+)` AS STRING\)) AS `(\w+)`(?:, |$)/gy;
+  const values = [...list.matchAll(value)];
+  if (values.map(([text]) => text).join('') !== list) throw new JobFailure('invalidQuery', `Syntax error in ${list}`);
+  const fields = values.map(([, instant, column]) => ({ field: fieldOf(table, instant ?? column ?? ''), isInstant: instant !== undefined }));
+  return {
+    names: values.map(([, , , alias = '']) => alias),
+    rows: table.rows.map((row) => fields.map(({ field, isInstant }) => textOf(field, row[field.name.toLowerCase()] ?? null, isInstant))),
+  };
 }
 
 function countRows(world: StatementWorld, _parameters: Parameters, [source]: string[]): StatementResult {

@@ -44,7 +44,13 @@ export async function openBigQueryWorld(): Promise<BigQueryWorld> {
   const uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
   return {
     server,
-    deps: { log: silentLog(), outbound: server.reroute(outbound), export_dir: '/nowhere', signal: new AbortController().signal },
+    deps: {
+      log: silentLog(),
+      outbound: server.reroute(outbound),
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+      encodeRow: clickhouse.encodeRow,
+    },
     freshConfig: (changes = {}) => {
       const dataset_id = `delivery_${(places += 1)}`;
       server.tables(dataset_id);

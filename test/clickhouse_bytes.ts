@@ -3,9 +3,16 @@ import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Session } from 'chdb';
 import { literal } from '../server/engine/formats/expression.ts';
 import type { FormatSelection } from '../server/engine/formats/expression.ts';
+import { encodeStage } from '../server/engine/formats/encode_stage.ts';
+import type { Encoding } from '../server/engine/formats/encoding.ts';
+import { selectFor } from '../server/engine/formats/select.ts';
+import { literalColumns } from '../server/engine/formats/text_row.ts';
+import type { TextRow } from '../server/engine/formats/text_row.ts';
 
 /** A ClickHouse of a test's own, which gives the bytes of a query as they are. */
 export type ClickHouseBytes = {
@@ -13,6 +20,8 @@ export type ClickHouseBytes = {
   run(statement: string): Promise<void>;
   /** The bytes of `SELECT selection FROM from`; throws when the query fails. */
   bytes(selection: FormatSelection, from: string): Promise<Buffer>;
+  /** What `encodeRow` of a destination's deps promises. */
+  encodeRow(row: TextRow, encoding: Encoding): Promise<Buffer>;
   close(): void;
 };
 
@@ -23,7 +32,7 @@ export function openClickHouseBytes(): ClickHouseBytes {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', ['-m', '600', pipe]);
   const keeper = new Session(data);
-  return {
+  const clickhouse: ClickHouseBytes = {
     run: async (statement) => void (await keeper.queryAsync(statement)),
     bytes: async (selection, from) => {
       const session = new Session(data);
@@ -46,9 +55,14 @@ export function openClickHouseBytes(): ClickHouseBytes {
       if (error !== undefined) throw error;
       return Buffer.concat(chunks);
     },
+    encodeRow: async (row, encoding) => {
+      const written = await clickhouse.bytes(selectFor(encoding, literalColumns(row)), 'system.one');
+      return buffer(encodeStage(encoding).pipeline(Readable.from([written])));
+    },
     close: () => {
       keeper.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  return clickhouse;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type pg from 'pg';
-import type { Delivery, DestinationDefinition, DestinationDeps } from '../server/engine/destination.ts';
+import type { CheckStep, Delivery, DestinationDefinition, DestinationDeps } from '../server/engine/destination.ts';
 import { NonRetryableError, RetryableError } from '../server/engine/destination.ts';
 import type { Column } from '../server/engine/models/column.ts';
 import { contractColumns, parseExact } from './contract_rows.ts';
@@ -46,6 +46,18 @@ export async function deliverText(definition: DestinationDefinition, { config, d
 export function assertFault(error: unknown, isRetryable: boolean, code: string, name: string): void {
   assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, name);
   assert.equal((error as RetryableError).code, code, name);
+}
+
+/** Fails unless a connection test failed where it reads its row back, with a sentence that names these columns, in order, and no others. */
+export function assertChanged(steps: CheckStep[], columns: string[]): void {
+  const { name, detail } = steps.find(({ status }) => status === 'failed') ?? { name: 'none', detail: '' };
+  assert.equal(name, 'Read it back', `${columns.join()}: ${detail}`);
+  const named = / changes values of the columns (.+ came back\)).+\.$/.exec(detail)?.[1]?.split(/ came back\)(?:, |$)/);
+  assert.deepEqual(
+    named?.slice(0, -1).map((one) => /^(.+) \(.+ was written, /.exec(one)?.[1]),
+    columns,
+    detail,
+  );
 }
 
 /** Names of the tables of a schema of PostgreSQL, in order. */

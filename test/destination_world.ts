@@ -73,8 +73,9 @@ export class Contract {
   }
 
   async start(): Promise<void> {
-    this.deps = { ...(await this.under.start()), log: this.planted.log };
+    const given = await this.under.start();
     this.clickhouse = openClickHouseBytes();
+    this.deps = { ...given, log: this.planted.log, encodeRow: this.clickhouse.encodeRow };
     for (const statement of [...contractTable(contractRows), large_row]) await this.clickhouse.run(statement);
   }
 

@@ -12,20 +12,24 @@ export class SnowflakeRefusal extends Error {
 }
 
 /**
- * What PostgreSQL lacks of the dialect, in schemas of its own: VARIANT, which is jsonb here and so does not round, its functions, and an information schema that names types as
+ * What PostgreSQL lacks of the dialect, in schemas of its own: VARIANT, which is jsonb here and so does not round, ARRAY and OBJECT, which here refuse what Snowflake would convert, their functions, and an information schema that names types as
  * Snowflake does.
  */
 const parts = `
   CREATE SCHEMA snowflake_parts;
   CREATE DOMAIN snowflake_parts.variant AS jsonb;
+  CREATE DOMAIN snowflake_parts.array AS jsonb CHECK (jsonb_typeof(value) = 'array');
+  CREATE DOMAIN snowflake_parts.object AS jsonb CHECK (jsonb_typeof(value) = 'object');
   CREATE FUNCTION snowflake_parts.try_parse_json(value text, parameter text) RETURNS snowflake_parts.variant LANGUAGE plpgsql IMMUTABLE AS $$
     BEGIN RETURN CASE WHEN btrim(value) = '' THEN NULL ELSE value::jsonb END; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;
   CREATE FUNCTION snowflake_parts.to_variant(value text) RETURNS snowflake_parts.variant LANGUAGE sql IMMUTABLE AS $$ SELECT to_jsonb(value) $$;
+  CREATE FUNCTION snowflake_parts.to_varchar(value timestamp, format text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT to_char(value, replace(format, 'FF6', 'US')) $$;
   CREATE SCHEMA snowflake_information;
   CREATE VIEW snowflake_information.tables AS SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW');
   CREATE VIEW snowflake_information.columns AS SELECT table_schema, table_name, column_name, CASE
-      WHEN domain_name = 'variant' THEN 'VARIANT' WHEN data_type IN ('text', 'character varying') THEN 'TEXT' WHEN data_type = 'numeric' THEN 'NUMBER'
-      WHEN data_type = 'double precision' THEN 'FLOAT' WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ' ELSE upper(data_type) END AS data_type
+      WHEN domain_schema = 'snowflake_parts' THEN upper(domain_name) WHEN data_type IN ('text', 'character varying') THEN 'TEXT' WHEN data_type = 'numeric' THEN 'NUMBER'
+      WHEN data_type = 'double precision' THEN 'FLOAT' WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ'
+      WHEN data_type = 'timestamp with time zone' THEN 'TIMESTAMP_TZ' ELSE upper(data_type) END AS data_type
     FROM information_schema.columns;`;
 
 /** Makes a database of PostgreSQL fit for the translated statements. */
@@ -56,6 +60,7 @@ const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
 const words: [RegExp, string][] = [
   [/\bNUMBER\(/g, 'numeric('],
   [/\bTIMESTAMP_NTZ\(/g, 'timestamp('],
+  [/ AS (ARRAY|OBJECT)\)/g, ' AS snowflake_parts.$1)'],
   [/\bINFORMATION_SCHEMA\./g, 'snowflake_information.'],
 ];
 

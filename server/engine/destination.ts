@@ -3,6 +3,7 @@ import type { Static, TObject } from 'typebox';
 import type { Logger } from '../platform/log.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import type { Encoding } from './formats/encoding.ts';
+import type { TextRow } from './formats/text_row.ts';
 import type { Column } from './models/column.ts';
 
 /** JSON as it is stored in a row. */
@@ -101,6 +102,8 @@ export type DestinationDeps = {
   signal: AbortSignal;
   /** Called when the other side has finished something that was asked of it: the bound on its silence begins anew. Bytes that `write` takes and the end of a call need no word. */
   noteProgress?: () => void;
+  /** The bytes that a run would send of a slice of this one row, for connection tests of what only the analytics store can write. Left out where no such store is at hand. */
+  encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
 };
 
 /** What the operator allows, as far as it decides whether a config is right. */

@@ -7,6 +7,7 @@ import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { QueryBudget } from './query_budget.ts';
 import type { DestinationDeps } from './destination.ts';
+import { encodeRow } from './encode_row.ts';
 import type { QueryLimits } from './query/settings.ts';
 
 /** What planning and executing exports need from outside. */
@@ -34,6 +35,14 @@ export type Engine = {
 
 /** What a destination may use for one piece of work, which ends with the signal; `noteProgress` is told of its answers. */
 export function destinationDeps(engine: Engine, signal: AbortSignal, noteProgress: () => void = () => undefined): DestinationDeps {
-  const { log, outbound, export_dir, has_environment_credentials } = engine;
-  return { log, outbound, export_dir, has_environment_credentials, signal, noteProgress };
+  const { clickhouse, log, outbound, export_dir, has_environment_credentials } = engine;
+  return {
+    log,
+    outbound,
+    export_dir,
+    has_environment_credentials,
+    signal,
+    noteProgress,
+    encodeRow: (row, encoding) => encodeRow(clickhouse, row, encoding, signal),
+  };
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { parquetMetadata } from 'hyparquet';
 import pg from 'pg';
 import sql from 'sql-template-tag';
+import { openBigQueryServer } from '../../../test/bigquery_server.ts';
+import { assertChanged } from '../../../test/deliveries.ts';
 import { openPostgresProxy } from '../../../test/postgres_proxy.ts';
 import type { PostgresProxy } from '../../../test/postgres_proxy.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
@@ -10,12 +13,16 @@ import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse, TestRun } from '../../../test/query_exports.ts';
 import { openS3Server } from '../../../test/s3_server.ts';
 import type { S3Server } from '../../../test/s3_server.ts';
+import { RetryableError } from '../../engine/destination.ts';
+import { bigquery } from '../../engine/destinations/bigquery/bigquery.ts';
+import { slice_encoding } from '../../engine/destinations/bigquery/stage.ts';
 import { postgres } from '../../engine/destinations/postgres/postgres.ts';
 import type { PostgresConfig } from '../../engine/destinations/postgres/config.ts';
 import { destinationDeps } from '../../engine/engine.ts';
 import { openBucket } from '../../engine/object_store/s3_bucket.ts';
 import { columnsOf } from '../../engine/reading.ts';
 import { listSlices } from '../../engine/runs.ts';
+import { sampleRow } from '../../engine/sql_tables/sample_row.ts';
 import { engineOf } from './engine.ts';
 
 const bucket_name = 'test-bucket';
@@ -137,6 +144,51 @@ test('Postgres: a run whose commit the server refuses shows nothing, says so, an
   assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
   await exporting.runAll(made.id);
   assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [{ event: 'e0' }, { event: 'e1' }]);
+});
+
+test('BigQuery: the connection test sends a row of the columns of the query, in a file as a run writes it, and compares every value', async (context) => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 1));
+  const custom_query =
+    "SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event = 'e1' AS is_one, timestamp, [event, 'x'] AS list, properties.nothing AS nothing FROM events";
+  const columns = columnsOf({ model: 'events', custom_query }, 'tables');
+  assert.deepEqual([...new Set(columns.map(({ type }) => type))].toSorted(), ['boolean', 'float', 'integer', 'json', 'text', 'timestamp', 'uuid']);
+  const google = await openBigQueryServer();
+  context.after(() => google.close());
+  google.tables('product');
+  const deps = destinationDeps(engineOf(exporting.house.deps), new AbortController().signal);
+  const check = () => bigquery.check({ ...google.account, dataset_id: 'product' }, columns, { ...deps, outbound: google.reroute(deps.outbound) });
+  assert.deepEqual(
+    (await check()).filter(({ status }) => status !== 'passed'),
+    [],
+  );
+  for (const [column, value] of [
+    ['list', '{"of":"another"}'],
+    ['timestamp', '2026-01-02T03:04:05.678900Z'],
+    ['nothing', null],
+  ] as const) {
+    google.jobs.spoilNext((row) => ({ ...row, [column]: value }));
+    assertChanged(await check(), [column]);
+  }
+
+  const config = { prefix: 'run', file_format: 'Parquet', compression: 'zstd' };
+  const made = await exporting.scheduled(home, { destination: { type: 'File', config }, custom_query });
+  await exporting.runAll(made.id);
+  const [written] = await exporting.filesIn('run', '.parquet');
+  const sent = await deps.encodeRow!(sampleRow(columns), slice_encoding);
+  const facts = (bytes: Buffer) => {
+    const { num_rows, schema, row_groups } = parquetMetadata(new Uint8Array(bytes).buffer);
+    return { num_rows, schema, codecs: row_groups.map((group) => group.columns.map((column) => column.meta_data?.codec)) };
+  };
+  assert.deepEqual(facts(sent), facts(written!));
+});
+
+test('a row that the store does not write is the fault of the store, or of the stop', async () => {
+  const engine = engineOf(exporting.house.deps);
+  const row = { columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }], values: ['no number'] };
+  const isFault = (error: unknown) => error instanceof RetryableError && error.code === 'store_fault' && error.message.includes('have the operator');
+  await assert.rejects(destinationDeps(engine, new AbortController().signal).encodeRow!(row, slice_encoding), isFault);
+  await assert.rejects(destinationDeps(engine, AbortSignal.abort()).encodeRow!(row, slice_encoding), /^Error: The work was stopped\.$/);
 });
 
 test('Postgres: the table has the columns of the query; what has no key is verified by its number', async () => {

@@ -26,16 +26,22 @@ export function testedLayout(columns: Column[]): Layout {
 }
 
 /** Throws `table_unsuitable`, by column, where what the table gave back is another value than was written. `found` has the texts of the columns in their order; what instants and numbers look like is the store's. */
-export function requireSame({ columns, values }: SampleRow, found: readonly unknown[], table: string): void {
+export function requireSame(sample: SampleRow, found: readonly unknown[], table: string): void {
+  const changed = changedValues(sample, found);
+  if (changed === undefined) return;
+  throw new NonRetryableError(
+    'table_unsuitable',
+    `The table ${table} changes values of the columns ${changed}; change their types, look at its triggers, or export to another table.`,
+  );
+}
+
+/** The columns of which another value came back than was written, each with both values, in words for an error; undefined when there is none. `found` is that of `requireSame`. */
+export function changedValues({ columns, values }: SampleRow, found: readonly unknown[]): string | undefined {
   const changed = columns
     .map((column, index) => ({ column, written: values[index] ?? '', read: found[index] }))
     .filter(({ column, written, read }) => !isSame(column, written, read))
-    .map(({ column, written, read }) => `${column.name} (${written} was written, ${textOf(read)} came back)`);
-  if (changed.length === 0) return;
-  throw new NonRetryableError(
-    'table_unsuitable',
-    `The table ${table} changes values of the columns ${changed.join(', ')}; change their types, look at its triggers, or export to another table.`,
-  );
+    .map(({ column, written, read }) => `${column.name} (${written} was written, ${read === '' ? 'an empty text' : textOf(read)} came back)`);
+  return changed.length === 0 ? undefined : changed.join(', ');
 }
 
 function valueOf(column: Column): string {

@@ -2,6 +2,7 @@ import type { DestinationDefinition } from '../../destination.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
 import { openBigQuerySink } from './sink.ts';
+import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
 import { verifyBigQuery } from './verify.ts';
 
@@ -16,7 +17,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   column_set: 'tables',
   validate: bigQueryViolations,
   columnFaults: bigQueryColumnFaults,
-  encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
+  encoding: () => slice_encoding,
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
   check: checkBigQuery,

@@ -3,11 +3,15 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { freshDelivery, isFault, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
-import { uuid_only } from '../../../../test/deliveries.ts';
+import { assertChanged, uuid_only } from '../../../../test/deliveries.ts';
+import type { Value } from '../../../../test/bigquery_tables.ts';
+import { contractColumns } from '../../../../test/contract_rows.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { DestinationDeps } from '../../destination.ts';
+import { sampleRow } from '../../sql_tables/sample_row.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';
-import { loadConfiguration, makeScratchTable } from './stage.ts';
+import { loadConfiguration, makeScratchTable, slice_encoding } from './stage.ts';
 import { uploadJob } from './upload.ts';
 
 const { server, deps, freshConfig, tableOf, stagesOf, fileOf, write } = await openBigQueryWorld();
@@ -64,6 +68,57 @@ test('a slice that BigQuery does not take is a fault of its own, and its stage i
     write(sink, 0, { bytes: await fileOf(uuid_only, "values('uuid String', 'one')"), records: 3 }),
     isFault(RetryableError, 'count_mismatch'),
   );
+  assert.deepEqual(stagesOf(config), []);
+});
+
+test('the connection test sends what a delivery sends, and names each column of which another value comes back', async () => {
+  const config = freshConfig();
+  const loadsOf = async (work: () => Promise<unknown>) => {
+    server.jobs.loads.length = 0;
+    await work();
+    return JSON.parse(JSON.stringify(server.jobs.loads).replaceAll(/sluice_stage_\w+/g, 'stage')) as unknown[];
+  };
+  const check = () => bigquery.check(config, contractColumns, deps);
+  const sink = await bigquery.open(config, freshDelivery({ columns: contractColumns }), deps);
+  const delivered = await loadsOf(async () => write(sink, 0, { bytes: await deps.encodeRow!(sampleRow(contractColumns), slice_encoding), records: 1 }));
+  assert.equal(delivered.length, 1);
+  assert.deepEqual(await loadsOf(check), delivered);
+  await sink.abort([]);
+
+  const changes: Record<string, Value[]> = {
+    uuid: ['018f0000-0000-7000-8000-000000000001'],
+    event: ['$pagevie', 'page view', ''],
+    properties: ['{"of":"a connection tes"}', '"{}"', null],
+    note: [null, ''],
+    timestamp: ['2026-01-02T03:04:05.679000Z', '2026-01-02T03:04:05.000000Z', '2026-01-02T02:04:05.678901Z', null],
+    amount: [2n, null],
+    ratio: [0.49999999999999994, null],
+    is_new: [false, null],
+  };
+  assert.deepEqual(
+    Object.keys(changes),
+    contractColumns.map(({ name }) => name),
+  );
+  for (const [column, values] of Object.entries(changes)) {
+    for (const value of values) {
+      server.jobs.spoilNext((row) => ({ ...row, [column]: value }));
+      assertChanged(await check(), [column]);
+      assert.deepEqual(stagesOf(config), []);
+    }
+  }
+  assert.ok((await check()).every(({ status }) => status === 'passed'));
+});
+
+test('a connection test that cannot have its file written, or whose rows get lost, says whose fault it is', async () => {
+  const config = freshConfig();
+  const failed = async (changes: Partial<DestinationDeps>) =>
+    (await bigquery.check(config, uuid_only, { ...deps, ...changes }))
+      .filter(({ status }) => status === 'failed')
+      .map(({ name, detail }) => `${name}: ${detail}`);
+  const refused = new RetryableError('store_fault', 'The store is away.');
+  assert.deepEqual(await failed({ encodeRow: () => Promise.reject(refused) }), ['Write a row: The store is away.']);
+  const two = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
+  assert.match((await failed({ encodeRow: async () => two })).join(), /^Write a row: BigQuery took 2 rows where there should be 1\./);
   assert.deepEqual(stagesOf(config), []);
 });
 

@@ -8,7 +8,7 @@ import type { Dataset, Field } from './api.ts';
 import type { BigQueryConfig } from './config.ts';
 import { quoted } from './config.ts';
 import { JobError, bigQueryError } from './faults.ts';
-import { comparisonQuery, replaceReceiptStatement, showScript } from './statements.ts';
+import { comparisonQuery, replaceReceiptStatement, showScript, textsQuery } from './statements.ts';
 import { bigQueryColumnFaults, newTable, requireColumns } from './table.ts';
 
 const config: BigQueryConfig = {
@@ -84,6 +84,10 @@ test('the other statements', () => {
       'GROUP BY `key`',
       'HAVING SUM(`in_keys`) != SUM(`in_table`)',
     ].join('\n'),
+  );
+  assert.equal(
+    textsQuery(config, 'k', [column('uuid', 'uuid'), column('c0', 'timestamp')]),
+    "SELECT CAST(`uuid` AS STRING) AS `c0`, FORMAT_TIMESTAMP('%F %H:%M:%E6S', `c0`, 'UTC') AS `c1`\nFROM `my-project`.`d`.`k`",
   );
   assert.equal(quoted('a`b\\c'), '`a\\`b\\\\c`');
 });

@@ -2,25 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { CheckStep, DestinationDeps } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
+import { changedValues, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { dropTable, findTable, openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { stage_prefix, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 import { bigQueryError } from './faults.ts';
-import { queryRows, resultOf, runStatement } from './jobs.ts';
-import { loadConfiguration, makeScratchTable } from './stage.ts';
-import { countQuery, doubleScript } from './statements.ts';
-import { requireColumns, stageFields } from './table.ts';
-import { uploadJob } from './upload.ts';
+import { queryRows, runStatement } from './jobs.ts';
+import { loadFile, slice_encoding } from './stage.ts';
+import { doubleScript, textsQuery } from './statements.ts';
+import { requireColumns } from './table.ts';
 
-/** Tries what a delivery does with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
 export async function checkBigQuery(config: BigQueryConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let opened: Dataset | undefined;
   const dataset = async () => (opened ??= await openDataset(config, deps));
   const scratch = `${stage_prefix}check_${randomBytes(6).toString('hex')}`;
-  const results = await runSteps(stepsOf(config, columns, scratch, dataset), (error) => {
+  const steps = stepsOf(config, { row: sampleRow(columns), encodeRow: deps.encodeRow }, scratch, dataset);
+  const results = await runSteps(steps, (error) => {
     const explained = bigQueryError(error, config);
     deps.log.info({ err: error }, 'connection test failed');
     return explained instanceof Error ? explained.message : 'BigQuery refused it.';
@@ -31,9 +34,12 @@ export async function checkBigQuery(config: BigQueryConfig, columns: Column[], d
   return results;
 }
 
-function stepsOf(config: BigQueryConfig, columns: Column[], scratch: string, dataset: () => Promise<Dataset>): Step[] {
+/** The row of the test, and who makes a file of it. */
+type Sample = { row: SampleRow } & Pick<DestinationDeps, 'encodeRow'>;
+
+function stepsOf(config: BigQueryConfig, sample: Sample, scratch: string, dataset: () => Promise<Dataset>): Step[] {
   const target = targetOf(config);
-  const layout = { model: columns.some((column) => column.name === 'person_version') ? ('persons' as const) : ('events' as const), columns };
+  const layout = testedLayout(sample.row.columns);
   return [
     { name: 'Connect', run: () => dataset().then(({ location }) => `Google let the service account in; the dataset is in ${location}.`) },
     {
@@ -48,11 +54,10 @@ function stepsOf(config: BigQueryConfig, columns: Column[], scratch: string, dat
     {
       name: 'Write a row',
       run: async () => {
-        const fields = stageFields(columns);
-        await makeScratchTable(await dataset(), scratch, fields);
-        const load = loadConfiguration(await dataset(), scratch, { sourceFormat: 'NEWLINE_DELIMITED_JSON', fields });
-        await resultOf(await dataset(), await uploadJob(await dataset(), `load_${scratch}`, load, Readable.from([Buffer.from('{}\n')])));
-        return 'A row was loaded into a scratch table.';
+        const file = await fileOf(sample);
+        const loaded = await loadFile(await dataset(), scratch, layout.columns, Readable.from([file]));
+        if (loaded !== 1) throw otherNumber('took', loaded, 1);
+        return 'A row with a value in every column was loaded into a scratch table, in a file such as deliveries send.';
       },
     },
     {
@@ -65,9 +70,10 @@ function stepsOf(config: BigQueryConfig, columns: Column[], scratch: string, dat
     {
       name: 'Read it back',
       run: async () => {
-        for await (const row of queryRows<{ records: string }>(await dataset(), countQuery(config, scratch)))
-          if (row.records === '2') return 'Both rows came back.';
-        throw new Error('The scratch table does not hold the rows that were written.');
+        const rows = await Array.fromAsync(queryRows<Record<string, string | null>>(await dataset(), textsQuery(config, scratch, layout.columns)));
+        if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
+        for (const row of rows) requireOwnValues(sample.row, row);
+        return 'The same values came back, in both rows.';
       },
     },
     {
@@ -78,4 +84,29 @@ function stepsOf(config: BigQueryConfig, columns: Column[], scratch: string, dat
       },
     },
   ];
+}
+
+async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {
+  if (encodeRow === undefined) throw new Error('A connection test of BigQuery needs the store that writes Parquet files.');
+  return encodeRow(row, slice_encoding);
+}
+
+function otherNumber(done: string, found: number, expected: number): RetryableError {
+  return new RetryableError(
+    'count_mismatch',
+    `BigQuery ${done} ${found} rows where there should be ${expected}. Test again; if it comes again, ask Google's support.`,
+  );
+}
+
+/** The scratch table has the types that stages have, so nothing about the table of the export can mend what is changed here. */
+function requireOwnValues(sample: SampleRow, row: Record<string, string | null>): void {
+  const changed = changedValues(
+    sample,
+    sample.columns.map((_, index) => row[`c${index}`]),
+  );
+  if (changed === undefined) return;
+  throw new NonRetryableError(
+    'table_unsuitable',
+    `BigQuery changes values of the columns ${changed}, and would change those of deliveries. Leave these columns out with a query of your own, or ask Google's support.`,
+  );
 }

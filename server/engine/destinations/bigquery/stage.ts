@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
+import type { Encoding } from '../../formats/encoding.ts';
+import type { Column } from '../../models/column.ts';
 import { dropTable, findTable, listTables, makeTable, tableReference } from './api.ts';
 import type { Dataset, Field } from './api.ts';
 import { stage_prefix } from './config.ts';
@@ -13,6 +15,9 @@ import { uploadJob } from './upload.ts';
 
 /** A staged slice: its table, and the job that loaded it. */
 export type StageState = { table: string; job_id: string };
+
+/** What a slice is sent as; `loadFile` takes nothing else. */
+export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 
 /** What tables that are only made for a while are kept if nobody removes them: longer than all attempts of a run take. */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
@@ -45,6 +50,19 @@ export function loadConfiguration(
   };
 }
 
+/** Makes a table for a while and loads a file of `slice_encoding` with these columns into it. Gives the number of rows that BigQuery took. */
+export async function loadFile(dataset: Dataset, table: string, columns: Column[], bytes: Readable): Promise<number> {
+  const fields = stageFields(columns);
+  await makeScratchTable(dataset, table, fields);
+  const job = await uploadJob(dataset, loadJob(table), loadConfiguration(dataset, table, { sourceFormat: 'PARQUET', fields }), bytes);
+  const { statistics } = await resultOf(dataset, job);
+  return Number(statistics?.load?.outputRows ?? 0);
+}
+
+function loadJob(table: string): string {
+  return `load_${table}`;
+}
+
 /** The beginning of the names of all stage tables of a delivery, whoever made them. */
 function prefixOf(delivery: Delivery): string {
   return `${stage_prefix}${delivery.delivery_id.replaceAll('-', '')}_`;
@@ -59,13 +77,9 @@ function stageName(delivery: Delivery, part: string): string {
 /** Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows as were counted; then the table is gone again. */
 export async function stageSlice(dataset: Dataset, delivery: Delivery, slice: Slice, bytes: Readable): Promise<StageState> {
   const table = stageName(delivery, String(slice.number));
-  const fields = stageFields(delivery.columns);
-  const state = { table, job_id: `load_${table}` };
+  const state = { table, job_id: loadJob(table) };
   try {
-    await makeScratchTable(dataset, table, fields);
-    const job = await uploadJob(dataset, state.job_id, loadConfiguration(dataset, table, { sourceFormat: 'PARQUET', fields }), bytes);
-    const { statistics } = await resultOf(dataset, job);
-    const loaded = Number(statistics?.load?.outputRows ?? 0);
+    const loaded = await loadFile(dataset, table, delivery.columns, bytes);
     if (loaded !== slice.records)
       throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is written again.`);
     return state;

@@ -86,6 +86,14 @@ export function countQuery(config: BigQueryConfig, table: string): string {
   return `SELECT COUNT(*) AS \`records\`\nFROM ${inDataset(config, table)}`;
 }
 
+/** Gives the rows of a table with the types of a stage, in no order and every value as text: `c0`, `c1` and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone that the project has for it. */
+export function textsQuery(config: BigQueryConfig, table: string, columns: Column[]): string {
+  const textOf = ({ name, type }: Column) =>
+    type === 'timestamp' ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${quoted(name)}, 'UTC')` : `CAST(${quoted(name)} AS STRING)`;
+  const texts = columns.map((column, index) => `${textOf(column)} AS \`c${index}\``);
+  return `SELECT ${texts.join(', ')}\nFROM ${inDataset(config, table)}`;
+}
+
 /** Doubles the rows of a table, as a transaction. */
 export function doubleScript(config: BigQueryConfig, table: string): string {
   const name = inDataset(config, table);

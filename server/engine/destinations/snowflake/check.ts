@@ -1,20 +1,21 @@
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { NonRetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { CheckStep, DestinationDeps } from '../../destination.ts';
 import type { Column } from '../../models/column.ts';
 import { quoted } from '../../sql_tables/layout.ts';
-import { sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import { changedValues, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { snowflakeError } from './faults.ts';
 import { openLoader, temporaryName, textColumn } from './load.ts';
-import { checkTable, findTableKind, tableStatement, valueExpression } from './table.ts';
+import { checkTable, findTableKind, tableStatement, textExpression, valueExpression } from './table.ts';
 import type { TableColumns } from './table.ts';
 
-/** Tries what a delivery does with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
 export async function checkSnowflake(config: SnowflakeConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const scratch = quoted(temporaryName('check'));
@@ -36,13 +37,17 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
   const target = targetOf(config);
   const layout = testedLayout(columns);
   let found: TableColumns | undefined;
+  let row = sampleRow(columns);
+  // What a table that the first delivery makes would have.
+  let types: TableColumns = new Map(columns.map(({ name, type }) => [name, type === 'json' ? 'VARIANT' : 'TEXT']));
   return [
     { name: 'Connect', run: () => connected().then(() => 'The account let the user in, with this role, warehouse, database and schema.') },
     {
       name: 'Check the table',
       run: async () => {
         if ((await findTableKind(await connected(), config, target.table)) === undefined) return `${target.name} is not there; the first delivery makes it.`;
-        found = await checkTable(await connected(), config, layout);
+        types = found = await checkTable(await connected(), config, layout);
+        row = fitted(row, types);
         return `${target.name} has the columns of the export.`;
       },
     },
@@ -51,23 +56,20 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
       run: async () => {
         const connection = await connected();
         await connection.rows(found === undefined ? tableStatement(scratch, columns) : `CREATE TEMPORARY TABLE ${scratch} LIKE ${target.quoted}`);
-        const loader = await openLoader(connection);
-        await loader.load(columns, Readable.from([Buffer.from(sampleLine(sampleRow(columns)))]));
-        const types = found ?? new Map(columns.map(({ name, type }) => [name, type === 'json' ? 'VARIANT' : 'TEXT']));
-        const values = columns.map((column, index) => valueExpression(column, textColumn(index), types));
-        await connection.rows(
-          `INSERT INTO ${scratch} (${columns.map(({ name }) => quoted(name)).join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`,
-        );
+        await writeRow(connection, row, types, scratch);
         return `A row with a value in every column was brought to a stage, and from there into a scratch table${found === undefined ? '' : ` like ${target.name}`}.`;
       },
     },
     {
       name: 'Read it back',
       run: async () => {
-        const isWhole = columns.map(({ name }) => `${quoted(name)} IS NOT NULL`).join(' AND ');
-        const [row] = await (await connected()).rows<{ records: number }>(`SELECT COUNT(*) AS "records" FROM ${scratch} WHERE ${isWhole}`);
-        if (row?.records !== 1) throw new NonRetryableError('table_unsuitable', `${target.name} loses values of the row; look at the types of its columns.`);
-        return 'The row came back with a value in every column.';
+        const changed = changedValues(row, await readRow(await connected(), row, types, scratch));
+        if (changed !== undefined)
+          throw new NonRetryableError(
+            'table_unsuitable',
+            `The table ${target.name} changes values of the columns ${changed}; change their types, look at their masking policies, or export to another table.`,
+          );
+        return 'The same values came back.';
       },
     },
     {
@@ -78,4 +80,34 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
       },
     },
   ];
+}
+
+/** A column of the type ARRAY makes a list of what is none, so it is given one. */
+function fitted(row: SampleRow, types: TableColumns): SampleRow {
+  const isList = row.columns.map(({ name, type }) => type === 'json' && types.get(name) === 'ARRAY');
+  return { ...row, values: row.values.map((value, index) => (isList[index] === true ? `[${value}]` : value)) };
+}
+
+async function writeRow(connection: Connection, row: SampleRow, types: TableColumns, scratch: string): Promise<void> {
+  const { columns } = row;
+  const loader = await openLoader(connection);
+  requireOne('took', await loader.load(columns, Readable.from([Buffer.from(sampleLine(row))])));
+  const names = columns.map(({ name }) => quoted(name));
+  const values = columns.map((column, index) => valueExpression(column, textColumn(index), types));
+  await connection.rows(`INSERT INTO ${scratch} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`);
+}
+
+async function readRow(connection: Connection, { columns }: SampleRow, types: TableColumns, scratch: string): Promise<unknown[]> {
+  const texts = columns.map((column, index) => `${textExpression(column, `t.${quoted(column.name)}`, types)} AS "c${index}"`);
+  const found = await connection.rows<Record<string, unknown>>(`SELECT ${texts.join(', ')} FROM ${scratch} AS t`);
+  requireOne('gave back', found.length);
+  return columns.map((_, index) => found[0]?.[`c${index}`]);
+}
+
+function requireOne(done: string, records: number): void {
+  if (records !== 1)
+    throw new RetryableError(
+      'count_mismatch',
+      `Snowflake ${done} ${records} rows where there should be one. Test again; if it comes again, ask Snowflake's support.`,
+    );
 }

@@ -8,7 +8,8 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
-import { deliverText, freshDelivery, readContractRows, tablesIn } from '../../../../test/deliveries.ts';
+import { contractColumns } from '../../../../test/contract_rows.ts';
+import { assertChanged, deliverText, freshDelivery, readContractRows, tablesIn } from '../../../../test/deliveries.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -153,6 +154,49 @@ test('signs in by key pair, with the key as it is or under a passphrase, and not
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
   assert.match((await failed({ private_key: other.privateKey })) ?? '', /^Snowflake refused the user/);
+});
+
+test('the connection test names a column of which another value comes back, whether the way or the own table changes it', async (context) => {
+  const config = await freshConfig();
+  const custom = (name: string, type: Column['type']) => ({ name, type, nullable: true, expression: 'x', is_calculated: true });
+  const columns = [...contractColumns, custom('c1', 'json'), custom('C "1"', 'text')];
+  const check = (table_name = 'events') => snowflake.check({ ...config, table_name }, columns, deps);
+  const { storage } = server.account;
+  const { kept } = storage;
+  context.after(() => (storage.kept = kept));
+  const spoiled: Record<string, [from: string, to: string]>[] = [
+    { timestamp: ['678901', '679'] },
+    { event: ['"$pageview"', '""'] },
+    { event: ['"$pageview"', ''], properties: ['}"', '"'], amount: ['"1"', '"2"'], ratio: ['"0.5"', '"0.49999999999999994"'], is_new: ['"true"', '"false"'] },
+  ];
+  for (const changes of spoiled) {
+    storage.kept = (content) => Buffer.from(Object.values(changes).reduce((text, [from, to]) => text.replace(from, () => to), content.toString()));
+    assertChanged(await check(), Object.keys(changes));
+  }
+  storage.kept = (content) => Buffer.concat([content, content]);
+  assert.match((await check()).find(({ status }) => status === 'failed')?.detail ?? '', /^Snowflake took 2 rows where there should be one\./);
+  storage.kept = kept;
+  const types = { properties: 'snowflake_parts.object', timestamp: 'timestamptz', amount: 'float8', ratio: 'real', is_new: 'text' };
+  for (const [column, type] of [
+    [undefined, 'types'],
+    ['timestamp', 'timestamp(3)'],
+    ['timestamp', 'date'],
+    ['ratio', 'numeric(38, 0)'],
+  ] as const) {
+    const table = `own ${type}`;
+    const others = Object.entries(column === undefined ? types : { ...types, [column]: type }).map((one) => one.join(' '));
+    const own = `uuid text, event text, note text, c1 snowflake_parts.array, "C ""1""" text, own text DEFAULT 'own'`;
+    await pool.query(`CREATE TABLE ${inSchema(config, table)} (${[own, ...others].join(', ')})`);
+    const steps = await check(table);
+    if (column === undefined)
+      assert.ok(
+        steps.every(({ status }) => status === 'passed'),
+        JSON.stringify(steps),
+      );
+    else assertChanged(steps, [column]);
+    assert.equal((await pool.query(`SELECT FROM ${inSchema(config, table)}`)).rowCount, 0);
+  }
+  assert.ok((await leftovers(config)).every((name) => name.startsWith('own')));
 });
 
 test('files reach the storage of each cloud, encrypted, and only over the guard', async () => {

@@ -10,7 +10,7 @@ import { NonRetryableError } from '../../destination.ts';
 import { addressOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { csvParts } from './csv_parts.ts';
-import { showStatement, snowflakeColumnFaults, tableStatement, valueExpression } from './table.ts';
+import { showStatement, snowflakeColumnFaults, tableStatement, textExpression, valueExpression } from './table.ts';
 
 const column = (name: string, type: Column['type'] = 'text', is_calculated = false): Column => ({
   name,
@@ -67,6 +67,18 @@ test('values are made of text by the type of the column, and JSON by the type of
     ['json', 'TEXT', '"c1"'],
   ];
   for (const [type, there, expected] of cases) assert.equal(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
+});
+
+test('the text of a value is that of its column, and of an instant it has all microseconds whatever the type of the table', () => {
+  const cases: [Column['type'], string, string][] = [
+    ['text', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
+    ['timestamp', 'TIMESTAMP_NTZ', `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`],
+    ['timestamp', 'TEXT', `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`],
+    ['json', 'VARIANT', 'TO_JSON(t."x")'],
+    ['json', 'ARRAY', 'TO_JSON(t."x")'],
+    ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
+  ];
+  for (const [type, there, expected] of cases) assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
 });
 
 test('names that Snowflake keeps for itself are faults', () => {

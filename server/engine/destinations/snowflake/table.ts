@@ -100,6 +100,15 @@ export function valueExpression(column: Column, text: string, columns: TableColu
   return type === 'OBJECT' || type === 'ARRAY' ? `CAST(${variant} AS ${type})` : variant;
 }
 
+/**
+ * The text of a column's value, for a comparison with what was written; `value` is what names it. An instant has its microseconds, where a cast would have as many digits as the account's format; JSON is that of the VARIANT,
+ * so that a string which only looks like an object is told from one.
+ */
+export function textExpression(column: Column, value: string, columns: TableColumns): string {
+  if (column.type === 'timestamp') return `TO_VARCHAR(CAST(${value} AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`;
+  return column.type === 'json' && columns.get(column.name) !== 'TEXT' ? `TO_JSON(${value})` : `CAST(${value} AS VARCHAR)`;
+}
+
 // Longer than the name of any column (64 characters), so that it cannot be one.
 const rank_name = quoted('sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first');
 
