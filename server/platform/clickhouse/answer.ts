@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { Readable, addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseError } from '@clickhouse/client';
 import type { ExecParams } from '@clickhouse/client';
@@ -18,32 +18,56 @@ const read_bytes = 64 * 1024;
 const waiting_bytes = 256 * 1024;
 
 /**
- * Streams a large answer by the shortest way: from the engine of the embedded store straight into this process, and not through a third one and a connection. Guarantee: the stream ends cleanly only when the
- * store has reported success, and errors otherwise; when it is destroyed the query is stopped. Rejects with the store's error where there is one before the first byte.
+ * Streams a large answer by the shortest way: from the engine of the embedded store straight into this process, and not through a third one and a connection; where there is no such pipe, as every answer. Guarantee:
+ * the stream ends cleanly only when the store has reported success, and errors otherwise; when it is destroyed, or the signal aborted, the query is stopped. Rejects with the store's error where there is one before the first byte. The
+ * bytes are lent: see `giveBack`.
  */
 export async function streamAnswer(clickhouse: ClickHouse, params: ExecParams): Promise<Readable> {
   const { stream, response_headers } = await clickhouse.exec({ ...params, http_headers: { ...params.http_headers, [pipe_header]: '1' } });
   const path = response_headers[pipe_header];
-  return typeof path === 'string' ? readPipe(path, stream) : stream;
+  if (typeof path !== 'string') return untilAborted(stream, params);
+  const ends = openEnds(path);
+  if (ends !== undefined) return untilAborted(readPipe(ends, stream), params);
+  stream.destroy();
+  return untilAborted((await clickhouse.exec(params)).stream, params);
 }
 
-function readPipe(path: string, outcome: Readable): Readable {
-  const ends = openEnds(path);
-  let isHeld = ends !== undefined;
+/** The client itself heeds the signal only until the answer begins. */
+function untilAborted(stream: Readable, { abort_signal }: ExecParams): Readable {
+  return abort_signal === undefined ? stream : addAbortSignal(abort_signal, stream);
+}
+
+/** The end to read from, and an end to write to that nobody writes to: as long as it is held the reader sees no end, although the engine may not have opened the pipe yet, or may have broken off. */
+type Ends = { read: number; hold: number };
+
+/** Undefined when this process has no such pipe: it is gone because the query has failed, or the store lives in a file system of its own. */
+function openEnds(path: string): Ends | undefined {
+  let hold: number | undefined;
+  try {
+    const found = lstatSync(path);
+    if (!found.isFIFO() || found.uid !== process.getuid?.()) return undefined;
+    // For both directions, so that it does not wait for anybody.
+    hold = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    return { hold, read: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW) };
+  } catch {
+    if (hold !== undefined) closeSync(hold);
+    return undefined;
+  }
+}
+
+function readPipe(ends: Ends, outcome: Readable): Readable {
+  const bytes = streamOf(ends.read);
+  let isHeld = true;
   const letEnd = () => {
-    if (isHeld && ends !== undefined) closeSync(ends.hold);
+    if (isHeld) closeSync(ends.hold);
     isHeld = false;
   };
-  const bytes = streamOf(ends?.read ?? openSync('/dev/null', constants.O_RDONLY));
   bytes.once('close', () => {
     letEnd();
     outcome.destroy();
   });
   text(outcome).then(
-    (told) => {
-      if (told === '' && ends !== undefined) letEnd();
-      else bytes.destroy(told === '' ? new Error('The pipe of an answer was gone before it was opened.') : parseError(told));
-    },
+    (told) => (told === '' ? letEnd() : bytes.destroy(parseError(told))),
     (error: Error) => bytes.destroy(error),
   );
   return bytes;
@@ -69,23 +93,4 @@ function streamOf(fd: number): Readable {
   socket.once('end', () => stream.push(null));
   socket.once('error', (error) => stream.destroy(error));
   return stream;
-}
-
-/**
- * The end to read from, and an end to write to that nobody writes to: as long as it is held the reader sees no end, although the engine may not have opened the pipe yet, or may have broken off. Undefined when
- * there is no such pipe any more: the query has failed.
- */
-function openEnds(path: string): { read: number; hold: number } | undefined {
-  let hold: number | undefined;
-  try {
-    const found = lstatSync(path);
-    if (!found.isFIFO() || found.uid !== process.getuid?.()) throw new Error('The store names something that is not a pipe of ours.');
-    // For both directions, so that it does not wait for anybody.
-    hold = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    return { hold, read: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW) };
-  } catch (error) {
-    if (hold !== undefined) closeSync(hold);
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -20,6 +20,7 @@ export type Outcome = { fault?: Fault; stuck?: boolean };
 // Until so much has come, or the end, nothing is sent: an early error then has a status of its own, and a small answer is one packet.
 const heldBytesMax = 64 * 1024;
 const stuckMs = 20_000;
+/** So long a stopped query may take to end before its thread counts as lost. */
 export const stuckKilledMs = 60_000;
 
 // The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE. These take any columns; the others are tried on no rows first.
@@ -94,6 +95,7 @@ export async function streamResult(operation: Operation, read: Read, response: S
   return { fault: failure, stuck };
 }
 
+/** True when `settled` has not settled after so many milliseconds. */
 export async function isLate(settled: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -18,11 +18,10 @@ export async function writeFileDurably(path: string, bytes: Readable): Promise<v
   const file = await open(path, 'w');
   const disk = openDisk(file);
   const write = (chunks: Buffer[], done: (error?: Error) => void) => {
-    const written = writeAll(file, chunks).then((length) => {
-      chunks.forEach(giveBack);
-      disk.wrote(length);
-    });
-    written.then(() => done(), done);
+    writeAll(file, chunks)
+      .then((length) => disk.wrote(length))
+      .then(() => chunks.forEach(giveBack))
+      .then(() => done(), done);
   };
   try {
     await pipeline(
