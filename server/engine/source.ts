@@ -30,7 +30,14 @@ const streaming_settings = { max_execution_time: 86_400, cancel_http_readonly_qu
 export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /** ClickHouse text with the parameters and settings beside those of the reading; aborting the signal kills the query. */
-export type Question = { query: string; parameters?: Record<string, string | number>; settings?: Record<string, string | number>; signal: AbortSignal };
+export type Question = {
+  query: string;
+  parameters?: Record<string, string | number>;
+  settings?: Record<string, string | number>;
+  signal: AbortSignal;
+  /** True where the answer is worth a way of its own. */
+  is_large?: boolean;
+};
 
 /**
  * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
@@ -109,6 +116,7 @@ export async function streamSlice(
     parameters: isBounded ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) } : {},
     settings: slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
     signal,
+    is_large: slice.records > few_records,
   });
   if (reading.query === undefined) return exec(store, reading, written(select.format));
   return Readable.from(streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }), { objectMode: false });
@@ -188,7 +196,9 @@ export async function ask<Row>(store: Store, reading: Reading, question: Questio
 }
 
 async function exec(store: Store, reading: Reading, question: Question): Promise<Readable> {
-  return streamAnswer(store.clickhouse, asked(reading, question));
+  if (question.is_large === true) return streamAnswer(store.clickhouse, asked(reading, question));
+  const { stream } = await store.clickhouse.exec(asked(reading, question));
+  return stream;
 }
 
 function asked(reading: Reading, { query, parameters, settings, signal }: Question) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { pipe_header } from '../clickhouse/answer.ts';
+import { engine_niceness } from './clickhouse_orders.ts';
 import { fault, quote } from './clickhouse_session.ts';
 import type { Fault } from './clickhouse_session.ts';
 
@@ -40,6 +41,8 @@ const interfaceWords = new Set([
   'close_session',
 ]);
 const unsupportedWords = ['session_id', 'role'];
+// Large answers are those of exports, which can wait: with all threads of the engine alike, a reader of the API beside an export waited twice as long. Where the process may not raise a thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
+const nicenessOfLarge = 15;
 const textBytesMax = 256 * 1024 * 1024;
 
 /** Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the interface does not offer. */
@@ -79,7 +82,11 @@ function sort(given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>, entr
  */
 export function preambleOf(request: ClickHouseRequest, label: string): string {
   const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);
-  const settings = [...request.settings, ['log_comment', label] as const].map(([name, value]) => `${name} = ${quote(value)}`);
+  const settings = [
+    ['os_threads_nice_value_query', String(request.is_piped ? nicenessOfLarge : engine_niceness)] as const,
+    ...request.settings,
+    ['log_comment', label] as const,
+  ].map(([name, value]) => `${name} = ${quote(value)}`);
   const database = request.database === undefined ? '' : `USE ${quoteName(request.database)};`;
   return `${params.join('')}${database}SET ${settings.join(', ')};`;
 }

@@ -9,12 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { giveWay } from '../give_way.ts';
 import { openPipes } from './clickhouse_pipes.ts';
 import { createClickHouseServer } from './clickhouse_http.ts';
-import { readyWord } from './clickhouse_orders.ts';
+import { engine_niceness, readyWord } from './clickhouse_orders.ts';
 import type { Orders } from './clickhouse_orders.ts';
 import { openEngine } from './clickhouse_session.ts';
 
-/** Whoever waits for this engine waits for a query anyway. */
-const niceness = 5;
 const endSeconds = 1;
 const stuckMax = 4;
 
@@ -24,7 +22,7 @@ function killSelf(): void {
 }
 
 async function main(): Promise<void> {
-  giveWay(niceness);
+  giveWay(engine_niceness);
   const lines = createInterface({ input: process.stdin });
   const [line] = (await once(lines, 'line')) as [string];
   const orders = JSON.parse(line) as Orders;
