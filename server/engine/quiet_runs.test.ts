@@ -11,11 +11,11 @@ import { fillEvents } from '../../test/fill_events.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { engineOf } from '../api/batch_exports/engine.ts';
-import { claimRun } from './claims.ts';
+import { claimRun, claimRuns } from './claims.ts';
 import { destinations } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
-import { insertRuns } from './plan.ts';
+import { insertRuns, planDueExports } from './plan.ts';
 import { completeQuietRuns } from './quiet_runs.ts';
 import { readReceipt } from './receipt.ts';
 
@@ -85,12 +85,15 @@ test('a run without rows ends as a worker would end it', async () => {
 test('many are completed together, and the runs of one export in turn', async () => {
   const home = await house.newOrganization();
   const ids: string[] = [];
-  for (let count = 0; count < 5; count += 1) ids.push(await exportOf(home));
+  for (let count = 0; count < 20; count += 1) ids.push(await exportOf(home));
   const runs: string[] = [];
   for (const id of ids) for (const hour of [2, 0, 1]) runs.push(await insertRunRow(house, id, { hour }));
   const before = house.deps.db.statementCount();
-  assert.equal(await lookAtAll(), 15);
-  assert.ok(house.deps.db.statementCount() - before < 45, 'the number of statements does not grow with the number of exports');
+  assert.equal(await lookAtAll(), 60);
+  assert.ok(
+    house.deps.db.statementCount() - before < 180,
+    'the number of statements grows with the lanes and the runs of one export, not with the number of exports',
+  );
   for (const run of runs) assert.equal((await runOf(run)).status, 'Completed');
   const delivered = [{ event_from: null, event_to: null, inserted_from: first_hour, inserted_to: first_hour + 3 * hour_ms }];
   for (const id of ids) assert.deepEqual(await ledgerOf(id), { revision: 1, delivered });
@@ -112,6 +115,29 @@ test('where there are rows the run is for a worker, and is not looked at again',
     ['Starting', true],
   ]);
   assert.equal(await lookAtAll(), 0);
+});
+
+test('what the schedule has planned is looked at before a worker takes it, and does not wait for that without end', async () => {
+  const due = new Date(first_hour + hour_ms).toISOString();
+  const ids = [await exportOf(busy), await exportOf(busy)];
+  await house.deps.db.run(sql`
+    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
+  let told = 0;
+  assert.equal(await planDueExports(engine, () => (told += 1)), 2);
+  assert.equal(told, 1);
+  const claimant = { worker_id: randomUUID(), run_ids: [], silent_run_ids: [], last_team_id: 0 };
+  const claimed = async () => {
+    const runs = await claimRuns(house.deps.db, claimant, { project_runs_max: 100, host_runs_max: 100 }, 100);
+    return ids.filter((id) => runs.some((run) => run.batch_export_id === id));
+  };
+  assert.deepEqual(await claimed(), []);
+  const waiting = await house.deps.db.rows<{ seconds: number }>(sql`
+    SELECT extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[])`);
+  assert.deepEqual(waiting, [{ seconds: 5 }, { seconds: 5 }]);
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = created_at WHERE batch_export_id = ${ids[1]}`);
+  assert.deepEqual(await claimed(), [ids[1]]);
+  assert.equal(await lookAtAll(), 1);
+  assert.deepEqual(await claimed(), [ids[0]]);
 });
 
 test('persons have windows of their own', async () => {

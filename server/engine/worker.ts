@@ -56,10 +56,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   await beat(engine.db, worker_id);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching(engine, worker_id, active));
   const plan = startLoop('planning', tick_ms, engine.log, async () => {
-    if (await planning(engine)) claim.wake();
+    if (await planning(engine, () => quiet.wake())) claim.wake();
   });
   const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
-    while ((await completeQuietRuns(engine)) > 0) if (isLeaving) return;
+    while (!isLeaving && (await completeQuietRuns(engine)) > 0) claim.wake();
   });
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
@@ -133,11 +133,11 @@ async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_co
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 
-/** Gives whether there is anything new to be taken. Each step on its own: what keeps one from its work must not keep the others. */
-async function planning(engine: Engine): Promise<boolean> {
+/** Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it is written. Each step on its own: what keeps one from its work must not keep the others. */
+async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
   const steps: [string, () => Promise<number>][] = [
     ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0)],
-    ['planning', () => planAll(engine)],
+    ['planning', () => planAll(engine, onPlanned)],
     ['advancing backfills', () => advanceBackfills(engine)],
   ];
   let planned = 0;
@@ -151,9 +151,9 @@ async function planning(engine: Engine): Promise<boolean> {
   return planned > 0;
 }
 
-async function planAll(engine: Engine): Promise<number> {
+async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
   let planned = 0;
-  for (let more = await planDueExports(engine); more > 0; more = await planDueExports(engine)) planned += more;
+  for (let more = await planDueExports(engine, onPlanned); more > 0; more = await planDueExports(engine, onPlanned)) planned += more;
   return planned;
 }
 
