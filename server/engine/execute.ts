@@ -16,7 +16,7 @@ import { SilenceWatch } from './silence.ts';
 import { openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
 import { cutSlicesOnce } from './recent_cuts.ts';
-import { streamSlice } from './source.ts';
+import { streamSliceOnce } from './recent_slices.ts';
 
 /** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
@@ -150,7 +150,7 @@ async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlic
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const source = await streamSlice(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  const source = await streamSliceOnce(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
   let isRead = false;
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
