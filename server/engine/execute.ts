@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
 import { openOrder, receiptText } from './order.ts';
 import type { Order } from './order.ts';
-import { writeRunLog } from './run_log.ts';
+import { noteInRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices, takeCommitBack } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
@@ -174,12 +174,12 @@ async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlic
     return { number: slice.number, ...written, ...counted };
   } finally {
     signal.removeEventListener('abort', stop);
-    reading.abort();
+    if (!isRead) reading.abort();
   }
 }
 
-function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
-  return writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
+async function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
+  await noteInRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {

@@ -11,11 +11,11 @@ import { fillEvents } from '../../test/fill_events.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { engineOf } from '../api/batch_exports/engine.ts';
-import { claimRun, claimRuns } from './claims.ts';
+import { claimRun } from './claims.ts';
 import { destinations } from './destinations/index.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
-import { insertRuns, planDueExports } from './plan.ts';
+import { insertRuns } from './plan.ts';
 import { completeQuietRuns } from './quiet_runs.ts';
 import { readReceipt } from './receipt.ts';
 
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => house.close());
 
-type Run = Record<string, unknown> & { status: string; receipt: string; needs_worker: boolean };
+type Run = Record<string, unknown> & { status: string; receipt: string; needs_worker: boolean; is_small: boolean };
 const runOf = async (id: string): Promise<Run> => (await house.deps.db.row<Run>(sql`SELECT * FROM batch_export_runs WHERE id = ${id}`))!;
 const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) => ((await newExport(house, home, body)) as { id: string }).id;
 const statusOf = async (id: string) => (({ status, needs_worker }) => [status, needs_worker])(await runOf(id));
@@ -117,29 +117,6 @@ test('where there are rows the run is for a worker, and is not looked at again',
   assert.equal(await lookAtAll(), 0);
 });
 
-test('what the schedule has planned is looked at before a worker takes it, and does not wait for that without end', async () => {
-  const due = new Date(first_hour + hour_ms).toISOString();
-  const ids = [await exportOf(busy), await exportOf(busy)];
-  await house.deps.db.run(sql`
-    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
-  let told = 0;
-  assert.equal(await planDueExports(engine, () => (told += 1)), 2);
-  assert.equal(told, 1);
-  const claimant = { worker_id: randomUUID(), run_ids: [], silent_run_ids: [], last_team_id: 0 };
-  const claimed = async () => {
-    const runs = await claimRuns(house.deps.db, claimant, { project_runs_max: 100, host_runs_max: 100 }, 100);
-    return ids.filter((id) => runs.some((run) => run.batch_export_id === id));
-  };
-  assert.deepEqual(await claimed(), []);
-  const waiting = await house.deps.db.rows<{ seconds: number }>(sql`
-    SELECT extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[])`);
-  assert.deepEqual(waiting, [{ seconds: 5 }, { seconds: 5 }]);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = created_at WHERE batch_export_id = ${ids[1]}`);
-  assert.deepEqual(await claimed(), [ids[1]]);
-  assert.equal(await lookAtAll(), 1);
-  assert.deepEqual(await claimed(), [ids[0]]);
-});
-
 test('persons have windows of their own', async () => {
   const home = await house.newOrganization();
   const id = await exportOf(home, { model: 'persons' });
@@ -156,6 +133,18 @@ test('persons have windows of their own', async () => {
     ['Starting', true],
     ['Completed', false],
   ]);
+});
+
+test('runs of few rows are marked as small, by what their project has in the interval', async () => {
+  const home = await house.newOrganization();
+  for (const [hour, count] of [1000, 1001].entries()) {
+    const from = first_hour + hour * hour_ms;
+    await fillEvents(house.deps.clickhouse, { team_id: home.project.id, events: count, from, to: from + hour_ms });
+  }
+  const id = await exportOf(home);
+  const runs = [await insertRunRow(house, id, { hour: 0 }), await insertRunRow(house, id, { hour: 1 })];
+  assert.equal(await lookAtAll(), 2);
+  assert.deepEqual(await Promise.all(runs.map(async (run) => (await runOf(run)).is_small)), [true, false]);
 });
 
 test('queries, and what makes up for a backfill, are for workers', async () => {

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from './backfill.ts';
 import { break_offs_alone, break_offs_max } from './break_offs.ts';
-import { claimRuns } from './claims.ts';
+import { claimRuns, placesOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
@@ -22,7 +22,7 @@ const tick_ms = 1_000;
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many runs of its own at a time, within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
+ * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
  * they do nothing but wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
@@ -79,10 +79,11 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     engine.metrics.runs_active.set(active.size);
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
-    const silent_run_ids = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run.id);
-    const free = Math.min(limits.runs_max - (active.size - silent_run_ids.length), (1 + silent_runs_factor) * limits.runs_max - active.size);
+    const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
+    const taken = sumOfPlaces([...active.keys()]);
+    const free = Math.min(limits.runs_max - (taken - sumOfPlaces(silent)), (1 + silent_runs_factor) * limits.runs_max - taken);
     if (free <= 0) return;
-    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids, last_team_id };
+    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids: silent.map((run) => run.id), last_team_id };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
@@ -98,6 +99,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       await leave(engine.db, worker_id, end);
     },
   };
+}
+
+function sumOfPlaces(runs: ClaimedRun[]): number {
+  return runs.reduce((sum, run) => sum + placesOf(run), 0);
 }
 
 /** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
