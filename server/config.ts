@@ -149,7 +149,7 @@ export const settings = {
     whole(0, 1_000),
     'After how many failed runs in a row an export is paused, with the reason in `pause_reason`; 0 is never.',
   ),
-  worker_runs_max: setting('SLUICE_WORKER_RUNS_MAX', '4', whole(1, 256), 'How many export runs one process with a worker works on at a time.'),
+  worker_runs_max: setting('SLUICE_WORKER_RUNS_MAX', '4', whole(1, 256), 'Export runs that one worker works on at a time; four with few rows count as one.'),
   project_runs_max: setting(
     'SLUICE_PROJECT_RUNS_MAX',
     '4',

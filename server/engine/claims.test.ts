@@ -6,7 +6,9 @@ import { openClaimWorld } from '../../test/claim_world.ts';
 import type { ClaimWorld } from '../../test/claim_world.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
-import { insertRuns } from './plan.ts';
+import { engineOf } from '../api/batch_exports/engine.ts';
+import { insertRuns, planDueExports } from './plan.ts';
+import { completeQuietRuns } from './quiet_runs.ts';
 import { beat, hurryCancelled, leave, releaseDead } from './workers.ts';
 
 let house: Harness;
@@ -48,6 +50,42 @@ test('a project with a thousand runs does not keep another one waiting', async (
   assert.equal((await worker.claim(4)).length, 4);
   const late = await world.newRun(1, { hour: 23 });
   assert.equal((await worker.claim(1))[0], late);
+});
+
+test('what the schedule has planned is looked at before a worker takes it, and does not wait for that without end', async () => {
+  const due = '2026-01-01T01:00:00Z';
+  const ids = world.exports.slice(0, 2).map(({ id }) => id);
+  await house.deps.db.run(sql`
+    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
+  const engine = engineOf(house.deps);
+  let told = 0;
+  assert.equal(await planDueExports(engine, () => (told += 1)), 2);
+  assert.equal(told, 2, 'once for each project');
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(10), []);
+  const planned = await house.deps.db.rows<{ id: string; seconds: number }>(sql`
+    SELECT id, extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs ORDER BY team_id`);
+  assert.deepEqual(
+    planned.map(({ seconds }) => seconds),
+    [5, 5],
+  );
+  const [unseen, seen] = planned.map(({ id }) => id);
+  const look = async <Run extends { id: string }>(runs: Run[]) => ({ quiet: [], small: [], busy: runs.filter(({ id }) => id === seen) });
+  for (let more = await completeQuietRuns(engine, look); more > 0; more = await completeQuietRuns(engine, look));
+  assert.deepEqual(await worker.claim(10), [seen]);
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`);
+  assert.deepEqual(await worker.claim(10), [unseen]);
+});
+
+test('four small runs share a place, and a large one whose turn it is gets a whole one', async () => {
+  const small = await newRuns(0, 6);
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
+  const large = await world.newRun(1);
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(0.75), small.slice(0, 1), 'nothing goes past the large one');
+  assert.deepEqual(await worker.claim(1), [large]);
+  assert.deepEqual(await worker.claim(1), small.slice(1, 5));
+  assert.deepEqual(await worker.claim(1), small.slice(5));
 });
 
 test('the bounds hold over all workers, and what they keep back takes nobody else from his place', async () => {

@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts';
 import { encodeStage } from './formats/encode_stage.ts';
 import { openOrder, receiptText } from './order.ts';
 import type { Order } from './order.ts';
-import { writeRunLog } from './run_log.ts';
+import { noteInRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
 import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices, takeCommitBack } from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
@@ -16,7 +16,7 @@ import { SilenceWatch } from './silence.ts';
 import { openReading } from './reading.ts';
 import type { Reading } from './reading.ts';
 import { cutSlicesOnce } from './recent_cuts.ts';
-import { streamSlice } from './source.ts';
+import { streamSliceOnce } from './recent_slices.ts';
 
 /** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
@@ -150,7 +150,7 @@ async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlic
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const source = await streamSlice(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  const source = await streamSliceOnce(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
   let isRead = false;
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
@@ -174,12 +174,12 @@ async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlic
     return { number: slice.number, ...written, ...counted };
   } finally {
     signal.removeEventListener('abort', stop);
-    reading.abort();
+    if (!isRead) reading.abort();
   }
 }
 
-function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
-  return writeRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
+async function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
+  await noteInRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {

@@ -19,6 +19,8 @@ const teams_per_turn_max = 500;
 const teams_at_once_max = 4;
 /** How long planning waits for the ingestion of a project before it turns to the next one. */
 const lock_seconds_max = 5;
+/** So long a run that the schedule has planned waits to be looked at together with others (`quiet_runs.ts`), which is a matter of milliseconds, before a worker takes it all the same. */
+const look_seconds_max = 5;
 
 type DueExport = {
   id: string;
@@ -53,13 +55,14 @@ function notAfter(boundary: number, end: number | null): number | null {
 /**
  * Plans the next run of every export whose interval has settled, project by project, those that wait longest first; gives how many were planned. Guarantees: a run is planned once however
  * many processes call this; an export that is several intervals behind gets one run for each, in order, over the following calls; an export
- * or a project that cannot be planned does not keep the others from it.
+ * or a project that cannot be planned does not keep the others from it. `onPlanned` is told each time when runs of a project have been written.
  */
-export async function planDueExports(engine: Engine): Promise<number> {
+export async function planDueExports(engine: Engine, onPlanned: () => void = () => undefined): Promise<number> {
   const settledBefore = iso((await databaseInstant(engine.db)) - engine.settle_seconds * 1000);
+  // At random among those that wait equally long, as all do when the hour turns: planners that go through the projects in one order would wait for each other at each of them.
   const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
     SELECT team_id, min(next_run_at) AS oldest FROM batch_exports WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
-    GROUP BY team_id ORDER BY oldest LIMIT ${teams_per_turn_max}`);
+    GROUP BY team_id ORDER BY oldest, random() LIMIT ${teams_per_turn_max}`);
   const oldest = teams[0]?.oldest;
   engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000);
   let planned = 0;
@@ -68,6 +71,7 @@ export async function planDueExports(engine: Engine): Promise<number> {
     for (const { team_id } of waiting) {
       const count = await planTeam(engine, team_id, settledBefore);
       planned += count;
+      if (count > 0) onPlanned();
     }
   };
   await Promise.all(Array.from({ length: teams_at_once_max }, planSome));
@@ -118,7 +122,7 @@ async function planScheduledRuns(tx: Transaction, due: DueExport[]): Promise<voi
   const planned = due.map((item) => {
     const [from, to] = [Date.parse(item.planned_until), Date.parse(item.next_run_at)];
     const base: Rectangle = { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
-    return { export: item, backfill_id: null, from, to, selection: subtract([base], taken.get(item.id) ?? []) };
+    return { export: item, backfill_id: null, from, to, selection: subtract([base], taken.get(item.id) ?? []), look_seconds: look_seconds_max };
   });
   await insertRuns(tx, planned);
   const next = due.map(({ interval, timezone, end_at, next_run_at }) =>
@@ -140,6 +144,8 @@ export type PlannedRun = {
   selection: Rectangle[];
   delivery_id?: string;
   is_make_up?: boolean;
+  /** No worker takes it before so many seconds are over, unless somebody has looked at it before. */
+  look_seconds?: number;
 };
 
 /** Writes one run as `insertRuns` does; undefined when it was there already. */
@@ -163,13 +169,15 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       data_interval_start: iso(run.from),
       data_interval_end: iso(run.to),
       selection: toStored(run.selection),
+      look_seconds: run.look_seconds ?? 0,
     };
   });
   const inserted = await tx.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, is_make_up, data_interval_start, data_interval_end, selection)
-    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.data_interval_start, planned.data_interval_end, planned.selection
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, is_make_up, data_interval_start, data_interval_end, selection, due_at)
+    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.data_interval_start, planned.data_interval_end, planned.selection,
+      now() + make_interval(secs => planned.look_seconds)
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid, is_make_up boolean,
-      data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb)
+      data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb, look_seconds float8)
     JOIN batch_exports export ON export.id = planned.batch_export_id
     ON CONFLICT DO NOTHING RETURNING id`);
   const isNew = new Set(inserted.map(({ id }) => id));

@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => house.close());
 
-type Run = Record<string, unknown> & { status: string; receipt: string; needs_worker: boolean };
+type Run = Record<string, unknown> & { status: string; receipt: string; needs_worker: boolean; is_small: boolean };
 const runOf = async (id: string): Promise<Run> => (await house.deps.db.row<Run>(sql`SELECT * FROM batch_export_runs WHERE id = ${id}`))!;
 const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) => ((await newExport(house, home, body)) as { id: string }).id;
 const statusOf = async (id: string) => (({ status, needs_worker }) => [status, needs_worker])(await runOf(id));
@@ -85,12 +85,15 @@ test('a run without rows ends as a worker would end it', async () => {
 test('many are completed together, and the runs of one export in turn', async () => {
   const home = await house.newOrganization();
   const ids: string[] = [];
-  for (let count = 0; count < 5; count += 1) ids.push(await exportOf(home));
+  for (let count = 0; count < 20; count += 1) ids.push(await exportOf(home));
   const runs: string[] = [];
   for (const id of ids) for (const hour of [2, 0, 1]) runs.push(await insertRunRow(house, id, { hour }));
   const before = house.deps.db.statementCount();
-  assert.equal(await lookAtAll(), 15);
-  assert.ok(house.deps.db.statementCount() - before < 45, 'the number of statements does not grow with the number of exports');
+  assert.equal(await lookAtAll(), 60);
+  assert.ok(
+    house.deps.db.statementCount() - before < 180,
+    'the number of statements grows with the lanes and the runs of one export, not with the number of exports',
+  );
   for (const run of runs) assert.equal((await runOf(run)).status, 'Completed');
   const delivered = [{ event_from: null, event_to: null, inserted_from: first_hour, inserted_to: first_hour + 3 * hour_ms }];
   for (const id of ids) assert.deepEqual(await ledgerOf(id), { revision: 1, delivered });
@@ -130,6 +133,18 @@ test('persons have windows of their own', async () => {
     ['Starting', true],
     ['Completed', false],
   ]);
+});
+
+test('runs of few rows are marked as small, by what their project has in the interval', async () => {
+  const home = await house.newOrganization();
+  for (const [hour, count] of [1000, 1001].entries()) {
+    const from = first_hour + hour * hour_ms;
+    await fillEvents(house.deps.clickhouse, { team_id: home.project.id, events: count, from, to: from + hour_ms });
+  }
+  const id = await exportOf(home);
+  const runs = [await insertRunRow(house, id, { hour: 0 }), await insertRunRow(house, id, { hour: 1 })];
+  assert.equal(await lookAtAll(), 2);
+  assert.deepEqual(await Promise.all(runs.map(async (run) => (await runOf(run)).is_small)), [true, false]);
 });
 
 test('queries, and what makes up for a backfill, are for workers', async () => {

@@ -1,5 +1,8 @@
 import sql from 'sql-template-tag';
-import type { Transaction } from '../platform/postgres/database.ts';
+import type { Sql } from 'sql-template-tag';
+import { gather } from '../platform/gather.ts';
+import type { Database, Transaction } from '../platform/postgres/database.ts';
+import { completeTogether, completed_message } from './complete_together.ts';
 import { addDelivered } from './deliveries.ts';
 import type { SliceOutcome } from './destination.ts';
 import { findDestination } from './destinations/index.ts';
@@ -23,6 +26,8 @@ export type ClaimedRun = {
   failures: number;
   /** How many workers ended without a word while they had it, since it last got further. */
   break_offs: number;
+  /** It was looked at before, and selects few rows. */
+  is_small: boolean;
   data_interval_start: string;
   data_interval_end: string;
   selection: StoredRectangle[];
@@ -63,63 +68,104 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
 
 /** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
 export async function storeSlices(engine: Engine, run: ClaimedRun, slices: StoredSlice[]): Promise<void> {
-  const total = slices.reduce((sum, slice) => sum + slice.records, 0);
-  // One statement, fenced like `hold`: without the run's row there is nothing to insert beside.
-  const held = await engine.db.row(sql`
-    WITH held AS (
-      UPDATE batch_export_runs SET records_total_count = ${total}, records_completed = 0, silent_workers = '{}', last_updated_at = now()
-      WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' RETURNING id
+  if (!(await cut(engine.db, { run, slices }))) throw new LostRunError();
+}
+
+/** A step that many runs take at the same time: one statement for all of them gives those that it has changed, and what somebody else is changing is waited for alone. False: the run is not in these hands, or not in this state, any more. */
+function step<Item extends { run: ClaimedRun }>(
+  take: (db: Database, items: Item[], locking: Sql) => Promise<{ id: string; attempt: number }[]>,
+): (db: Database, item: Item) => Promise<boolean> {
+  return gather<Database, Item, boolean>({
+    together: async (db, items) => {
+      const taken = await take(db, items, sql`FOR NO KEY UPDATE OF run SKIP LOCKED`);
+      const keys = new Set(taken.map(({ id, attempt }) => `${id} ${attempt}`));
+      return items.map(({ run }) => (keys.has(`${run.id} ${run.attempt}`) ? true : undefined));
+    },
+    // Without a lock of its own: the UPDATE waits, and looks at the row again as it is then.
+    alone: async (db, item) => (await take(db, [item], sql``)).length > 0,
+  });
+}
+
+const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking) => {
+  const cuts = items.map(({ run, slices }) => ({ id: run.id, attempt: run.attempt, slices, total: slices.reduce((sum, slice) => sum + slice.records, 0) }));
+  // Fenced like `hold`: without the run's row there is nothing to insert beside.
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid, attempt int, total bigint, slices jsonb)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+    ), held AS (
+      UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0, silent_workers = '{}', last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
       INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
-      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.records
-      FROM held, jsonb_to_recordset(${JSON.stringify(slices)}::jsonb) AS slice(number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)
+      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.records FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
+      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)
     )
-    SELECT id FROM held`);
-  if (held === undefined) throw new LostRunError();
-}
+    SELECT id, attempt FROM held`);
+});
 
 /** Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor of the run follow from them. */
 export async function storeProgress(engine: Engine, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
-  const latest = outcomes.at(-1);
-  await engine.db.transaction(async (tx) => {
-    await holdProgress(tx, run, outcomes);
-    if (latest !== undefined)
-      await tx.run(sql`UPDATE batch_export_slices SET outcome = ${JSON.stringify(latest)} WHERE run_id = ${run.id} AND number = ${latest.number}`);
-  });
+  if (!(await advance(engine.db, { run, outcomes }))) throw new LostRunError();
+}
+
+const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, locking) => {
+  const advances = items.map(({ run, outcomes }) => ({ id: run.id, attempt: run.attempt, ...progressOf(outcomes), latest: outcomes.at(-1) ?? null }));
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid, attempt int, slices int, records bigint, bytes bigint, latest jsonb)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+    ), held AS (
+      UPDATE batch_export_runs run SET records_completed = wanted.records, bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
+        silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}' ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices), last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
+    ), safe AS (
+      UPDATE batch_export_slices slice SET outcome = wanted.latest FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
+      WHERE slice.run_id = held.id AND slice.number = (wanted.latest ->> 'number')::int
+    )
+    SELECT id, attempt FROM held`);
+});
+
+function progressOf(outcomes: SliceOutcome[]): { slices: number; records: number; bytes: number } {
+  const sum = (value: (outcome: SliceOutcome) => number) => outcomes.reduce((total, outcome) => total + value(outcome), 0);
+  return { slices: outcomes.length, records: sum(({ records }) => records), bytes: sum(({ bytes }) => bytes) };
 }
 
 /** Forgets slices that did not survive at the destination, so that they are written again. */
 export async function resetProgress(engine: Engine, run: ClaimedRun, surviving: SliceOutcome[]): Promise<void> {
   const numbers = surviving.map((outcome) => outcome.number);
   await engine.db.transaction(async (tx) => {
-    await holdProgress(tx, run, surviving);
+    const { slices, records, bytes } = progressOf(surviving);
+    await hold(tx, run, sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${slices === 0 ? null : String(slices)}`);
     await tx.run(sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id} AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`);
   });
-}
-
-async function holdProgress(tx: Transaction, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
-  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  const bytes = outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0);
-  await hold(
-    tx,
-    run,
-    sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${outcomes.length === 0 ? null : String(outcomes.length)},
-    silent_workers = CASE WHEN ${outcomes.length} > slices_safe_max THEN '{}' ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, ${outcomes.length})`,
-  );
 }
 
 /**
  * Stores the receipt and marks the point of no return: from here on the destination may show the delivery. False when a cancel came first; then nothing was marked.
  */
 export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: string): Promise<boolean> {
-  // One statement decides between a cancel and this: who changes the row first wins.
-  const marked = await engine.db.run(sql`
-    UPDATE batch_export_runs SET receipt = ${receipt}, committing_at = now(), silent_workers = CASE WHEN committing_at IS NULL THEN '{}' ELSE silent_workers END, last_updated_at = now()
-    WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running' AND (cancel_requested_at IS NULL OR committing_at IS NOT NULL)`);
-  if (marked === 1) return true;
+  if (await mark(engine.db, { run, receipt })) return true;
   if (await isHeld(engine, run)) return false;
   throw new LostRunError();
 }
+
+const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => {
+  const [ids, attempts, receipts] = [items.map(({ run }) => run.id), items.map(({ run }) => run.attempt), items.map(({ receipt }) => receipt)];
+  // One statement decides between a cancel and this: who changes the row first wins.
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[]) AS wanted (id, attempt, receipt)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt
+      WHERE run.status = 'Running' AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL) ${locking}
+    )
+    UPDATE batch_export_runs run SET receipt = wanted.receipt, committing_at = now(), silent_workers = CASE WHEN committing_at IS NULL THEN '{}' ELSE silent_workers END, last_updated_at = now()
+    FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL)
+      AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt`);
+});
 
 /** Notes that the commit was refused and the destination shows nothing: the run can be cancelled again, and its selection is given back when it ends. Only for the attempt that began the commit. */
 export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
@@ -150,6 +196,19 @@ const without_rows = sql`
  * same transaction.
  */
 export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
+  await (end.status === 'Completed' ? completeRun(engine, run) : endAlone(engine, run, end));
+  engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
+}
+
+const completeRun = gather<Engine, ClaimedRun, true>({
+  together: completeTogether,
+  alone: async (engine, run) => {
+    await endAlone(engine, run, { status: 'Completed' });
+    return true;
+  },
+});
+
+async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
   const error = end.status === 'Completed' ? null : end;
   const keepsRows = end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written === true;
   await engine.db.transaction(async (tx) => {
@@ -168,11 +227,10 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
       batch_export_id: run.batch_export_id,
       run_id: run.id,
       level: end.status === 'Completed' ? 'INFO' : end.status === 'Cancelled' ? 'WARNING' : 'ERROR',
-      message: error === null ? 'Run completed.' : `Run ended as ${end.status}: ${error.message}`,
+      message: error === null ? completed_message : `Run ended as ${end.status}: ${error.message}`,
     });
     await followRun(engine, tx, run, end);
   });
-  engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
 }
 
 /** Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is over (2 s doubling to 2 min). */

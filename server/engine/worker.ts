@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from './backfill.ts';
 import { break_offs_alone, break_offs_max } from './break_offs.ts';
-import { claimRuns } from './claims.ts';
+import { claimRuns, placesOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
 import type { Engine } from './engine.ts';
 import { executeRun } from './execute.ts';
@@ -22,7 +22,7 @@ const tick_ms = 1_000;
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many runs of its own at a time, within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
+ * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
  * they do nothing but wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
@@ -56,10 +56,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   await beat(engine.db, worker_id);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching(engine, worker_id, active));
   const plan = startLoop('planning', tick_ms, engine.log, async () => {
-    if (await planning(engine)) claim.wake();
+    if (await planning(engine, () => quiet.wake())) claim.wake();
   });
   const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
-    while ((await completeQuietRuns(engine)) > 0) if (isLeaving) return;
+    while (!isLeaving && (await completeQuietRuns(engine)) > 0) claim.wake();
   });
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
@@ -79,10 +79,11 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     engine.metrics.runs_active.set(active.size);
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
-    const silent_run_ids = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run.id);
-    const free = Math.min(limits.runs_max - (active.size - silent_run_ids.length), (1 + silent_runs_factor) * limits.runs_max - active.size);
+    const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
+    const taken = sumOfPlaces([...active.keys()]);
+    const free = Math.min(limits.runs_max - (taken - sumOfPlaces(silent)), (1 + silent_runs_factor) * limits.runs_max - taken);
     if (free <= 0) return;
-    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids, last_team_id };
+    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids: silent.map((run) => run.id), last_team_id };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
@@ -98,6 +99,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       await leave(engine.db, worker_id, end);
     },
   };
+}
+
+function sumOfPlaces(runs: ClaimedRun[]): number {
+  return runs.reduce((sum, run) => sum + placesOf(run), 0);
 }
 
 /** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
@@ -133,11 +138,11 @@ async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_co
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 
-/** Gives whether there is anything new to be taken. Each step on its own: what keeps one from its work must not keep the others. */
-async function planning(engine: Engine): Promise<boolean> {
+/** Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it is written. Each step on its own: what keeps one from its work must not keep the others. */
+async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
   const steps: [string, () => Promise<number>][] = [
     ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0)],
-    ['planning', () => planAll(engine)],
+    ['planning', () => planAll(engine, onPlanned)],
     ['advancing backfills', () => advanceBackfills(engine)],
   ];
   let planned = 0;
@@ -151,9 +156,9 @@ async function planning(engine: Engine): Promise<boolean> {
   return planned > 0;
 }
 
-async function planAll(engine: Engine): Promise<number> {
+async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
   let planned = 0;
-  for (let more = await planDueExports(engine); more > 0; more = await planDueExports(engine)) planned += more;
+  for (let more = await planDueExports(engine, onPlanned); more > 0; more = await planDueExports(engine, onPlanned)) planned += more;
   return planned;
 }
 

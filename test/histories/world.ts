@@ -100,7 +100,7 @@ export async function workAll(world: World): Promise<void> {
 /** Lets the runs that have no rows be completed without a worker. */
 export async function lookForQuietRuns(world: World): Promise<void> {
   const hasRows = (run: ClaimedRun) => selected(world, run).length > 0;
-  await completeQuietRuns(world.engine, async (runs) => ({ quiet: runs.filter((run) => !hasRows(run)), busy: runs.filter(hasRows) }));
+  await completeQuietRuns(world.engine, async (runs) => ({ quiet: runs.filter((run) => !hasRows(run)), small: [], busy: runs.filter(hasRows) }));
 }
 
 const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], silent_run_ids: [], last_team_id: 0 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import sql from 'sql-template-tag';
@@ -10,8 +11,11 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { planDueExports } from '../../engine/plan.ts';
+import { columnsOf, openReading } from '../../engine/reading.ts';
 import { readReceipt } from '../../engine/receipt.ts';
+import { streamSliceOnce } from '../../engine/recent_slices.ts';
 import { startWorker } from '../../engine/worker.ts';
 import type { Worker } from '../../engine/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -274,4 +278,23 @@ test('a destination is tested and previewed, before and after the export is made
   const parquet = (await post('preview/', draft({ prefix: 'x', file_format: 'Parquet' }))).body;
   assert.deepEqual([parquet.text, parquet.records, Buffer.from(parquet.base64, 'base64').subarray(0, 4).toString()], [null, 10, 'PAR1']);
   assert.equal((await send('GET', '')).body.last_updated_at, made.last_updated_at);
+});
+
+test('the same small slice is asked for once, and another project, filter or format is a question of its own', async () => {
+  const home = await house.newOrganization();
+  await insertEvents(home);
+  let asked = 0;
+  const clickhouse = Object.create(house.deps.clickhouse) as Engine['clickhouse'];
+  clickhouse.exec = (question) => (++asked, house.deps.clickhouse.exec(question));
+  const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
+  const selection = [{ event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour_ms }];
+  const read = async (include_events: string[], team_id = home.project.id, format: 'JSONLines' | 'CSV' = 'JSONLines') => {
+    const source = { team_id, model: 'events', selection, custom_query: null, destination_config: { include_events }, data_interval_end: '' } as const;
+    const [reading, columns] = [await openReading(engine(), { ...source, selection }), columnsOf(source, 'files')];
+    return text(await streamSliceOnce({ ...engine(), clickhouse }, reading, slice, columns, { format, compression: null }, new AbortController().signal));
+  };
+  const first = await read([]);
+  assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
+  const others = [await read(['event 1']), await read([], home.project.id + 1), await read([], home.project.id, 'CSV')];
+  assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
 });

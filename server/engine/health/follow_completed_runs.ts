@@ -7,13 +7,13 @@ import { listComparableRows, listHealth, putHealths } from './store.ts';
 import type { ComparedRun } from './store.ts';
 import { judgeVolume } from './volume.ts';
 
-type QuietRun = ClaimedRun & ComparedRun & { is_make_up: boolean };
+type CompletedRun = ClaimedRun & ComparedRun & { is_make_up: boolean; records_completed: number };
 
 /**
- * Follows runs of the present revisions of different exports, which are about to complete without a row, into the health of these exports. `to_be_told` are those by which a condition of the export would begin or end: of
+ * Follows runs of the present revisions of different exports, which are about to complete, into the health of these exports. `to_be_told` are those by which a condition of the export would begin or end: of
  * them nothing is stored. The caller holds the locks on the exports' rows.
  */
-export async function followQuietRuns<Run extends QuietRun>(tx: Transaction, runs: Run[]): Promise<{ followed: Run[]; to_be_told: Run[] }> {
+export async function followCompletedRuns<Run extends CompletedRun>(tx: Transaction, runs: Run[]): Promise<{ followed: Run[]; to_be_told: Run[] }> {
   const followed: Run[] = [];
   const to_be_told: Run[] = [];
   if (runs.length === 0) return { followed, to_be_told };
@@ -37,8 +37,8 @@ export async function followQuietRuns<Run extends QuietRun>(tx: Transaction, run
   return { followed, to_be_told };
 }
 
-async function listVolumes<Run extends QuietRun>(tx: Transaction, runs: Run[]): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
+async function listVolumes<Run extends CompletedRun>(tx: Transaction, runs: Run[]): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
   const judged = runs.filter(hasVolume);
   const comparable = await listComparableRows(tx, judged);
-  return new Map(judged.map((run, index) => [run, judgeVolume(0, comparable[index]!)]));
+  return new Map(judged.map((run, index) => [run, judgeVolume(run.records_completed, comparable[index]!)]));
 }
