@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { giveBack } from '../../platform/lent_blocks.ts';
 import { stopError, throwIfStopped, unlessStopped } from '../destination.ts';
 import type { DestinationDeps } from '../destination.ts';
 import { cancelStatement } from './postgres_cancel.ts';
@@ -126,6 +127,23 @@ function breakOff(session: Session): void {
   session.socket.destroy();
 }
 
+/** What `pg` keeps from its users: the connection, encrypted where that is asked for. */
+function wire(client: pg.Client): { stream: Socket } {
+  return (client as unknown as { connection: { stream: Socket } }).connection;
+}
+
+/** Gives chunks back when later ones come and nothing of what came before waits to be sent; the last ones are garbage. To be called before anything else reads the bytes. */
+function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
+  let given: Buffer[] = [];
+  bytes.on('data', (chunk: Buffer) => {
+    if (isAllSent()) {
+      given.forEach(giveBack);
+      given = [];
+    }
+    given.push(chunk);
+  });
+}
+
 function connectionOf(session: Session, lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Connection {
   const { client, socket } = session;
   const during = async <Result>(statement: Promise<Result>): Promise<Result> => {
@@ -145,6 +163,7 @@ function connectionOf(session: Session, lost: Promise<never>, noteProgress: Dest
     run: async (text) => (await during(client.query(text))).rowCount ?? 0,
     copy: async (statement, bytes) => {
       const sink = client.query(copyFrom(statement));
+      giveBackWhenSent(bytes, () => sink.writableLength === 0 && wire(client).stream.writableLength === 0);
       try {
         await during(pipeline(bytes, sink));
       } finally {
