@@ -11,9 +11,9 @@ const parts_in_flight_max = 3;
 /** Most files of most exports are smaller than this; they take no larger buffer. */
 const first_bytes = mebibyte / 2;
 
-/** The size of a part by its number from 1: small at first, so that small slices take little memory, and large enough later that 10,000 parts hold 450 GiB. */
+/** The size of a part by its number from 1: small at first, so that small slices take little memory, then larger because each request costs the store its share, and large enough later that 10,000 parts hold 450 GiB. */
 export function partBytes(number: number): number {
-  if (number <= 100) return 8 * mebibyte;
+  if (number <= 4) return 8 * mebibyte;
   return number <= 1_000 ? 16 * mebibyte : 50 * mebibyte;
 }
 
