@@ -112,6 +112,28 @@ test('a reader that leaves stops its query, before it has opened the pipe and wh
   await stopped('900000000003');
 });
 
+test('a request that is aborted while it gets its socket does not end that socket for the one that uses it next', async () => {
+  await clickhouse.command({ query: 'SELECT 1' });
+  // Now there is an idle socket.
+  await pause(20);
+  const leaving = new AbortController();
+  const asked = clickhouse.query({ query: 'SELECT 1', abort_signal: leaving.signal });
+  leaving.abort();
+  await assert.rejects(asked);
+  // Longer than the two seconds after which the client's own timer would end it.
+  const { stream } = await clickhouse.exec({
+    query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
+    clickhouse_settings: { max_block_size: '500', function_sleep_max_microseconds_per_block: '10000000' },
+  });
+  assert.equal(
+    Buffer.concat(await stream.toArray())
+      .toString()
+      .trimEnd()
+      .split('\n').length,
+    2_500,
+  );
+});
+
 test('a store that is killed in the middle is an error', async () => {
   const stream = await streamAnswer(clickhouse, { query: 'SELECT * FROM numbers(900000000000) FORMAT TSV' });
   stream.once('data', () => process.kill(store.pid!, 'SIGKILL'));
