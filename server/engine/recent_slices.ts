@@ -39,10 +39,13 @@ export async function streamSliceOnce(
   const known = recent.slices.get(question);
   if (known !== undefined && performance.now() - known.read_at < lifetime_ms) return Readable.from([known.bytes], { objectMode: false });
   const source = await streamSlice(store, reading, slice, columns, encoding, signal);
-  return Readable.from(
+  const passed = Readable.from(
     passing(source, (bytes) => remember(recent, question, bytes)),
     { objectMode: false },
   );
+  // A generator that nobody has begun to read ends without its body, and the source would keep its connection to the store for ever.
+  passed.once('close', () => source.destroy());
+  return passed;
 }
 
 /** What the source gives, of which `onRead` is told once it has come to its end and was small. */
