@@ -45,10 +45,13 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
 
 /** True when everything was read and written, or the engine wants no more; false when the data broke off. */
 async function copy(data: AsyncIterable<Uint8Array>, writer: Socket): Promise<boolean> {
+  // Once and not for each chunk: what listens for the end stays until the end.
+  const closed = once(writer, 'close');
+  closed.catch(() => {});
   try {
     for await (const chunk of data) {
       if (writer.destroyed) return true;
-      if (!writer.write(chunk)) await Promise.race([once(writer, 'drain'), once(writer, 'close')]);
+      if (!writer.write(chunk)) await Promise.race([once(writer, 'drain'), closed]);
     }
     return true;
   } catch {

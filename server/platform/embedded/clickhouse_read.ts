@@ -79,8 +79,9 @@ export async function streamResult(operation: Operation, read: Read, response: S
       reader.destroy();
     },
   );
-  // The query first: a reader that merely closes does not stop it, and while it waits for the reader it sees no kill.
+  // The query first: a reader that merely closes does not stop it. What still comes is read and thrown away, because what waits for its reader sees no kill, or has already left the engine's list of queries.
   const leave = (): void => {
+    reader.resume();
     void stopOperation(operation, () => isOver).then(() => reader.destroy());
   };
   gone.addEventListener('abort', leave, { once: true });

@@ -1,9 +1,10 @@
-import { Session } from 'chdb';
+import { resolve } from 'node:path';
+import { openAddon } from './clickhouse_addon.ts';
 
 /** How an output or input format may be used. */
 type FormatUse = { is_input: boolean; is_output: boolean };
 
-/** The engine on one data folder. Every operation has a session of its own, so that neither settings nor leftovers of one reach another. */
+/** The engine on one data folder. Every operation has a connection of its own, so that neither settings nor leftovers of one reach another. */
 export type Engine = {
   /** Runs SQL and gives what it answers. Rejects with the engine's error. */
   run(sql: string, format?: string): Promise<Uint8Array>;
@@ -24,7 +25,8 @@ export function quote(text: string): string {
  * `memory_bytes_max` bounds all queries together.
  */
 export async function openEngine(folder: string, memory_bytes_max: number): Promise<Engine> {
-  const connectionArgs = [
+  const addon = openAddon();
+  const settings = [
     `--max_server_memory_usage=${memory_bytes_max}`,
     '--http_max_tries=2',
     // Its own count of memory grows away from the truth over thousands of queries, until it refuses every query for memory that it does not have; so the count is corrected by what its allocator holds.
@@ -33,17 +35,18 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
     '--memory_worker_use_cgroup=0',
     '--memory_worker_period_ms=200',
   ];
-  const open = () => new Session(folder, { connectionArgs });
-  // The engine shuts down with its last session.
+  const open = () => addon.CreateConnection(resolve(folder), settings);
+  // The engine shuts down with its last connection.
   const keeper = open();
   const run = async (sql: string, format = 'TabSeparated'): Promise<Uint8Array> => {
-    // A failed one-shot query leaves its bytes in the session for the next one, and SET holds on: a session is never used twice (it costs 0.1 ms).
-    const session = open();
+    // A failed query leaves its bytes in the connection for the next one, and SET holds on: a connection is never used twice (it costs 0.1 ms).
+    const connection = open();
     try {
-      const result = await session.queryAsync(sql, { format });
-      return result.bytes();
+      const { bytes } = await addon.QueryAsyncConnection(connection, sql, format);
+      return bytes;
     } finally {
-      session.close();
+      // Its one query is through: closed under it, the connection would take the engine down.
+      addon.CloseConnection(connection);
     }
   };
   const listed = Buffer.from(await run('SELECT lower(name) AS name, is_input, is_output FROM system.formats', 'JSONCompactEachRow')).toString();
@@ -63,7 +66,7 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
       return answer.length > 0;
     },
     findFormat: (name) => formats.get(name.toLowerCase()),
-    close: () => keeper.close(),
+    close: () => addon.CloseConnection(keeper),
   };
 }
 
