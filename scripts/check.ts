@@ -3,9 +3,11 @@
  * failed; the exit code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path contains that text, and
  * what begins with `--test` goes on to Node's test runner (`npm test -- ledger --test-name-pattern=union`).
  */
+import { join } from 'node:path';
 import './require_node.mjs';
 import { listTestFiles, openTestStores } from './check_tests.ts';
 import type { TestStores } from './check_tests.ts';
+import { groupTestFiles, writeGroups } from './test_groups.ts';
 import { interrupt, isInterrupted, runNode, runTool } from './child.ts';
 
 type Step = { title: string; run(): Promise<boolean> };
@@ -66,7 +68,8 @@ async function runTests(): Promise<boolean> {
       `--test-concurrency=${files_at_once}`,
       `--test-timeout=${test_seconds_max * 1000}`,
     ];
-    return await runNode([...flags, ...options, ...files], { ...stores.environment, SLUICE_TEST_FILE_SECONDS: String(file_seconds_max) });
+    const paths = await writeGroups(groupTestFiles(files), join(stores.folder, 'groups'), file_seconds_max);
+    return await runNode([...flags, ...options, ...paths], { ...stores.environment, SLUICE_TEST_FILE_SECONDS: String(file_seconds_max) });
   } finally {
     await stores.close();
   }

@@ -12,8 +12,8 @@ import { root } from './child.ts';
 
 const template_database = 'migrated';
 
-/** Two running stores, and the environment that makes test/harness.ts use them; `close` stops them and removes their data. */
-export type TestStores = { environment: Record<string, string>; close(): Promise<void> };
+/** Two running stores, the environment that makes test/harness.ts use them, and the folder with their data; `close` stops them and removes it. */
+export type TestStores = { environment: Record<string, string>; folder: string; close(): Promise<void> };
 
 /**
  * The test files whose path contains one of the patterns, or all without a pattern, as paths from the repository's folder in the order in which they are to be run: those of `test/` first, because they
@@ -53,7 +53,7 @@ export async function openTestStores(): Promise<TestStores> {
       // Two hundred processes load the same modules.
       NODE_COMPILE_CACHE: join(folder, 'compiled'),
     };
-    return { environment, close };
+    return { environment, folder, close };
   }
   await close();
   throw opened.find((store) => store.status === 'rejected')?.reason;

@@ -17,6 +17,7 @@ const small = { packed_bytes_max: 40_000, unpacked_bytes_max: 50_000, files_max:
 const manifest = { name: 'package/plugin.json', content: '{"name":"x"}' };
 const link = 0o120777;
 
+const at_start = process.cwd();
 let folder: string;
 
 before(async () => {
@@ -26,7 +27,7 @@ before(async () => {
 });
 
 after(async () => {
-  process.chdir('/');
+  process.chdir(at_start);
   await rm(folder, { recursive: true });
 });
 
