@@ -15,10 +15,7 @@ const template_database = 'migrated';
 /** Two running stores, the environment that makes test/harness.ts use them, and the folder with their data; `close` stops them and removes it. */
 export type TestStores = { environment: Record<string, string>; folder: string; close(): Promise<void> };
 
-/**
- * The test files whose path contains one of the patterns, or all without a pattern, as paths from the repository's folder in the order in which they are to be run: those of `test/` first, because they
- * take longest, and what is begun last is waited for alone.
- */
+/** The test files whose path contains one of the patterns, or all without a pattern, as paths from the repository's folder: those of `test/` first, then those of `server/`. */
 export function listTestFiles(patterns: string[]): string[] {
   const files = ['test', 'server'].flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort());
   const wanted = patterns.map((pattern) => pattern.replace(/^\.\//, ''));

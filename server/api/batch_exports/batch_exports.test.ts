@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { attrsOf, insertRunRow, newExport, noop_export, organizationBase, projectBase } from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { isLater } from '../../../test/instants.ts';
 
 let house: Harness;
 before(async () => {
@@ -153,7 +154,7 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
   assert.deepEqual((await patch({ name: 'Nightly', id: 'x', team_id: 1, created_at: 'x', latest_runs: 7, schema: 1, unknown: {} })).body, made);
   const renamed = (await patch({ name: ' Renamed ', last_paused_at: '2020-01-01T00:00:00.123456Z' })).body;
   assert.deepEqual({ ...renamed, last_updated_at: 0 }, { ...made, name: 'Renamed', last_paused_at: '2020-01-01T00:00:00.123456Z', last_updated_at: 0 });
-  assert.ok(renamed.last_updated_at > made.last_updated_at);
+  assert.ok(isLater(renamed.last_updated_at, made.last_updated_at));
   assert.deepEqual((await patch({ destination: { config: { file_format: 'Parquet', compression: 'zstd' } } })).body.destination.config, {
     prefix: 'a',
     compression: 'zstd',
@@ -190,7 +191,7 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   assert.deepEqual((await act('unpause')).body, made);
   const once = (await act('pause')).body;
   assert.equal(once.paused, true);
-  assert.ok(once.last_paused_at >= made.created_at);
+  assert.ok(isLater(once.last_paused_at, made.created_at));
   assert.deepEqual((await act('pause', {})).body, once);
   assert.deepEqual(attrsOf(await act('unpause', { backfill: 'yes' })), ['backfill invalid_input']);
   const on = (await act('unpause')).body;
@@ -198,7 +199,7 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   assert.deepEqual((await act('unpause', { backfill: true })).body, on);
   const patch = (paused: boolean) => house.request('PATCH', url, { key: home.key, body: { paused } });
   const again = (await patch(true)).body;
-  assert.ok(again.paused && again.last_paused_at > once.last_paused_at);
+  assert.ok(again.paused && isLater(again.last_paused_at, once.last_paused_at));
   assert.deepEqual((await patch(true)).body, again);
   assert.equal((await patch(false)).body.paused, false);
   const lines = await house.request('GET', `${url}logs/?search=pAuSeD`, { key: home.key });

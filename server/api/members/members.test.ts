@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, Member } from '../../../test/harness.ts';
+import { isLater } from '../../../test/instants.ts';
 
 let harness: Harness;
 before(async () => {
@@ -173,7 +174,7 @@ test('updated_at moves with the level only, and a stale If-Match is 412', async 
   assert.deepEqual([same.body, same.headers['etag']], [first.body, first.headers['etag']]);
   const raised = await patch({ level: 8 }, { 'if-match': first.headers['etag'] });
   assert.equal(raised.status, 200);
-  assert.ok(raised.body.updated_at > first.body.updated_at);
+  assert.ok(isLater(raised.body.updated_at, first.body.updated_at));
   assert.equal((await patch({ level: 15 }, { 'if-match': first.headers['etag'] })).status, 412);
   const removal = (etag: string) => harness.request('DELETE', path(organization.id, other), { key: owner.key, headers: { 'if-match': etag } });
   assert.equal((await removal(first.headers['etag']!)).status, 412);

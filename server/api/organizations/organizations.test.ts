@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
+import { isLater } from '../../../test/instants.ts';
 import { slugBeside, slugOf } from './slug.ts';
 
 let harness: Harness;
@@ -142,7 +143,7 @@ test('PATCH changes only what is sent, PUT needs the name and keeps what may be 
   assert.deepEqual(unchanged.body, organization);
   const changed = await patch({ enforce_2fa: true, is_member_join_email_enabled: false });
   assert.deepEqual([changed.body.name, changed.body.enforce_2fa, changed.body.is_member_join_email_enabled], ['Test', true, false]);
-  assert.ok(changed.body.updated_at > organization.updated_at);
+  assert.ok(isLater(changed.body.updated_at, organization.updated_at));
   assert.equal((await patch({ enforce_2fa: null })).body.enforce_2fa, null);
   assert.equal((await patch({ name: null })).body.code, 'null');
   assert.equal((await patch({ plugins_access_level: 0, slug: 'x', membership_level: 1 })).body.plugins_access_level, 9);
