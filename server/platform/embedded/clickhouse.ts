@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../log.ts';
 import { findFreePort } from './free_port.ts';
-import { readyWord } from './clickhouse_orders.ts';
+import { alive_ms_max, readyWord } from './clickhouse_orders.ts';
 import type { Orders } from './clickhouse_orders.ts';
 import { openLogFile } from './log_file.ts';
 import type { LogFile } from './log_file.ts';
@@ -20,6 +20,7 @@ import type { EmbeddedStore } from './supervise.ts';
 const operationsMax = 40;
 const threads = 64;
 const memoryBytesMax = 4_000_000_000;
+const hungMs = 120_000;
 
 /** Where the store lies and how much memory it may take. */
 export type EmbeddedClickHouseOptions = {
@@ -27,6 +28,8 @@ export type EmbeddedClickHouseOptions = {
   log: Logger;
   /** Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's, whichever is smaller. */
   memory_bytes_max?: number;
+  /** After how long without a sign of life its process is killed and started again; 2 minutes by default. */
+  hung_ms?: number;
 };
 
 /**
@@ -37,12 +40,14 @@ export type EmbeddedClickHouseOptions = {
 export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const hung_ms = options.hung_ms ?? hungMs;
   const orders: Orders = {
     folder,
     port: await findFreePort(),
     password: randomBytes(24).toString('hex'),
     memory_bytes_max: options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(totalmem() * 0.4)),
     operations_max: operationsMax,
+    alive_ms: Math.min(alive_ms_max, hung_ms / 10),
   };
   let output: LogFile | undefined;
   const supervisor = await supervise({
@@ -53,6 +58,7 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
       return start(orders, output);
     },
     ready: (child, signal) => whenReady(child, signal, () => output?.read() ?? ''),
+    hung: (child) => whenSilent(child, hung_ms),
     askToStop: (child) => child.kill('SIGTERM'),
     stop_seconds: 3,
     start_seconds: 120,
@@ -98,4 +104,21 @@ async function whenReady(child: ChildProcess, signal: AbortSignal, readLog: () =
       ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this server a data folder of its own.'
       : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.',
   );
+}
+
+/** Resolves when the child has said nothing for `ms`, counted in tenths that this process has seen: a time in which the machine slept is not counted. */
+function whenSilent(child: ChildProcess, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    let silent = 0;
+    child.stdout?.on('data', () => {
+      silent = 0;
+    });
+    child.stdout?.resume();
+    const tick = setInterval(() => {
+      silent += 1;
+      if (silent > 10) resolve();
+      if (silent > 10) clearInterval(tick);
+    }, ms / 10).unref();
+    child.once('exit', () => clearInterval(tick));
+  });
 }

@@ -4,7 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '@clickhouse/client';
+import { eventually } from '../../../test/eventually.ts';
 import { silentLog } from '../log.ts';
 import type { EmbeddedStore } from './supervise.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
@@ -57,4 +59,23 @@ test('beside one long query the connections of the others are not kept', async (
   await assert.rejects(long);
   // Kept, each of them would be counted with 2 MB.
   assert.ok(grown < 200, `${Math.round(grown)} MB more`);
+});
+
+test('a process that hangs is killed and started again', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));
+  const hanging = await openEmbeddedClickHouse({ folder: other, log: silentLog(), hung_ms: 1_000 });
+  const asking = createClient({ url: hanging.url, log: { level: 127 } });
+  try {
+    const first = hanging.pid;
+    assert.ok(first !== undefined);
+    // For as long as it works it is left alone, also by itself.
+    await pause(2_500);
+    assert.equal(hanging.pid, first);
+    process.kill(first, 'SIGSTOP');
+    await eventually('it has not been started again', async () => hanging.pid !== first && (await asking.ping()).success);
+  } finally {
+    await asking.close();
+    await hanging.stop();
+    await rm(other, { recursive: true, force: true });
+  }
 });

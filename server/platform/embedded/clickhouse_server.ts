@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { giveWay } from '../give_way.ts';
 import { openPipes } from './clickhouse_pipes.ts';
 import { createClickHouseServer } from './clickhouse_http.ts';
-import { engine_niceness, readyWord } from './clickhouse_orders.ts';
+import { aliveWord, engine_niceness, readyWord } from './clickhouse_orders.ts';
 import type { Orders } from './clickhouse_orders.ts';
 import { openEngine } from './clickhouse_session.ts';
 
@@ -56,6 +56,7 @@ async function main(): Promise<void> {
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');
   process.stdout.write(`${readyWord}\n`);
+  setInterval(() => process.stdout.write(`${aliveWord}\n`), orders.alive_ms);
 }
 
 await main();

@@ -19,6 +19,8 @@ export type Program = {
   spawn(): Promise<ChildProcess>;
   /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
+  /** Resolves when the child that was ready does nothing any more; it is killed then, and started again. Never resolves when the child ends. */
+  hung?(child: ChildProcess): Promise<void>;
   /** Asks the child to end in order. */
   askToStop(child: ChildProcess): void;
   stop_seconds: number;
@@ -56,6 +58,13 @@ async function endChild(child: ChildProcess, ask: () => void, seconds: number): 
   await ended(child);
 }
 
+function killWhenHung(program: Program, child: ChildProcess): void {
+  void program.hung?.(child).then(() => {
+    program.log.error({ pid: child.pid }, `${program.name} hangs; killing it`);
+    child.kill('SIGKILL');
+  });
+}
+
 class StartFailure extends Error {}
 
 async function startOnce(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
@@ -70,6 +79,7 @@ async function startOnce(program: Program, stopping: AbortSignal, started: (chil
     const outcome = await Promise.race([program.ready(child, AbortSignal.any([stopping, over.signal])), gone, late]);
     if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
     if (outcome === 'late') throw new StartFailure(`${program.name} did not answer within ${program.start_seconds} seconds of its start.`);
+    killWhenHung(program, child);
     return child;
   } catch (error) {
     child.kill('SIGKILL');
@@ -82,7 +92,7 @@ async function startOnce(program: Program, stopping: AbortSignal, started: (chil
 
 /**
  * Starts the program, resolves when it answers, and from then on starts it again whenever it ends unasked (after 100 ms, growing to 5 s while it
- * keeps ending). Rejects with a sentence when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is final.
+ * keeps ending), or hangs. Rejects with a sentence when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is final.
  */
 export async function supervise(program: Program): Promise<Omit<EmbeddedStore, 'url'>> {
   const { log, name } = program;
@@ -109,6 +119,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
         });
         log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
         void ended(running).then(() => onEnd(running, performance.now() - startedAt));
+        killWhenHung(program, running);
         return;
       } catch (error) {
         const isFinal = patienceMs !== Infinity && (!(error instanceof StartFailure) || performance.now() - began + nextPauseMs > patienceMs);
