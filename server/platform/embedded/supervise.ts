@@ -58,11 +58,11 @@ async function endChild(child: ChildProcess, ask: () => void, seconds: number): 
   await ended(child);
 }
 
-function killWhenHung(program: Program, child: ChildProcess): void {
-  void program.hung?.(child).then(() => {
-    program.log.error({ pid: child.pid }, `${program.name} hangs; killing it`);
-    child.kill('SIGKILL');
-  });
+async function killWhenHung(program: Program, child: ChildProcess): Promise<void> {
+  if (program.hung === undefined) return;
+  await program.hung(child);
+  program.log.error({ pid: child.pid }, `${program.name} hangs; killing it`);
+  child.kill('SIGKILL');
 }
 
 class StartFailure extends Error {}
@@ -79,7 +79,7 @@ async function startOnce(program: Program, stopping: AbortSignal, started: (chil
     const outcome = await Promise.race([program.ready(child, AbortSignal.any([stopping, over.signal])), gone, late]);
     if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
     if (outcome === 'late') throw new StartFailure(`${program.name} did not answer within ${program.start_seconds} seconds of its start.`);
-    killWhenHung(program, child);
+    void killWhenHung(program, child);
     return child;
   } catch (error) {
     child.kill('SIGKILL');
@@ -119,7 +119,6 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
         });
         log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
         void ended(running).then(() => onEnd(running, performance.now() - startedAt));
-        killWhenHung(program, running);
         return;
       } catch (error) {
         const isFinal = patienceMs !== Infinity && (!(error instanceof StartFailure) || performance.now() - began + nextPauseMs > patienceMs);
