@@ -58,13 +58,6 @@ async function endChild(child: ChildProcess, ask: () => void, seconds: number): 
   await ended(child);
 }
 
-async function killWhenHung(program: Program, child: ChildProcess): Promise<void> {
-  if (program.hung === undefined) return;
-  await program.hung(child);
-  program.log.error({ pid: child.pid }, `${program.name} hangs; killing it`);
-  child.kill('SIGKILL');
-}
-
 class StartFailure extends Error {}
 
 async function startOnce(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
@@ -79,7 +72,6 @@ async function startOnce(program: Program, stopping: AbortSignal, started: (chil
     const outcome = await Promise.race([program.ready(child, AbortSignal.any([stopping, over.signal])), gone, late]);
     if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
     if (outcome === 'late') throw new StartFailure(`${program.name} did not answer within ${program.start_seconds} seconds of its start.`);
-    void killWhenHung(program, child);
     return child;
   } catch (error) {
     child.kill('SIGKILL');
@@ -88,6 +80,18 @@ async function startOnce(program: Program, stopping: AbortSignal, started: (chil
   } finally {
     over.abort();
   }
+}
+
+async function startWatched(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
+  const child = await startOnce(program, stopping, started);
+  const watch = async (): Promise<void> => {
+    if (program.hung === undefined) return;
+    await program.hung(child);
+    program.log.error({ pid: child.pid }, `${program.name} hangs; killing it`);
+    child.kill('SIGKILL');
+  };
+  void watch();
+  return child;
 }
 
 /**
@@ -114,7 +118,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
     for (const began = performance.now(); ; await rest()) {
       try {
         const startedAt = performance.now();
-        const running = await startOnce(program, stopping.signal, (fresh) => {
+        const running = await startWatched(program, stopping.signal, (fresh) => {
           child = fresh;
         });
         log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
