@@ -17,10 +17,13 @@ import type { TestClock } from './people.ts';
 
 const patience_ms = 10_000;
 
+/** Of this process, whose test files may all ask at once. */
+let unpacked: Promise<string> | undefined;
+
 /** Starts the Chromium of the development packages, without a window; gives the reason, as a sentence, where it does not run on this machine. */
 export async function startChromium(): Promise<Browser | string> {
   try {
-    return await chromium.launch({ executablePath: await unpackChromium(), args: ['--disable-gpu', '--disable-dev-shm-usage'] });
+    return await chromium.launch({ executablePath: await (unpacked ??= unpackChromium()), args: ['--disable-gpu', '--disable-dev-shm-usage'] });
   } catch (error) {
     return `Chromium does not start here: ${String(error).split('\n')[0]}`;
   }
