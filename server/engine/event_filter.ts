@@ -26,9 +26,13 @@ const filter_keys = {
 /** The config keys of the filter, for rules that compare configs. */
 export const event_filter_keys: readonly string[] = Object.keys(filter_keys);
 
-/** A destination's schema of its config with the keys that every destination has: what users may set. */
+const config_schemas = new WeakMap<TObject, TObject>();
+
+/** A destination's schema of its config with the keys that every destination has: what users may set. The same object each time. */
 export function configSchemaOf({ config }: { config: TObject }): TObject {
-  return Type.Object({ ...config.properties, ...filter_keys }, { additionalProperties: false });
+  const schema = config_schemas.get(config) ?? Type.Object({ ...config.properties, ...filter_keys }, { additionalProperties: false });
+  config_schemas.set(config, schema);
+  return schema;
 }
 
 /** The filter of a config that its schema took. Guarantee: lists that mean the same events are equal, whatever the order and repetition of their names. */

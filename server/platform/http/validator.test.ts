@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
+import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
@@ -135,4 +136,13 @@ test('instants need a zone and a day that exists', () => {
     '9999-12-31T23:59:59.999999999Z',
   ])
     assert.ok(!isInstant(wrong), wrong);
+});
+
+test('a schema that is made anew for each value is compiled once', () => {
+  const compile = mock.method(Ajv.prototype, 'compile');
+  const fresh = () => Type.Object({ made_anew: Type.Optional(Type.Array(Type.String({ maxLength: 7 }))) });
+  for (let count = 0; count < 3; count += 1) assert.deepEqual(checked(fresh(), { made_anew: ['x'] }), { made_anew: ['x'] });
+  assert.deepEqual(violations(fresh(), { made_anew: ['too long'] }), [{ attr: 'made_anew__0', code: 'max_length' }]);
+  assert.equal(compile.mock.callCount(), 1);
+  compile.mock.restore();
 });

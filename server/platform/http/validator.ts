@@ -52,6 +52,16 @@ export const single_line = {
 };
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
+/** By what they say: Ajv keeps all that it has compiled for ever, so a schema that is made anew for each request must not be compiled anew. */
+const compiledByText = new Map<string, ValidateFunction>();
+
+function compile(schema: TSchema): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validate = compiledByText.get(text) ?? ajv.compile(schema);
+  compiledByText.set(text, validate);
+  compiled.set(schema, validate);
+  return validate;
+}
 
 /** True for an ISO 8601 instant with a zone that exists in the calendar, from year 1 to 9999. */
 export function isInstant(text: string): boolean {
@@ -71,8 +81,7 @@ export function isInstant(text: string): boolean {
  * fields only, so that nothing undeclared can reach a statement; fields that were absent stay absent.
  */
 export function checked<Schema extends TSchema>(schema: Schema, value: unknown, prefix = '', found: readonly Violation[] = []): Static<Schema> {
-  let validate = compiled.get(schema);
-  if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema)));
+  const validate = compiled.get(schema) ?? compile(schema);
   const tooLong = longLists(schema, value, prefix);
   if (tooLong.length > 0) throw invalidMany(tooLong);
   const wrong = validate(value) ? [] : violationsOf(validate.errors ?? [], prefix);
