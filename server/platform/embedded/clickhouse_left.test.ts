@@ -63,13 +63,13 @@ test('beside one long query the connections of the others are not kept', async (
 
 test('a process that hangs is killed and started again', async () => {
   const other = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));
-  const hanging = await openEmbeddedClickHouse({ folder: other, log: silentLog(), hung_ms: 1_000 });
+  const hanging = await openEmbeddedClickHouse({ folder: other, log: silentLog(), hung_ms: 3_000 });
   const asking = createClient({ url: hanging.url, log: { level: 127 } });
   try {
     const first = hanging.pid;
     assert.ok(first !== undefined);
     // For as long as it works it is left alone, also by itself.
-    await pause(2_500);
+    await pause(4_000);
     assert.equal(hanging.pid, first);
     process.kill(first, 'SIGSTOP');
     await eventually('it has not been started again', async () => hanging.pid !== first && (await asking.ping()).success);
