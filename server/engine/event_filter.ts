@@ -26,13 +26,9 @@ const filter_keys = {
 /** The config keys of the filter, for rules that compare configs. */
 export const event_filter_keys: readonly string[] = Object.keys(filter_keys);
 
-const config_schemas = new WeakMap<TObject, TObject>();
-
-/** A destination's schema of its config with the keys that every destination has: what users may set. The same object each time. */
+/** A destination's schema of its config with the keys that every destination has: what users may set. */
 export function configSchemaOf({ config }: { config: TObject }): TObject {
-  const schema = config_schemas.get(config) ?? Type.Object({ ...config.properties, ...filter_keys }, { additionalProperties: false });
-  config_schemas.set(config, schema);
-  return schema;
+  return Type.Object({ ...config.properties, ...filter_keys }, { additionalProperties: false });
 }
 
 /** The filter of a config that its schema took. Guarantee: lists that mean the same events are equal, whatever the order and repetition of their names. */
