@@ -50,7 +50,11 @@ async function load(url: string, key: string): Promise<Result> {
     });
   const begun = performance.now();
   const asked: Promise<void>[] = [];
-  for (let count = 0; count < requests_per_second * (warm_up_seconds + duration_seconds); count += 1) {
+  for (
+    let count = 0;
+    count < requests_per_second * (warm_up_seconds + duration_seconds);
+    count += 1
+  ) {
     const due = begun + (count * 1000) / requests_per_second;
     await pause(Math.max(0, due - performance.now()));
     const isMeasured = count >= requests_per_second * warm_up_seconds;
@@ -69,20 +73,42 @@ async function compare(commands: string[], events: number): Promise<void> {
   const environment = serverEnvironment(folder, key);
   const processes = [await startServer([commands[0]!], environment)];
   try {
-    for (const command of commands.slice(1)) processes.push(await startServer([command], environment));
+    for (const command of commands.slice(1))
+      processes.push(await startServer([command], environment));
     const { address } = processes[0]!;
-    const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string };
+    const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+      clickhouse_url: string;
+    };
     const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
     const to = Math.floor(Date.now() / day_ms) * day_ms;
-    await fillEvents(clickhouse, { team_id: 1, events, from: to - day_ms, to, inserted_from: to - day_ms, inserted_to: to });
+    await fillEvents(clickhouse, {
+      team_id: 1,
+      events,
+      from: to - day_ms,
+      to,
+      inserted_from: to - day_ms,
+      inserted_to: to,
+    });
     await clickhouse.close();
     const list = '/api/projects/1/batch_exports/';
-    const created = await call(address, key, 'POST', list, { name: 'Large', interval: 'day', destination: { type: 'File', config: { prefix: 'large' } } });
+    const created = await call(address, key, 'POST', list, {
+      name: 'Large',
+      interval: 'day',
+      destination: { type: 'File', config: { prefix: 'large' } },
+    });
     const path = `${list}${String(created.body['id'])}`;
     const idle = await measure(`${address}${list}`, key);
-    await call(address, key, 'POST', `${path}/backfill/`, { start_at: new Date(to - day_ms).toISOString(), end_at: new Date(to).toISOString() });
-    const status = async () => ((await call(address, key, 'GET', `${path}/runs/`)).body['results'] as { status: string }[])[0]?.status;
-    await until('the run to begin', 60_000, 50, async () => ((await status()) === 'Running' ? true : undefined));
+    await call(address, key, 'POST', `${path}/backfill/`, {
+      start_at: new Date(to - day_ms).toISOString(),
+      end_at: new Date(to).toISOString(),
+    });
+    const status = async () =>
+      (
+        (await call(address, key, 'GET', `${path}/runs/`)).body['results'] as { status: string }[]
+      )[0]?.status;
+    await until('the run to begin', 60_000, 50, async () =>
+      (await status()) === 'Running' ? true : undefined,
+    );
     const busy = await measure(`${address}${list}`, key);
     const ended = await status();
     console.log(
@@ -95,4 +121,6 @@ async function compare(commands: string[], events: number): Promise<void> {
 }
 
 if (process.argv[2] === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));
-else for (const commands of [['start'], ['api', 'worker']]) await compare(commands, Number(process.argv[2] ?? '5000000'));
+else
+  for (const commands of [['start'], ['api', 'worker']])
+    await compare(commands, Number(process.argv[2] ?? '5000000'));

@@ -15,12 +15,21 @@ const events_per_hour = 20;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
 const key = makeApiKey();
 const server = await startServer(['start'], serverEnvironment(folder, key));
-const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string };
+const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+  clickhouse_url: string;
+};
 const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
 try {
   const to = Math.floor(Date.now() / hour_ms) * hour_ms - hour_ms;
   const from = to - hours * hour_ms;
-  await fillEvents(clickhouse, { team_id: 1, events: hours * events_per_hour, from, to, inserted_from: to, inserted_to: to + 60_000 });
+  await fillEvents(clickhouse, {
+    team_id: 1,
+    events: hours * events_per_hour,
+    from,
+    to,
+    inserted_from: to,
+    inserted_to: to + 60_000,
+  });
   const created = await call(server.address, key, 'POST', '/api/projects/1/batch_exports/', {
     name: 'Six weeks',
     interval: 'hour',
@@ -36,7 +45,10 @@ try {
   say('before');
   const started = performance.now();
   const { backfill } = (
-    await call(server.address, key, 'POST', `${path}/backfill/`, { start_at: new Date(from).toISOString(), end_at: new Date(to).toISOString() })
+    await call(server.address, key, 'POST', `${path}/backfill/`, {
+      start_at: new Date(from).toISOString(),
+      end_at: new Date(to).toISOString(),
+    })
   ).body as { backfill: { id: string } };
   let quarter = 1;
   const ended = await until('the backfill', 1_800_000, 500, async () => {
@@ -49,7 +61,9 @@ try {
     return body['finished_at'] === null ? undefined : body;
   });
   const seconds = (performance.now() - started) / 1000;
-  console.log(`${String(ended['status'])}: ${JSON.stringify(ended['progress'])} after ${seconds.toFixed(0)} s, ${(hours / seconds).toFixed(0)} runs/s`);
+  console.log(
+    `${String(ended['status'])}: ${JSON.stringify(ended['progress'])} after ${seconds.toFixed(0)} s, ${(hours / seconds).toFixed(0)} runs/s`,
+  );
   say('after');
 } finally {
   await clickhouse.close();

@@ -13,13 +13,21 @@ import type { ServerProcess } from '../test/server_process.ts';
 
 const [exports = 10_000, projects = 100, , busy_projects = 0] = process.argv.slice(2).map(Number);
 const hour_ms = 3_600_000;
-type Lag = { completed: number; planned_p50: number; planned_p99: number; claimed_p50: number; claimed_p99: number; completed_last: number };
+type Lag = {
+  completed: number;
+  planned_p50: number;
+  planned_p99: number;
+  claimed_p50: number;
+  claimed_p99: number;
+  completed_last: number;
+};
 
 /** Gives each busy project ten events that came in during the hour that will be due. */
 async function fillBusyProjects(url: string): Promise<void> {
   const clickhouse = openClickHouse(url, { application: 'bench' });
   const to = Math.floor(Date.now() / hour_ms) * hour_ms;
-  for (let team_id = 1; team_id <= busy_projects; team_id += 1) await fillEvents(clickhouse, { team_id, events: 10, from: to - hour_ms, to });
+  for (let team_id = 1; team_id <= busy_projects; team_id += 1)
+    await fillEvents(clickhouse, { team_id, events: 10, from: to - hour_ms, to });
   await clickhouse.close();
 }
 
@@ -29,15 +37,20 @@ async function measure(workerCount: number): Promise<Lag> {
   const environment = serverEnvironment(folder, key);
   const workers: ServerProcess[] = [];
   const server = await startServer(['api'], environment);
-  const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string; clickhouse_url: string };
+  const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+    database_url: string;
+    clickhouse_url: string;
+  };
   const db = openDatabase(stores.database_url, { connections_max: 2, application_name: 'bench' });
   try {
-    for (let count = 1; count < projects; count += 1) await call(server.address, key, 'POST', '/api/projects/', { name: `Project ${count}` });
+    for (let count = 1; count < projects; count += 1)
+      await call(server.address, key, 'POST', '/api/projects/', { name: `Project ${count}` });
     await db.run(sql`
       INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config, "interval", timezone, planned_until, next_run_at)
       SELECT gen_random_uuid(), (SELECT min(id) FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour', 'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
     await fillBusyProjects(stores.clickhouse_url);
-    for (let count = 0; count < workerCount; count += 1) workers.push(await startServer(['worker'], environment));
+    for (let count = 0; count < workerCount; count += 1)
+      workers.push(await startServer(['worker'], environment));
     const due = (await db.row<{ at: string }>(sql`
       WITH due AS (
         UPDATE batch_exports SET planned_until = date_trunc('hour', now()) - interval '1 hour', next_run_at = date_trunc('hour', now()), end_at = date_trunc('hour', now()) RETURNING 1)

@@ -21,11 +21,17 @@ const day_ms = 24 * 3_600_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
 const key = makeApiKey();
 const server = await startServer(['start'], serverEnvironment(folder, key));
-const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string; database_url: string };
+const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+  clickhouse_url: string;
+  database_url: string;
+};
 const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
 const url = new URL(stores.database_url.replace('@/', '@host/'));
 // Both ways go through the same door, because the embedded server listens on a Unix socket only.
-const door = await openPostgresProxy(`${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`, { tls: false });
+const door = await openPostgresProxy(
+  `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
+  { tls: false },
+);
 const pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
 await pool.query('CREATE SCHEMA warehouse');
 const store = await openS3Server(['bucket']);
@@ -39,15 +45,26 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function ours(teamId: number, destination: object): Promise<number> {
   const list = `/api/projects/${teamId}/batch_exports/`;
-  const created = await call(server.address, key, 'POST', list, { name: 'Bench', interval: 'day', destination });
+  const created = await call(server.address, key, 'POST', list, {
+    name: 'Bench',
+    interval: 'day',
+    destination,
+  });
   const path = `${list}${String(created.body['id'])}`;
-  await call(server.address, key, 'POST', `${path}/backfill/`, { start_at: new Date(to - day_ms).toISOString(), end_at: new Date(to).toISOString() });
+  await call(server.address, key, 'POST', `${path}/backfill/`, {
+    start_at: new Date(to - day_ms).toISOString(),
+    end_at: new Date(to).toISOString(),
+  });
   const run = await until('the run', 900_000, 200, async () => {
-    const [newest] = (await call(server.address, key, 'GET', `${path}/runs/`)).body['results'] as { id: string; status: string }[];
+    const [newest] = (await call(server.address, key, 'GET', `${path}/runs/`)).body['results'] as {
+      id: string;
+      status: string;
+    }[];
     if (newest?.status.startsWith('Failed')) throw new Error(JSON.stringify(newest));
     return newest?.status === 'Completed' ? newest : undefined;
   });
-  const logs = (await call(server.address, key, 'GET', `${path}/runs/${run.id}/logs/?limit=100`)).body['results'] as { timestamp: string; message: string }[];
+  const logs = (await call(server.address, key, 'GET', `${path}/runs/${run.id}/logs/?limit=100`))
+    .body['results'] as { timestamp: string; message: string }[];
   const begun = logs.find(({ message }) => message.startsWith('Attempt'))!;
   return (Date.parse(logs[0]!.timestamp) - Date.parse(begun.timestamp)) / 1000;
 }
@@ -75,9 +92,22 @@ async function postgresRatio(teamId: number): Promise<string> {
   const own: number[] = [];
   const mine: number[] = [];
   for (const round of [1, 2]) {
-    mine.push(await ours(teamId, { type: 'Postgres', config: { ...config, table_name: `ours_${teamId}_${round}` } }));
+    mine.push(
+      await ours(teamId, {
+        type: 'Postgres',
+        config: { ...config, table_name: `ours_${teamId}_${round}` },
+      }),
+    );
     await pool.query(`CREATE TABLE warehouse.own (LIKE warehouse.ours_${teamId}_${round})`);
-    own.push(await timed(() => promisify(execFile)('psql', [connection, '-c', `\\copy warehouse.own (${names}) FROM '${file}'`])));
+    own.push(
+      await timed(() =>
+        promisify(execFile)('psql', [
+          connection,
+          '-c',
+          `\\copy warehouse.own (${names}) FROM '${file}'`,
+        ]),
+      ),
+    );
     await pool.query(`DROP TABLE warehouse.own, warehouse.ours_${teamId}_${round}`);
   }
   rmSync(file);
@@ -87,11 +117,22 @@ async function postgresRatio(teamId: number): Promise<string> {
 async function s3Ratio(teamId: number): Promise<string> {
   const select = selectFor({ format: 'JSONLines', compression: null }, models.events.columns.files);
   const { endpoint, access_key, secret_key } = store;
-  const config = { bucket_name: 'bucket', region: 'us-east-1', aws_access_key_id: access_key, aws_secret_access_key: secret_key, endpoint_url: endpoint };
+  const config = {
+    bucket_name: 'bucket',
+    region: 'us-east-1',
+    aws_access_key_id: access_key,
+    aws_secret_access_key: secret_key,
+    endpoint_url: endpoint,
+  };
   const own: number[] = [];
   const mine: number[] = [];
   for (const round of [1, 2]) {
-    mine.push(await ours(teamId, { type: 'S3', config: { ...config, prefix: `ours-${teamId}-${round}`, file_format: 'JSONLines' } }));
+    mine.push(
+      await ours(teamId, {
+        type: 'S3',
+        config: { ...config, prefix: `ours-${teamId}-${round}`, file_format: 'JSONLines' },
+      }),
+    );
     own.push(
       await timed(() =>
         clickhouse.command({
@@ -112,9 +153,18 @@ function compared(own: number[], mine: number[]): string {
 
 try {
   for (const events of sizes) {
-    const project = await call(server.address, key, 'POST', '/api/projects/', { name: `${events} events` });
+    const project = await call(server.address, key, 'POST', '/api/projects/', {
+      name: `${events} events`,
+    });
     const teamId = Number(project.body['id']);
-    await fillEvents(clickhouse, { team_id: teamId, events, from: to - day_ms, to, inserted_from: to - day_ms, inserted_to: to });
+    await fillEvents(clickhouse, {
+      team_id: teamId,
+      events,
+      from: to - day_ms,
+      to,
+      inserted_from: to - day_ms,
+      inserted_to: to,
+    });
     await clickhouse.command({ query: 'OPTIMIZE TABLE events FINAL' });
     console.log(`${events} events, Postgres against psql \\copy: ${await postgresRatio(teamId)}`);
     console.log(`${events} events, S3 against ClickHouse: ${await s3Ratio(teamId)}`);

@@ -11,17 +11,33 @@ const harness = await openHarness();
 const { key, project } = await harness.newOrganization();
 const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
 const agent = new Agent({ connections: 64 });
-const shop = [...generateWebShop({ seed: 1, from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z'), events: 12_000 })];
+const shop = [
+  ...generateWebShop({
+    seed: 1,
+    from: Date.parse('2026-01-01T00:00:00Z'),
+    to: Date.parse('2026-01-02T00:00:00Z'),
+    events: 12_000,
+  }),
+];
 const url = `${address}/api/projects/${project.id}/events/`;
 
 async function post(body: string | Readable, type = 'application/x-ndjson'): Promise<number> {
-  const answer = await request(url, { dispatcher: agent, method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': type }, body });
+  const answer = await request(url, {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': type },
+    body,
+  });
   const result = (await answer.body.json()) as { taken: number };
   if (answer.statusCode !== 200) throw new Error(JSON.stringify(result));
   return result.taken;
 }
 
-async function measure(label: string, parallel: number, next: () => Promise<number>): Promise<void> {
+async function measure(
+  label: string,
+  parallel: number,
+  next: () => Promise<number>,
+): Promise<void> {
   await next();
   const started = performance.now();
   const latencies: number[] = [];
@@ -37,7 +53,9 @@ async function measure(label: string, parallel: number, next: () => Promise<numb
   await Promise.all(Array.from({ length: parallel }, one));
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)]?.toFixed(1);
-  console.log(`${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  console.log(
+    `${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+  );
 }
 
 const lines = (count: number, uuid: () => object) =>
@@ -53,9 +71,17 @@ for (const size of [1_000, 10_000]) {
   await measure(`NDJSON of ${size}, random uuids, 1 sender`, 1, () => post(lines(size, given)));
 }
 await measure('single events, 64 parallel requests', 64, () =>
-  post(JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }), 'application/json'),
+  post(
+    JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }),
+    'application/json',
+  ),
 );
-await measure('single events, 1 sender', 1, () => post(JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }), 'application/json'));
+await measure('single events, 1 sender', 1, () =>
+  post(
+    JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }),
+    'application/json',
+  ),
+);
 
 function* stream(count: number): Generator<string> {
   for (let from = 0; from < count; from += 1_000) yield `${lines(1_000, () => ({}))}\n`;

@@ -14,8 +14,12 @@ export function memoryOf(
       if (command === '') return [];
       const kilobytes =
         kind === 'proportional'
-          ? Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
-          : Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+          ? Number(
+              /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0,
+            )
+          : Number(
+              /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0,
+            );
       return [{ pid, command: command.slice(0, 100), megabytes: (kilobytes * 1024) / 1e6 }];
     } catch {
       return [];

@@ -16,13 +16,21 @@ const rounds = 2_000;
 const engine_rounds = 20;
 const run = {
   team_id: 1,
-  selection: [{ event_from: -Infinity, event_to: Infinity, inserted_from: 0, inserted_to: 1_700_000_000_000 }],
+  selection: [
+    { event_from: -Infinity, event_to: Infinity, inserted_from: 0, inserted_to: 1_700_000_000_000 },
+  ],
   data_interval_end: 1_700_000_000_000,
 };
-const settings = querySettings({ execution_seconds: 60, memory_bytes: 1_000_000_000, rows_to_read: 1_000_000_000, result_rows: 1_000_000_000 });
+const settings = querySettings({
+  execution_seconds: 60,
+  memory_bytes: 1_000_000_000,
+  rows_to_read: 1_000_000_000,
+  result_rows: 1_000_000_000,
+});
 
 const queries = {
-  short: "SELECT uuid, event, timestamp, properties.$browser AS browser FROM events WHERE event = 'sign up'",
+  short:
+    "SELECT uuid, event, timestamp, properties.$browser AS browser FROM events WHERE event = 'sign up'",
   typical: `SELECT e.uuid, e.event, e.timestamp, e.properties.price AS price, toStartOfDay(e.timestamp, 'Europe/Berlin') AS day, if(e.properties.price > 100, 'large', 'small') AS size,
     p.properties.plan AS plan, arrayMap(x -> lower(x), splitByChar(',', e.properties.tags)) AS tags
     FROM events e LEFT JOIN persons p ON e.distinct_id = p.distinct_id
@@ -51,7 +59,10 @@ const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
 const store = await openEmbeddedClickHouse({ folder, log: silentLog() });
 const clickhouse = openClickHouse(store.url, { application: 'sluice-bench' });
 try {
-  await migrateClickHouse(clickhouse, fileURLToPath(new URL('../migrations/clickhouse', import.meta.url)));
+  await migrateClickHouse(
+    clickhouse,
+    fileURLToPath(new URL('../migrations/clickhouse', import.meta.url)),
+  );
   for (const [name, text] of Object.entries(queries)) {
     const query = resolveQuery(text, { model: 'events' });
     const relation = queryRelation(query, run);

@@ -16,13 +16,23 @@ const { values } = parseArgs({
 const [kills, seed, events] = [Number(values.kills), Number(values.seed), Number(values.events)];
 const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
 console.log(`${kills} kills, seed ${seed}, ${events} events before the first one; in ${folder}`);
-const outcome = await runCampaign({ folder, events, kills, seed, say: (line) => console.log(line) });
+const outcome = await runCampaign({
+  folder,
+  events,
+  kills,
+  seed,
+  say: (line) => console.log(line),
+});
 const { destinations, leftovers, ...rest } = outcome;
 console.log(JSON.stringify(rest, null, 2));
-for (const [type, { ledger, ...found }] of Object.entries(destinations)) console.log(`${type} ${JSON.stringify(found)}\n  ledger ${JSON.stringify(ledger)}`);
-for (const [kind, names] of Object.entries(leftovers)) console.log(`${kind}: ${names.length}${names.map((name) => `\n  ${name}`).join('')}`);
+for (const [type, { ledger, ...found }] of Object.entries(destinations))
+  console.log(`${type} ${JSON.stringify(found)}\n  ledger ${JSON.stringify(ledger)}`);
+for (const [kind, names] of Object.entries(leftovers))
+  console.log(`${kind}: ${names.length}${names.map((name) => `\n  ${name}`).join('')}`);
 const passed = isFaultless(outcome);
-console.log(`seed ${seed}: ${passed ? 'nothing lost, nothing doubled, nothing changed, nothing left behind' : 'DIFFERENCES, see above'}`);
+console.log(
+  `seed ${seed}: ${passed ? 'nothing lost, nothing doubled, nothing changed, nothing left behind' : 'DIFFERENCES, see above'}`,
+);
 // What differs is left for who looks into it.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

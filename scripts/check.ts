@@ -28,7 +28,8 @@ const steps: Step[] = [
   { title: 'Tests', run: runTests },
 ];
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt(signal));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => interrupt(signal));
 
 const lines: string[] = [];
 let isPassed = true;
@@ -43,7 +44,10 @@ for (const step of steps) {
 }
 console.log(`\n=== Summary\n${lines.join('\n')}`);
 if (isInterrupted()) console.log('Interrupted.');
-else console.log(isPassed ? 'All passed.' : 'Something failed; what and why stands under its heading above.');
+else
+  console.log(
+    isPassed ? 'All passed.' : 'Something failed; what and why stands under its heading above.',
+  );
 process.exitCode = isInterrupted() ? 130 : isPassed ? 0 : 1;
 
 async function runTests(): Promise<boolean> {
@@ -56,7 +60,9 @@ async function runTests(): Promise<boolean> {
   try {
     stores = await openTestStores();
   } catch (error) {
-    console.log(`The stores for the tests did not start: ${error instanceof Error ? error.message : String(error)}`);
+    console.log(
+      `The stores for the tests did not start: ${error instanceof Error ? error.message : String(error)}`,
+    );
     return false;
   }
   try {
@@ -68,8 +74,15 @@ async function runTests(): Promise<boolean> {
       `--test-concurrency=${files_at_once}`,
       `--test-timeout=${test_seconds_max * 1000}`,
     ];
-    const paths = await writeGroups(groupTestFiles(files), join(stores.folder, 'groups'), file_seconds_max);
-    return await runNode([...flags, ...options, ...paths], { ...stores.environment, SLUICE_TEST_FILE_SECONDS: String(file_seconds_max) });
+    const paths = await writeGroups(
+      groupTestFiles(files),
+      join(stores.folder, 'groups'),
+      file_seconds_max,
+    );
+    return await runNode([...flags, ...options, ...paths], {
+      ...stores.environment,
+      SLUICE_TEST_FILE_SECONDS: String(file_seconds_max),
+    });
   } finally {
     await stores.close();
   }

@@ -13,13 +13,21 @@ import { root } from './child.ts';
 const template_database = 'migrated';
 
 /** Two running stores, the environment that makes test/harness.ts use them, and the folder with their data; `close` stops them and removes it. */
-export type TestStores = { environment: Record<string, string>; folder: string; close(): Promise<void> };
+export type TestStores = {
+  environment: Record<string, string>;
+  folder: string;
+  close(): Promise<void>;
+};
 
 /** The test files whose path contains one of the patterns, or all without a pattern, as paths from the repository's folder: those of `test/` first, then those of `server/`. */
 export function listTestFiles(patterns: string[]): string[] {
-  const files = ['test', 'server'].flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort());
+  const files = ['test', 'server'].flatMap((folder) =>
+    globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort(),
+  );
   const wanted = patterns.map((pattern) => pattern.replace(/^\.\//, ''));
-  return wanted.length === 0 ? files : files.filter((file) => wanted.some((pattern) => file.includes(pattern)));
+  return wanted.length === 0
+    ? files
+    : files.filter((file) => wanted.some((pattern) => file.includes(pattern)));
 }
 
 /** Starts both stores on empty folders. When one does not start, the other is stopped again and the error is thrown. */
@@ -60,12 +68,16 @@ export async function openTestStores(): Promise<TestStores> {
 async function prepare(url: string): Promise<void> {
   const server = openDatabase(url, { connections_max: 1, application_name: 'sluice-check' });
   try {
-    for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) await server.text(`ALTER SYSTEM SET ${setting} = off`);
+    for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
+      await server.text(`ALTER SYSTEM SET ${setting} = off`);
     await server.text('SELECT pg_reload_conf()');
     await server.text(`CREATE DATABASE ${template_database}`);
   } finally {
     await server.close();
   }
-  const db = openDatabase(withDatabase(url, template_database), { connections_max: 1, application_name: 'sluice-check' });
+  const db = openDatabase(withDatabase(url, template_database), {
+    connections_max: 1,
+    application_name: 'sluice-check',
+  });
   await migratePostgres(db, join(root, 'migrations')).finally(() => db.close());
 }

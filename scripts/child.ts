@@ -35,7 +35,11 @@ export function runNode(options: string[], environment: Record<string, string>):
   return run(process.execPath, options, environment);
 }
 
-function run(program: string, options: string[], environment: Record<string, string>): Promise<boolean> {
+function run(
+  program: string,
+  options: string[],
+  environment: Record<string, string>,
+): Promise<boolean> {
   return new Promise((resolve) => {
     // The tools are scripts for `node`: they shall get this one. A process group of its own lets a signal reach the whole tree below, and only that.
     const path = [dirname(process.execPath), tools, process.env['PATH']].join(delimiter);

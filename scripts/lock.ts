@@ -10,4 +10,6 @@ import type { Lock } from './lock_file.ts';
 const path = join(import.meta.dirname, '..', 'package-lock.json');
 const { lock, added, addresses } = completeLock(JSON.parse(readFileSync(path, 'utf8')) as Lock);
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(`package-lock.json: ${added.length} optional platform packages added, ${addresses} addresses removed.`);
+console.log(
+  `package-lock.json: ${added.length} optional platform packages added, ${addresses} addresses removed.`,
+);

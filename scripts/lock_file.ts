@@ -21,15 +21,38 @@ export type Lock = { lockfileVersion: number; packages: Record<string, LockEntry
 /** An optional dependency that a lock names but has no entry for. */
 export type MissingPackage = { name: string; version: string; required_by: string };
 
-const systems = ['darwin', 'linux', 'win32', 'android', 'freebsd', 'openbsd', 'netbsd', 'sunos', 'aix', 'openharmony'];
-const processors = ['arm64', 'x64', 'ia32', 'arm', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'];
+const systems = [
+  'darwin',
+  'linux',
+  'win32',
+  'android',
+  'freebsd',
+  'openbsd',
+  'netbsd',
+  'sunos',
+  'aix',
+  'openharmony',
+];
+const processors = [
+  'arm64',
+  'x64',
+  'ia32',
+  'arm',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'loong64',
+  'mips64el',
+  'wasm32',
+];
 
 /** The optional dependencies without an entry, each once, in the lock's order. */
 export function listMissingPackages(lock: Lock): MissingPackage[] {
   const missing = new Map<string, MissingPackage>();
   for (const [folder, entry] of Object.entries(lock.packages)) {
     for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-      if (!missing.has(name) && !isInstalledFor(lock, folder, name)) missing.set(name, { name, version: lowestVersion(name, range), required_by: folder });
+      if (!missing.has(name) && !isInstalledFor(lock, folder, name))
+        missing.set(name, { name, version: lowestVersion(name, range), required_by: folder });
     }
   }
   return [...missing.values()];
@@ -40,22 +63,38 @@ export function listMissingPackages(lock: Lock): MissingPackage[] {
  * name tells, so that npm skips it elsewhere; it has no integrity, because its content was never seen here.
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[]; addresses: number } {
-  const packages = Object.entries(lock.packages).map(([folder, { resolved: _resolved, ...entry }]): [string, LockEntry] => [folder, entry]);
-  const addresses = Object.values(lock.packages).filter((entry) => entry.resolved !== undefined).length;
+  const packages = Object.entries(lock.packages).map(
+    ([folder, { resolved: _resolved, ...entry }]): [string, LockEntry] => [folder, entry],
+  );
+  const addresses = Object.values(lock.packages).filter(
+    (entry) => entry.resolved !== undefined,
+  ).length;
   const missing = listMissingPackages(lock);
   for (const { name, version, required_by } of missing) {
     const isDev = lock.packages[required_by]?.dev === true;
-    packages.push([`node_modules/${name}`, { version, ...platformOf(name), ...(isDev && { dev: true }), optional: true }]);
+    packages.push([
+      `node_modules/${name}`,
+      { version, ...platformOf(name), ...(isDev && { dev: true }), optional: true },
+    ]);
   }
   // npm's own order, so that a lock that it wrote is changed in nothing else.
   packages.sort(([left], [right]) => left.localeCompare(right, 'en'));
-  return { lock: { ...lock, packages: Object.fromEntries(packages) }, added: missing.map(({ name }) => name), addresses };
+  return {
+    lock: { ...lock, packages: Object.fromEntries(packages) },
+    added: missing.map(({ name }) => name),
+    addresses,
+  };
 }
 
 /** Where Node would find the package from `folder`: in its own node_modules, then in those of each folder above. */
 function isInstalledFor(lock: Lock, folder: string, name: string): boolean {
-  for (let base = folder; ; base = base.slice(0, Math.max(base.lastIndexOf('node_modules/') - 1, 0))) {
-    if (lock.packages[`${base === '' ? '' : `${base}/`}node_modules/${name}`] !== undefined) return true;
+  for (
+    let base = folder;
+    ;
+    base = base.slice(0, Math.max(base.lastIndexOf('node_modules/') - 1, 0))
+  ) {
+    if (lock.packages[`${base === '' ? '' : `${base}/`}node_modules/${name}`] !== undefined)
+      return true;
     if (base === '') return false;
   }
 }
@@ -63,7 +102,9 @@ function isInstalledFor(lock: Lock, folder: string, name: string): boolean {
 function lowestVersion(name: string, range: string): string {
   const version = /^[\^~=]?(\d+\.\d+\.\d+[\w.+-]*)$/.exec(range)?.[1];
   if (version === undefined)
-    throw new Error(`${name} is wanted as "${range}", which names no lowest version: pin the package that wants it to another version.`);
+    throw new Error(
+      `${name} is wanted as "${range}", which names no lowest version: pin the package that wants it to another version.`,
+    );
   return version;
 }
 
@@ -71,7 +112,17 @@ function lowestVersion(name: string, range: string): string {
 function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
   const parts = name.toLowerCase().replace('windows', 'win32').split(/[-/.]/);
   const os = systems.find((system) => parts.includes(system));
-  const cpu = processors.find((processor) => parts.includes(processor) || parts.includes(`${processor}eabi`));
-  const libc = parts.some((part) => part.startsWith('musl')) ? 'musl' : parts.some((part) => part.startsWith('gnu')) ? 'glibc' : undefined;
-  return { ...(cpu !== undefined && { cpu: [cpu] }), ...(libc !== undefined && os === 'linux' && { libc: [libc] }), ...(os !== undefined && { os: [os] }) };
+  const cpu = processors.find(
+    (processor) => parts.includes(processor) || parts.includes(`${processor}eabi`),
+  );
+  const libc = parts.some((part) => part.startsWith('musl'))
+    ? 'musl'
+    : parts.some((part) => part.startsWith('gnu'))
+      ? 'glibc'
+      : undefined;
+  return {
+    ...(cpu !== undefined && { cpu: [cpu] }),
+    ...(libc !== undefined && os === 'linux' && { libc: [libc] }),
+    ...(os !== undefined && { os: [os] }),
+  };
 }

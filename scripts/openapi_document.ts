@@ -14,7 +14,10 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
-const nowhere = { database_url: 'postgresql://nobody@127.0.0.1:1/none', clickhouse_url: 'http://127.0.0.1:1' };
+const nowhere = {
+  database_url: 'postgresql://nobody@127.0.0.1:1/none',
+  clickhouse_url: 'http://127.0.0.1:1',
+};
 
 /** The OpenAPI document of the whole application, as the text of openapi.json. The same code gives the same text; no store is needed. */
 export async function openApiText(): Promise<string> {
@@ -23,12 +26,20 @@ export async function openApiText(): Promise<string> {
     config: readConfig({}),
     clock: systemClock,
     log: silentLog(),
-    db: openDatabase(nowhere.database_url, { connections_max: 1, application_name: 'sluice-openapi' }),
+    db: openDatabase(nowhere.database_url, {
+      connections_max: 1,
+      application_name: 'sluice-openapi',
+    }),
     clickhouse: openClickHouse(nowhere.clickhouse_url, { application: 'sluice-openapi' }),
     secrets: openSecrets('the document holds no secret, so any will do'),
     outbound,
     dns: openDns({ servers: ['127.0.0.1:1'], log: silentLog() }),
-    mail: openMail({ url: undefined, from: 'sluice@example.com', log: silentLog(), clock: systemClock }),
+    mail: openMail({
+      url: undefined,
+      from: 'sluice@example.com',
+      log: silentLog(),
+      clock: systemClock,
+    }),
     query_budget: openQueryBudget(1),
     sandbox: await openSandbox({ outbound, log: silentLog(), clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
@@ -39,6 +50,11 @@ export async function openApiText(): Promise<string> {
     return `${JSON.stringify(app.swagger(), null, 2)}\n`;
   } finally {
     await app.close();
-    await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close(), deps.sandbox.close()]);
+    await Promise.all([
+      deps.db.close(),
+      deps.clickhouse.close(),
+      outbound.close(),
+      deps.sandbox.close(),
+    ]);
   }
 }

@@ -8,7 +8,9 @@ const seconds_max = Number(process.env['SLUICE_TEST_FILE_SECONDS'] ?? '300');
 
 if (process.env['NODE_TEST_CONTEXT'] !== undefined) {
   const end = () => {
-    console.error(`This test file took longer than ${seconds_max} s. Still open: ${process.getActiveResourcesInfo().join(', ') || 'nothing'}.`);
+    console.error(
+      `This test file took longer than ${seconds_max} s. Still open: ${process.getActiveResourcesInfo().join(', ') || 'nothing'}.`,
+    );
     process.exit(1);
   };
   setTimeout(end, seconds_max * 1000).unref();

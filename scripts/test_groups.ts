@@ -18,7 +18,11 @@ export function groupTestFiles(files: string[]): string[][] {
   for (const file of files) {
     const group = groups.at(-1);
     const [first] = group ?? [];
-    const isTogether = group !== undefined && first !== undefined && dirname(first) === dirname(file) && group.length < files_max;
+    const isTogether =
+      group !== undefined &&
+      first !== undefined &&
+      dirname(first) === dirname(file) &&
+      group.length < files_max;
     if (isTogether && !alone.some((folder) => file.startsWith(folder))) group.push(file);
     else groups.push([file]);
   }
@@ -35,7 +39,11 @@ export function groupTestFiles(files: string[]): string[][] {
  * Gives the files that Node's test runner is to be told, one for each group, which it runs in the order of their names. They are written into `folder`, with a suite for each test file, so that hooks stay those of their file; each file's
  * tests may take `seconds_max`.
  */
-export async function writeGroups(groups: string[][], folder: string, seconds_max: number): Promise<string[]> {
+export async function writeGroups(
+  groups: string[][],
+  folder: string,
+  seconds_max: number,
+): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   return Promise.all(
     groups.map(async (files, number) => {

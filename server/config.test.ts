@@ -14,27 +14,48 @@ const problemsOf = (environment: Record<string, string>): string[] => {
 
 test('without a variable everything has its default', () => {
   const config = readConfig({ HOME: '/home/somebody' });
-  assert.deepEqual([config.port, config.public_url, config.dns_servers, config.smtp_url], [8000, 'http://127.0.0.1:8000', [], undefined]);
-  assert.deepEqual([config.google_client_id, config.google_client_secret, config.gitlab_url], [undefined, undefined, 'https://gitlab.com']);
+  assert.deepEqual(
+    [config.port, config.public_url, config.dns_servers, config.smtp_url],
+    [8000, 'http://127.0.0.1:8000', [], undefined],
+  );
+  assert.deepEqual(
+    [config.google_client_id, config.google_client_secret, config.gitlab_url],
+    [undefined, undefined, 'https://gitlab.com'],
+  );
 });
 
 const cases: [Record<string, string>, string[]][] = [
   [{ SLUICE_PORT: '' }, []],
   [{ SLUICE_PORT: ' 80 ' }, []],
-  [{ SLUICE_PORT: '80.5', SLUICE_LOG_LEVEL: 'loud', SLUICE_PROT: '80' }, ['SLUICE_PROT', 'SLUICE_PORT', 'SLUICE_LOG_LEVEL']],
+  [
+    { SLUICE_PORT: '80.5', SLUICE_LOG_LEVEL: 'loud', SLUICE_PROT: '80' },
+    ['SLUICE_PROT', 'SLUICE_PORT', 'SLUICE_LOG_LEVEL'],
+  ],
   [{ SLUICE_GOOGLE_CLIENT_ID: 'id', SLUICE_GOOGLE_CLIENT_SECRET: 'secret' }, []],
   [{ SLUICE_GOOGLE_CLIENT_ID: 'id' }, ['SLUICE_GOOGLE_CLIENT_SECRET']],
-  [{ SLUICE_GITHUB_CLIENT_SECRET: 'secret', SLUICE_GITHUB_CLIENT_ID: '  ' }, ['SLUICE_GITHUB_CLIENT_ID']],
-  [{ SLUICE_GITLAB_CLIENT_ID: 'id', SLUICE_GITLAB_URL: 'gitlab.example.com' }, ['SLUICE_GITLAB_URL', 'SLUICE_GITLAB_CLIENT_SECRET']],
+  [
+    { SLUICE_GITHUB_CLIENT_SECRET: 'secret', SLUICE_GITHUB_CLIENT_ID: '  ' },
+    ['SLUICE_GITHUB_CLIENT_ID'],
+  ],
+  [
+    { SLUICE_GITLAB_CLIENT_ID: 'id', SLUICE_GITLAB_URL: 'gitlab.example.com' },
+    ['SLUICE_GITLAB_URL', 'SLUICE_GITLAB_CLIENT_SECRET'],
+  ],
 ];
 
 test('every wrong setting is named, and half of a pair names the other', () => {
-  for (const [environment, expected] of cases) assert.deepEqual(problemsOf(environment), expected, JSON.stringify(environment));
+  for (const [environment, expected] of cases)
+    assert.deepEqual(problemsOf(environment), expected, JSON.stringify(environment));
 });
 
 test('what is wrong with a secret is said without it', () => {
   assert.throws(
-    () => readConfig({ SLUICE_GITHUB_CLIENT_SECRET: 'very secret', SLUICE_SECRET_KEY: 'too short', SLUICE_OWNER_PASSWORD: 'short' }),
+    () =>
+      readConfig({
+        SLUICE_GITHUB_CLIENT_SECRET: 'very secret',
+        SLUICE_SECRET_KEY: 'too short',
+        SLUICE_OWNER_PASSWORD: 'short',
+      }),
     (error: Error) => !/very secret|too short|: short/.test(error.message),
   );
 });

@@ -89,14 +89,24 @@ export class ConfigError extends Error {
 /** Every setting by the name under which the code knows it: variable, default, check and documentation; `docs/configuration.md` is printed from it. */
 export const settings = {
   host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
-  port: setting('SLUICE_PORT', '8000', whole(0, 65_535), 'Port that the HTTP server listens on; 0 takes a free one.'),
+  port: setting(
+    'SLUICE_PORT',
+    '8000',
+    whole(0, 65_535),
+    'Port that the HTTP server listens on; 0 takes a free one.',
+  ),
   public_url: setting(
     'SLUICE_PUBLIC_URL',
     '',
     url('http:', 'https:'),
     'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.',
   ),
-  data_dir: setting('SLUICE_DATA_DIR', './data', folder, 'Folder of the embedded stores, the secret key and the lock of this server.'),
+  data_dir: setting(
+    'SLUICE_DATA_DIR',
+    './data',
+    folder,
+    'Folder of the embedded stores, the secret key and the lock of this server.',
+  ),
   database_url: setting(
     'SLUICE_DATABASE_URL',
     '',
@@ -110,15 +120,30 @@ export const settings = {
     'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.',
   ),
   ...secret_settings,
-  owner_email: setting('SLUICE_OWNER_EMAIL', 'owner@example.com', email, 'E-mail address of the owner made at the first start.'),
+  owner_email: setting(
+    'SLUICE_OWNER_EMAIL',
+    'owner@example.com',
+    email,
+    'E-mail address of the owner made at the first start.',
+  ),
   owner_password: setting(
     'SLUICE_OWNER_PASSWORD',
     '',
     longEnough(12),
     'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.',
   ),
-  owner_api_key: setting('SLUICE_OWNER_API_KEY', '', apiKey, 'Personal API key given to the owner at the first start. Default: generated and printed once.'),
-  export_dir: setting('SLUICE_EXPORT_DIR', './exports', folder, 'Folder that the `File` destination may write under.'),
+  owner_api_key: setting(
+    'SLUICE_OWNER_API_KEY',
+    '',
+    apiKey,
+    'Personal API key given to the owner at the first start. Default: generated and printed once.',
+  ),
+  export_dir: setting(
+    'SLUICE_EXPORT_DIR',
+    './exports',
+    folder,
+    'Folder that the `File` destination may write under.',
+  ),
   trusted_proxies: setting(
     'SLUICE_TRUSTED_PROXIES',
     '',
@@ -149,7 +174,12 @@ export const settings = {
     whole(0, 1_000),
     'After how many failed runs in a row an export is paused, with the reason in `pause_reason`; 0 is never.',
   ),
-  worker_runs_max: setting('SLUICE_WORKER_RUNS_MAX', '4', whole(1, 256), 'Export runs that one worker works on at a time; four with few rows count as one.'),
+  worker_runs_max: setting(
+    'SLUICE_WORKER_RUNS_MAX',
+    '4',
+    whole(1, 256),
+    'Export runs that one worker works on at a time; four with few rows count as one.',
+  ),
   project_runs_max: setting(
     'SLUICE_PROJECT_RUNS_MAX',
     '4',
@@ -192,15 +222,30 @@ export const settings = {
     whole(1, 1_000_000_000_000_000),
     'How many rows one custom query may read, and how many it may give in one slice.',
   ),
-  rate_limit_per_minute: setting('SLUICE_RATE_LIMIT_PER_MINUTE', '480', whole(0, 10_000_000), 'Requests per key and minute; 0 is off.'),
-  rate_limit_per_hour: setting('SLUICE_RATE_LIMIT_PER_HOUR', '4800', whole(0, 100_000_000), 'Requests per key and hour; 0 is off.'),
+  rate_limit_per_minute: setting(
+    'SLUICE_RATE_LIMIT_PER_MINUTE',
+    '480',
+    whole(0, 10_000_000),
+    'Requests per key and minute; 0 is off.',
+  ),
+  rate_limit_per_hour: setting(
+    'SLUICE_RATE_LIMIT_PER_HOUR',
+    '4800',
+    whole(0, 100_000_000),
+    'Requests per key and hour; 0 is off.',
+  ),
   log_level: setting(
     'SLUICE_LOG_LEVEL',
     'info',
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'Least important level that is logged to standard error.',
   ),
-  smtp_url: setting('SLUICE_SMTP_URL', '', relay, 'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.'),
+  smtp_url: setting(
+    'SLUICE_SMTP_URL',
+    '',
+    relay,
+    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
+  ),
   mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', mailbox, 'Sender of mails.'),
   dns_servers: setting(
     'SLUICE_DNS_SERVERS',
@@ -215,21 +260,36 @@ export const settings = {
     text,
     'Id of this server as an OAuth client of Google; with the secret, people can sign in with Google.',
   ),
-  google_client_secret: setting('SLUICE_GOOGLE_CLIENT_SECRET', '', text, 'Secret of this server as an OAuth client of Google.'),
+  google_client_secret: setting(
+    'SLUICE_GOOGLE_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth client of Google.',
+  ),
   github_client_id: setting(
     'SLUICE_GITHUB_CLIENT_ID',
     '',
     text,
     'Id of this server as an OAuth app of GitHub; with the secret, people can sign in with GitHub.',
   ),
-  github_client_secret: setting('SLUICE_GITHUB_CLIENT_SECRET', '', text, 'Secret of this server as an OAuth app of GitHub.'),
+  github_client_secret: setting(
+    'SLUICE_GITHUB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth app of GitHub.',
+  ),
   gitlab_client_id: setting(
     'SLUICE_GITLAB_CLIENT_ID',
     '',
     text,
     'Id of this server as an application of GitLab; with the secret, people can sign in with GitLab.',
   ),
-  gitlab_client_secret: setting('SLUICE_GITLAB_CLIENT_SECRET', '', text, 'Secret of this server as an application of GitLab.'),
+  gitlab_client_secret: setting(
+    'SLUICE_GITLAB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an application of GitLab.',
+  ),
   gitlab_url: setting(
     'SLUICE_GITLAB_URL',
     'https://gitlab.com',
@@ -253,7 +313,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const problems: ConfigProblem[] = [];
   const known = new Set(Object.values(settings).map((entry) => entry.variable));
   for (const variable of Object.keys(environment)) {
-    if (variable.startsWith('SLUICE_') && !known.has(variable)) problems.push({ variable, detail: 'is not a setting; docs/configuration.md lists them all.' });
+    if (variable.startsWith('SLUICE_') && !known.has(variable))
+      problems.push({
+        variable,
+        detail: 'is not a setting; docs/configuration.md lists them all.',
+      });
   }
   const values: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(settings)) {
@@ -269,7 +333,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   problems.push(...pairs.flatMap((pair) => halfOf(pair, values)));
   const { previous_secret_keys: previous, secret_key } = values as Partial<Config>;
   if (previous !== undefined && previous.length > 0 && secret_key === undefined)
-    problems.push({ variable: settings.secret_key.variable, detail: `must be set when ${settings.previous_secret_keys.variable} is.` });
+    problems.push({
+      variable: settings.secret_key.variable,
+      detail: `must be set when ${settings.previous_secret_keys.variable} is.`,
+    });
   if (problems.length > 0) throw new ConfigError(problems);
   values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
   return values as Config;
@@ -284,7 +351,12 @@ function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>
   const [given] = pair.filter((name) => values[name] !== undefined);
   const [missing] = pair.filter((name) => values[name] === undefined);
   if (given === undefined || missing === undefined) return [];
-  return [{ variable: settings[missing].variable, detail: `must be set when ${settings[given].variable} is.` }];
+  return [
+    {
+      variable: settings[missing].variable,
+      detail: `must be set when ${settings[given].variable} is.`,
+    },
+  ];
 }
 
 function isList(read: Read<unknown>): boolean {

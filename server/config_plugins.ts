@@ -21,21 +21,36 @@ const web = url('https:', 'http:');
 
 /** The same as `settings` of config.ts has them. */
 export const plugin_settings = {
-  plugin_dir: setting('SLUICE_PLUGIN_DIR', './plugins', folder, 'Folder whose subfolders are `local` plugins.'),
+  plugin_dir: setting(
+    'SLUICE_PLUGIN_DIR',
+    './plugins',
+    folder,
+    'Folder whose subfolders are `local` plugins.',
+  ),
   plugin_catalogue: setting(
     'SLUICE_PLUGIN_CATALOGUE',
     '',
     folder,
     'JSON file that lists the `repository` plugins, as in docs/plugins/origins.md. Default: the catalogue of the server.',
   ),
-  npm_registry_url: setting('SLUICE_NPM_REGISTRY_URL', 'https://registry.npmjs.org', web, 'Registry that npm packages of plugins come from.'),
+  npm_registry_url: setting(
+    'SLUICE_NPM_REGISTRY_URL',
+    'https://registry.npmjs.org',
+    web,
+    'Registry that npm packages of plugins come from.',
+  ),
   npm_token: setting(
     'SLUICE_NPM_TOKEN',
     '',
     text,
     'Secret token for that registry, for private packages. Everybody who may install plugins reads through it: give it no more than reading.',
   ),
-  github_url: setting('SLUICE_GITHUB_URL', 'https://github.com', web, 'Address of the GitHub whose repositories hold plugins.'),
+  github_url: setting(
+    'SLUICE_GITHUB_URL',
+    'https://github.com',
+    web,
+    'Address of the GitHub whose repositories hold plugins.',
+  ),
   github_api_url: setting(
     'SLUICE_GITHUB_API_URL',
     'https://api.github.com',
@@ -48,7 +63,12 @@ export const plugin_settings = {
     text,
     'Secret token for that GitHub, for private repositories and more requests an hour; as `SLUICE_NPM_TOKEN`.',
   ),
-  gitlab_token: setting('SLUICE_GITLAB_TOKEN', '', text, 'Secret token for the GitLab of `SLUICE_GITLAB_URL`, for private projects; as `SLUICE_NPM_TOKEN`.'),
+  gitlab_token: setting(
+    'SLUICE_GITLAB_TOKEN',
+    '',
+    text,
+    'Secret token for the GitLab of `SLUICE_GITLAB_URL`, for private projects; as `SLUICE_NPM_TOKEN`.',
+  ),
   plugin_failures_max: setting(
     'SLUICE_PLUGIN_FAILURES_MAX',
     '10',

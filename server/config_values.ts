@@ -8,7 +8,12 @@ import { MailSettingError, readRelay } from './platform/mail/relay.ts';
 /** Reads the text of a variable, or throws `WrongValue`. */
 export type Read<Result> = (text: string) => Result;
 /** One setting: its variable, the line of documentation, the text that stands for an unset one, and how it is read. */
-export type Setting = { variable: string; documentation: string; default_text: string; read: Read<unknown> };
+export type Setting = {
+  variable: string;
+  documentation: string;
+  default_text: string;
+  read: Read<unknown>;
+};
 
 /** A text that a setting does not take; the message says what it must be. */
 export class WrongValue extends Error {}
@@ -26,15 +31,19 @@ export const whole =
   (minimum: number, maximum: number): Read<number> =>
   (value) => {
     const number = Number(value);
-    if (!/^\d+$/.test(value) || number < minimum || number > maximum) wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
+    if (!/^\d+$/.test(value) || number < minimum || number > maximum)
+      wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
     return number;
   };
 /** A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as the socket URLs of PostgreSQL, is judged by its beginning. */
 export const url =
   (...protocols: string[]): Read<string> =>
   (value) => {
-    const protocol = URL.canParse(value) ? new URL(value).protocol : /^([a-z]+:)\/\//.exec(value)?.[1];
-    if (protocol === undefined || !protocols.includes(protocol)) wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
+    const protocol = URL.canParse(value)
+      ? new URL(value).protocol
+      : /^([a-z]+:)\/\//.exec(value)?.[1];
+    if (protocol === undefined || !protocols.includes(protocol))
+      wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
     return value.replace(/\/$/, '');
   };
 /** An e-mail address. */
@@ -64,26 +73,32 @@ export const longEnough =
 /** Secrets of at least 32 characters, separated by commas; the refusal repeats none of them. */
 export const secrets: Read<string[]> = (value) => {
   const items = listOf(value);
-  if (items.some((item) => item.length < 32)) wrong('must be secrets of at least 32 characters each, separated by commas.');
+  if (items.some((item) => item.length < 32))
+    wrong('must be secrets of at least 32 characters each, separated by commas.');
   return items;
 };
 /** A personal API key by its form. */
 export const apiKey: Read<string> = (value) => {
   if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
-    wrong('must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).');
+    wrong(
+      'must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).',
+    );
   return value;
 };
 /** Addresses and CIDR ranges, separated by commas. */
 export const ranges: Read<string[]> = (value) =>
   listOf(value).map((item) => {
-    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item)) wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
+    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item))
+      wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
     return item;
   });
 /** IP addresses with an optional port, separated by commas. */
 export const addresses: Read<string[]> = (value) =>
   listOf(value).map((item) => {
     if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
-      wrong(`must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`);
+      wrong(
+        `must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`,
+      );
     return item;
   });
 
@@ -99,7 +114,8 @@ export const relay: Read<string> = (value) => {
 };
 /** One mailbox, as `Sluice <sluice@example.com>`. */
 export const mailbox: Read<string> = (value) => {
-  if (readMailbox(value) === undefined) wrong('must be one address, as "sluice@example.com" or "Sluice <sluice@example.com>".');
+  if (readMailbox(value) === undefined)
+    wrong('must be one address, as "sluice@example.com" or "Sluice <sluice@example.com>".');
   return value;
 };
 
@@ -111,6 +127,11 @@ function listOf(value: string): string[] {
 }
 
 /** One entry of the settings. */
-export function setting<Result>(variable: string, default_text: string, read: Read<Result>, documentation: string) {
+export function setting<Result>(
+  variable: string,
+  default_text: string,
+  read: Read<Result>,
+  documentation: string,
+) {
   return { variable, default_text, read, documentation };
 }

@@ -21,10 +21,14 @@ export function watchAnswers(app: FastifyInstance): () => string[] {
       if (schema === undefined) faults.push(`${name} is not documented`);
       else if (typeof payload === 'string' && payload !== '' && request.method !== 'HEAD') {
         let validate = compiled.get(schema);
-        if (validate === undefined) compiled.set(schema, (validate = ajv.compile(closed(schema) as JsonSchema)));
+        if (validate === undefined)
+          compiled.set(schema, (validate = ajv.compile(closed(schema) as JsonSchema)));
         if (!validate(JSON.parse(payload)))
           faults.push(
-            ...(validate.errors ?? []).map((error: ErrorObject) => `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`),
+            ...(validate.errors ?? []).map(
+              (error: ErrorObject) =>
+                `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
+            ),
           );
       }
     }
@@ -41,6 +45,10 @@ export function watchAnswers(app: FastifyInstance): () => string[] {
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const inner: JsonSchema = Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)]));
-  return typeof inner['properties'] === 'object' && !('additionalProperties' in inner) ? { ...inner, additionalProperties: false } : inner;
+  const inner: JsonSchema = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)]),
+  );
+  return typeof inner['properties'] === 'object' && !('additionalProperties' in inner)
+    ? { ...inner, additionalProperties: false }
+    : inner;
 }

@@ -14,7 +14,8 @@ export type AzureServer = FaultyServer & {
 
 const account_name = 'devstoreaccount1';
 // The emulator's account; its key is the same everywhere and published by Microsoft.
-const account_key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+const account_key =
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 /**
  * Starts Azurite, in memory, behind a front on which faults can be asked for. It checks shared keys and signatures itself, but gives a wrong one the code that at Azure
@@ -22,10 +23,24 @@ const account_key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I
  */
 export async function openAzureServer(): Promise<AzureServer> {
   const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'));
-  const options = ['--inMemoryPersistence', '--skipApiVersionCheck', '--disableTelemetry', '--silent', '--blobHost', '127.0.0.1', '--blobPort', '0'];
-  const child = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const options = [
+    '--inMemoryPersistence',
+    '--skipApiVersionCheck',
+    '--disableTelemetry',
+    '--silent',
+    '--blobHost',
+    '127.0.0.1',
+    '--blobPort',
+    '0',
+  ];
+  const child = spawn(process.execPath, [program, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const port = await listeningPort(child.stdout);
-  const front = await openFaultyServer((request, response) => forward(request, response, port), refuse);
+  const front = await openFaultyServer(
+    (request, response) => forward(request, response, port),
+    refuse,
+  );
   return {
     ...front,
     endpoint: `${front.endpoint}/${account_name}`,
@@ -39,9 +54,16 @@ export async function openAzureServer(): Promise<AzureServer> {
   };
 }
 
-function refuse(_request: http.IncomingMessage, response: http.ServerResponse, status: number, code: string): void {
+function refuse(
+  _request: http.IncomingMessage,
+  response: http.ServerResponse,
+  status: number,
+  code: string,
+): void {
   const body = `<?xml version="1.0" encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
-  response.writeHead(status, { 'content-type': 'application/xml', 'x-ms-error-code': code }).end(body);
+  response
+    .writeHead(status, { 'content-type': 'application/xml', 'x-ms-error-code': code })
+    .end(body);
 }
 
 async function listeningPort(output: NodeJS.ReadableStream): Promise<number> {
@@ -53,11 +75,21 @@ async function listeningPort(output: NodeJS.ReadableStream): Promise<number> {
 }
 
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
-  const onward = http.request({ host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers }, (answer) => {
-    if (answer.headers['x-ms-error-code'] === 'AuthorizationFailure') return refuse(request, response, 403, 'AuthenticationFailed');
-    response.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(response);
-  });
+  const onward = http.request(
+    {
+      host: '127.0.0.1',
+      port,
+      method: request.method,
+      path: request.url,
+      headers: request.headers,
+    },
+    (answer) => {
+      if (answer.headers['x-ms-error-code'] === 'AuthorizationFailure')
+        return refuse(request, response, 403, 'AuthenticationFailed');
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    },
+  );
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   request.pipe(onward);

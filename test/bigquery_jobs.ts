@@ -5,13 +5,29 @@ import type { Field, Row, StoredTable, Value } from './bigquery_tables.ts';
 
 type Reference = { projectId: string; datasetId: string; tableId: string };
 type Disposition = { createDisposition?: string; writeDisposition?: string };
-type Parameter = { name: string; parameterType: { type: string }; parameterValue: { value: string } };
-type Configuration = {
-  load?: Disposition & { destinationTable: Reference; sourceFormat: string; schema: { fields: Field[] } };
-  copy?: Disposition & { sourceTables: Reference[]; destinationTable: Reference };
-  query?: { query: string; useLegacySql: boolean; parameterMode: string; queryParameters: Parameter[] };
+type Parameter = {
+  name: string;
+  parameterType: { type: string };
+  parameterValue: { value: string };
 };
-type Wanted = { jobReference: { projectId: string; jobId: string; location: string }; configuration: Configuration };
+type Configuration = {
+  load?: Disposition & {
+    destinationTable: Reference;
+    sourceFormat: string;
+    schema: { fields: Field[] };
+  };
+  copy?: Disposition & { sourceTables: Reference[]; destinationTable: Reference };
+  query?: {
+    query: string;
+    useLegacySql: boolean;
+    parameterMode: string;
+    queryParameters: Parameter[];
+  };
+};
+type Wanted = {
+  jobReference: { projectId: string; jobId: string; location: string };
+  configuration: Configuration;
+};
 type StoredJob = {
   jobReference: Wanted['jobReference'];
   status: { state: string; errorResult?: { reason: string; message: string } };
@@ -63,15 +79,24 @@ export class BigQueryJobs {
 
   /** Names of the jobs, and how they stand. */
   states(): string[] {
-    return [...this.jobs].map(([id, { status }]) => `${id} ${status.errorResult?.reason ?? status.state}`);
+    return [...this.jobs].map(
+      ([id, { status }]) => `${id} ${status.errorResult?.reason ?? status.state}`,
+    );
   }
 
   async insert(wanted: unknown, bytes?: Buffer): Promise<unknown> {
     const { jobReference, configuration } = wanted as Wanted;
     const { jobId, projectId, location } = jobReference;
-    if (!/^[\w-]{1,1024}$/.test(jobId) || projectId !== this.project || location !== 'EU') throw new JobFailure('invalid', `Invalid job reference ${jobId}`);
+    if (!/^[\w-]{1,1024}$/.test(jobId) || projectId !== this.project || location !== 'EU')
+      throw new JobFailure('invalid', `Invalid job reference ${jobId}`);
     if (this.jobs.has(jobId)) throw new JobTaken(jobId);
-    const job: StoredJob = { jobReference, status: { state: 'RUNNING' }, statistics: {}, result: { names: [], rows: [] }, run: undefined };
+    const job: StoredJob = {
+      jobReference,
+      status: { state: 'RUNNING' },
+      statistics: {},
+      result: { names: [], rows: [] },
+      run: undefined,
+    };
     this.jobs.set(jobId, job);
     if (configuration.query !== undefined) this.statements.push(configuration.query.query);
     if (configuration.load !== undefined) this.loads.push(configuration.load);
@@ -88,14 +113,22 @@ export class BigQueryJobs {
   cancel(id: string): void {
     const job = this.find(id);
     if (job.run === undefined) return;
-    job.status = { state: 'DONE', errorResult: { reason: 'stopped', message: 'Job execution was cancelled: User requested cancellation' } };
+    job.status = {
+      state: 'DONE',
+      errorResult: {
+        reason: 'stopped',
+        message: 'Job execution was cancelled: User requested cancellation',
+      },
+    };
     job.run = undefined;
   }
 
   results(id: string, token: string | null): unknown {
     const { names, rows } = this.find(id).result;
     const from = Number(token ?? 0);
-    const page = rows.slice(from, from + this.page_size).map((row) => ({ f: row.map((value) => ({ v: value === null ? null : String(value) })) }));
+    const page = rows
+      .slice(from, from + this.page_size)
+      .map((row) => ({ f: row.map((value) => ({ v: value === null ? null : String(value) })) }));
     const isMore = from + this.page_size < rows.length;
     return {
       jobComplete: true,
@@ -107,11 +140,16 @@ export class BigQueryJobs {
 
   private find(id: string): StoredJob {
     const job = this.jobs.get(id);
-    if (job === undefined) throw new JobFailure('notFound', `Not found: Job ${this.project}:EU.${id}`);
+    if (job === undefined)
+      throw new JobFailure('notFound', `Not found: Job ${this.project}:EU.${id}`);
     return job;
   }
 
-  private async run(job: StoredJob, configuration: Configuration, bytes: Buffer | undefined): Promise<void> {
+  private async run(
+    job: StoredJob,
+    configuration: Configuration,
+    bytes: Buffer | undefined,
+  ): Promise<void> {
     job.run = undefined;
     try {
       const fault = taken(this.faults, ({ pattern }) => pattern.test(job.jobReference.jobId));
@@ -126,8 +164,13 @@ export class BigQueryJobs {
     }
   }
 
-  private async load(job: StoredJob, load: NonNullable<Configuration['load']>, bytes: Buffer | undefined): Promise<void> {
-    if (bytes === undefined) throw new JobFailure('invalid', 'Load configuration must specify at least one source URI');
+  private async load(
+    job: StoredJob,
+    load: NonNullable<Configuration['load']>,
+    bytes: Buffer | undefined,
+  ): Promise<void> {
+    if (bytes === undefined)
+      throw new JobFailure('invalid', 'Load configuration must specify at least one source URI');
     const rows = await rowsOfFile(load.sourceFormat, bytes, load.schema.fields);
     const change = this.spoilers.shift() ?? ((row: Row) => row);
     this.fill(
@@ -135,10 +178,16 @@ export class BigQueryJobs {
       load,
       rows.map((row) => checkedRow(load.schema.fields, change(row))),
     );
-    job.statistics = { load: { inputFileBytes: String(bytes.length), outputRows: String(rows.length) } };
+    job.statistics = {
+      load: { inputFileBytes: String(bytes.length), outputRows: String(rows.length) },
+    };
   }
 
-  private copy({ sourceTables, destinationTable, ...disposition }: NonNullable<Configuration['copy']>): void {
+  private copy({
+    sourceTables,
+    destinationTable,
+    ...disposition
+  }: NonNullable<Configuration['copy']>): void {
     if (sourceTables.length > 1_200) throw new JobFailure('invalid', 'Too many source tables');
     this.fill(
       destinationTable,
@@ -149,29 +198,49 @@ export class BigQueryJobs {
 
   private fill(reference: Reference, disposition: Disposition, rows: StoredTable['rows']): void {
     const table = this.table(reference);
-    if (disposition.createDisposition !== 'CREATE_NEVER' || disposition.writeDisposition !== 'WRITE_EMPTY')
+    if (
+      disposition.createDisposition !== 'CREATE_NEVER' ||
+      disposition.writeDisposition !== 'WRITE_EMPTY'
+    )
       throw new JobFailure('invalid', 'Unknown disposition');
-    if (table.rows.length > 0) throw new JobFailure('duplicate', `Already Exists: Table ${reference.tableId}`);
+    if (table.rows.length > 0)
+      throw new JobFailure('duplicate', `Already Exists: Table ${reference.tableId}`);
     table.rows = rows;
   }
 
   private table({ projectId, datasetId, tableId }: Reference): StoredTable {
-    const table = projectId === this.project ? this.datasets.get(datasetId)?.get(tableId) : undefined;
-    if (table === undefined) throw new JobFailure('notFound', `Not found: Table ${projectId}:${datasetId}.${tableId}`);
+    const table =
+      projectId === this.project ? this.datasets.get(datasetId)?.get(tableId) : undefined;
+    if (table === undefined)
+      throw new JobFailure('notFound', `Not found: Table ${projectId}:${datasetId}.${tableId}`);
     return table;
   }
 
-  private query({ query, useLegacySql, parameterMode, queryParameters }: NonNullable<Configuration['query']>): StatementResult {
-    if (useLegacySql || parameterMode !== 'NAMED') throw new JobFailure('invalid', 'Not GoogleSQL with named parameters');
-    if (Buffer.byteLength(query) > 1_000_000) throw new JobFailure('invalid', 'The query is too large.');
+  private query({
+    query,
+    useLegacySql,
+    parameterMode,
+    queryParameters,
+  }: NonNullable<Configuration['query']>): StatementResult {
+    if (useLegacySql || parameterMode !== 'NAMED')
+      throw new JobFailure('invalid', 'Not GoogleSQL with named parameters');
+    if (Buffer.byteLength(query) > 1_000_000)
+      throw new JobFailure('invalid', 'The query is too large.');
     const dataset = /`\.`([^`]+)`\.`/.exec(query)?.[1] ?? '';
     const tables = this.datasets.get(dataset);
-    if (tables === undefined) throw new JobFailure('notFound', `Not found: Dataset ${this.project}:${dataset}`);
-    const parameters = queryParameters.map(({ name, parameterType, parameterValue: { value } }): [string, Value] => [
-      name,
-      parameterType.type === 'INT64' ? BigInt(value) : value,
-    ]);
-    return runScript({ project: this.project, dataset, tables }, query, Object.fromEntries(parameters));
+    if (tables === undefined)
+      throw new JobFailure('notFound', `Not found: Dataset ${this.project}:${dataset}`);
+    const parameters = queryParameters.map(
+      ({ name, parameterType, parameterValue: { value } }): [string, Value] => [
+        name,
+        parameterType.type === 'INT64' ? BigInt(value) : value,
+      ],
+    );
+    return runScript(
+      { project: this.project, dataset, tables },
+      query,
+      Object.fromEntries(parameters),
+    );
   }
 }
 

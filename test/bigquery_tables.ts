@@ -11,7 +11,12 @@ export type Value = string | bigint | number | boolean | null;
 export type Row = Record<string, Value>;
 
 /** A table of the stand-in. `made_with` is what its maker asked for. */
-export type StoredTable = { type: string; fields: Field[]; rows: Row[]; made_with: Record<string, unknown> };
+export type StoredTable = {
+  type: string;
+  fields: Field[];
+  rows: Row[];
+  made_with: Record<string, unknown>;
+};
 
 /** Thrown for what ends a job with an error: a reason and a message as Google has them. */
 export class JobFailure extends Error {
@@ -32,7 +37,8 @@ export function typeName(type: string): string {
 const checks: Record<string, (value: Value) => boolean> = {
   STRING: (value) => typeof value === 'string',
   JSON: (value) => typeof value === 'string',
-  TIMESTAMP: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value),
+  TIMESTAMP: (value) =>
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value),
   INTEGER: (value) => typeof value === 'bigint',
   NUMERIC: (value) => typeof value === 'bigint',
   FLOAT: (value) => typeof value === 'number',
@@ -44,9 +50,13 @@ export function checkedRow(fields: Field[], values: Row): Row {
   return Object.fromEntries(
     fields.map((field) => {
       const value = values[field.name.toLowerCase()] ?? null;
-      if (value === null && field.mode === 'REQUIRED') throw new JobFailure('invalidQuery', `Required field ${field.name} cannot be null`);
+      if (value === null && field.mode === 'REQUIRED')
+        throw new JobFailure('invalidQuery', `Required field ${field.name} cannot be null`);
       if (value !== null && checks[field.type]?.(value) !== true)
-        throw new JobFailure('invalid', `Field ${field.name} has type ${field.type}, the value has not`);
+        throw new JobFailure(
+          'invalid',
+          `Field ${field.name} has type ${field.type}, the value has not`,
+        );
       return [field.name.toLowerCase(), value];
     }),
   );
@@ -54,7 +64,8 @@ export function checkedRow(fields: Field[], values: Row): Row {
 
 /** The text of a value: of an instant by the format with six digits, of all others by a cast to STRING. Throws for JSON, of which there is no cast, and for an instant that is cast, since its text would be in the project's time zone. */
 export function textOf({ name, type }: Field, value: Value, isInstant: boolean): string | null {
-  if (type === 'JSON' || isInstant !== (type === 'TIMESTAMP')) throw new JobFailure('invalidQuery', `No matching signature for the text of ${name}`);
+  if (type === 'JSON' || isInstant !== (type === 'TIMESTAMP'))
+    throw new JobFailure('invalidQuery', `No matching signature for the text of ${name}`);
   if (value === null) return null;
   return isInstant ? String(value).replace('T', ' ').replace('Z', '') : String(value);
 }
@@ -71,15 +82,23 @@ export async function rowsOfFile(format: string, bytes: Buffer, fields: Field[])
   const known = new Set(fields.map((field) => field.name));
   return raw.map((row) => {
     const stranger = Object.keys(row).find((name) => !known.has(name));
-    if (stranger !== undefined) throw new JobFailure('invalid', `Provided Schema does not match: no such field: ${stranger}`);
-    return checkedRow(fields, Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value])));
+    if (stranger !== undefined)
+      throw new JobFailure('invalid', `Provided Schema does not match: no such field: ${stranger}`);
+    return checkedRow(
+      fields,
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value])),
+    );
   });
 }
 
 async function readParquet(bytes: Buffer): Promise<Row[]> {
   const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
   try {
-    return (await parquetReadObjects({ file: new Uint8Array(bytes).buffer, compressors, parsers: { timestampFromMicroseconds: isoMicroseconds } })) as Row[];
+    return (await parquetReadObjects({
+      file: new Uint8Array(bytes).buffer,
+      compressors,
+      parsers: { timestampFromMicroseconds: isoMicroseconds },
+    })) as Row[];
   } catch (error) {
     throw new JobFailure('invalid', `Error while reading data, error message: ${String(error)}`);
   }
@@ -87,14 +106,19 @@ async function readParquet(bytes: Buffer): Promise<Row[]> {
 
 function readLines(bytes: Buffer): Row[] {
   const lines = bytes.toString('utf8').split('\n');
-  if (lines.pop() !== '') throw new JobFailure('invalid', 'Error while reading data, error message: the last line is cut');
+  if (lines.pop() !== '')
+    throw new JobFailure(
+      'invalid',
+      'Error while reading data, error message: the last line is cut',
+    );
   return lines.map((line) => JSON.parse(line) as Row);
 }
 
 /** The documented result of `SAFE.PARSE_JSON`: undefined for what is no JSON, has more than 500 levels, or a number that neither 64 bits nor a double hold without loss. */
 export function safeParseJson(text: string): string | undefined {
   const check = (_key: string, value: unknown, { source }: { source?: string }) => {
-    if (typeof value === 'number' && source !== undefined && !isHeld(source)) throw new Error('lossy');
+    if (typeof value === 'number' && source !== undefined && !isHeld(source))
+      throw new Error('lossy');
     return value;
   };
   try {
@@ -106,19 +130,25 @@ export function safeParseJson(text: string): string | undefined {
 }
 
 function isHeld(source: string): boolean {
-  if (/^-?\d+$/.test(source) && BigInt(source) >= -(2n ** 63n) && BigInt(source) < 2n ** 64n) return true;
+  if (/^-?\d+$/.test(source) && BigInt(source) >= -(2n ** 63n) && BigInt(source) < 2n ** 64n)
+    return true;
   return Number.isFinite(Number(source)) && digitsOf(source) === digitsOf(String(Number(source)));
 }
 
 /** A decimal number as its digits without zeros at the ends, and its power of ten. */
 function digitsOf(text: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   const short = digits.replace(/0+$/, '');
-  return short === '' ? '0' : `${sign}${short}e${Number(exponent) - fraction.length + digits.length - short.length}`;
+  return short === ''
+    ? '0'
+    : `${sign}${short}e${Number(exponent) - fraction.length + digits.length - short.length}`;
 }
 
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce((most: number, inner) => Math.max(most, levelsOf(inner)), 0);
+  return (
+    1 + Object.values(value).reduce((most: number, inner) => Math.max(most, levelsOf(inner)), 0)
+  );
 }

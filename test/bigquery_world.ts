@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { freshDelivery as contractDelivery, uuid_only } from './deliveries.ts';
-import type { Delivery, DestinationDeps, NonRetryableError, RetryableError, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  NonRetryableError,
+  RetryableError,
+  Sink,
+  SliceOutcome,
+} from '../server/engine/destination.ts';
 import type { BigQueryConfig } from '../server/engine/destinations/bigquery/config.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import type { Column } from '../server/engine/models/column.ts';
@@ -26,7 +33,11 @@ export type BigQueryWorld = {
   /** The Parquet file of rows; `from` is a relation of ClickHouse. */
   fileOf(columns: Column[], from: string): Promise<Buffer>;
   /** Writes a slice: two rows with the uuids `one` and `two`, unless another file is given. */
-  write(sink: Sink, number?: number, file?: { bytes: Buffer; records: number }): Promise<SliceOutcome>;
+  write(
+    sink: Sink,
+    number?: number,
+    file?: { bytes: Buffer; records: number },
+  ): Promise<SliceOutcome>;
 };
 
 /** Opens a server, the guard and a ClickHouse that writes the files; they are closed after the tests. */
@@ -40,7 +51,8 @@ export async function openBigQueryWorld(): Promise<BigQueryWorld> {
     await outbound.close();
   });
   let places = 0;
-  const fileOf = (columns: Column[], from: string) => clickhouse.bytes(selectFor({ format: 'Parquet', compression: 'zstd' }, columns), from);
+  const fileOf = (columns: Column[], from: string) =>
+    clickhouse.bytes(selectFor({ format: 'Parquet', compression: 'zstd' }, columns), from);
   const uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
   return {
     server,
@@ -61,7 +73,10 @@ export async function openBigQueryWorld(): Promise<BigQueryWorld> {
       assert.ok(table, name);
       return table;
     },
-    stagesOf: (config) => [...server.tables(config.dataset_id).keys()].filter((name) => name.startsWith('sluice_stage_')),
+    stagesOf: (config) =>
+      [...server.tables(config.dataset_id).keys()].filter((name) =>
+        name.startsWith('sluice_stage_'),
+      ),
     fileOf,
     write: async (sink, number = 0, { bytes, records } = { bytes: uuids, records: 2 }) => {
       const written = await sink.write({ number, records }, Readable.from([bytes]));
@@ -71,13 +86,20 @@ export async function openBigQueryWorld(): Promise<BigQueryWorld> {
 }
 
 /** A delivery of its own. */
-export const freshDelivery = (changes: Partial<Delivery> = {}): Delivery => contractDelivery({ columns: uuid_only, ...changes });
+export const freshDelivery = (changes: Partial<Delivery> = {}): Delivery =>
+  contractDelivery({ columns: uuid_only, ...changes });
 
 /** A manifest with this text. */
-export const manifestOf = (text: string): { name: string; text: string } => ({ name: 'manifest', text });
+export const manifestOf = (text: string): { name: string; text: string } => ({
+  name: 'manifest',
+  text,
+});
 
 /** For `assert.rejects`: a fault of this kind and code, said in a sentence. */
-export function isFault(kind: typeof RetryableError | typeof NonRetryableError, code: string): (error: unknown) => boolean {
+export function isFault(
+  kind: typeof RetryableError | typeof NonRetryableError,
+  code: string,
+): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof kind, String(error));
     assert.equal(error.code, code, error.message);

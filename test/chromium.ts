@@ -23,7 +23,10 @@ let unpacked: Promise<string> | undefined;
 /** Starts the Chromium of the development packages, without a window; gives the reason, as a sentence, where it does not run on this machine. */
 export async function startChromium(): Promise<Browser | string> {
   try {
-    return await chromium.launch({ executablePath: await (unpacked ??= unpackChromium()), args: ['--disable-gpu', '--disable-dev-shm-usage'] });
+    return await chromium.launch({
+      executablePath: await (unpacked ??= unpackChromium()),
+      args: ['--disable-gpu', '--disable-dev-shm-usage'],
+    });
   } catch (error) {
     return `Chromium does not start here: ${String(error).split('\n')[0]}`;
   }
@@ -32,12 +35,20 @@ export async function startChromium(): Promise<Browser | string> {
 /** Where the program is. It is unpacked once for each version; processes that do so at once do not disturb each other. */
 async function unpackChromium(): Promise<string> {
   const installed = import.meta.resolve('@sparticuz/chromium');
-  const { version } = JSON.parse(await readFile(new URL('../package.json', installed), 'utf8')) as { version: string };
-  const program = fileURLToPath(new URL(`../node_modules/.cache/sluice/chromium-${version}`, import.meta.url));
+  const { version } = JSON.parse(await readFile(new URL('../package.json', installed), 'utf8')) as {
+    version: string;
+  };
+  const program = fileURLToPath(
+    new URL(`../node_modules/.cache/sluice/chromium-${version}`, import.meta.url),
+  );
   if (existsSync(program)) return program;
   const unfinished = `${program}.${process.pid}`;
   await mkdir(dirname(program), { recursive: true });
-  await pipeline(createReadStream(new URL('../bin/chromium.br', installed)), createBrotliDecompress(), createWriteStream(unfinished, { mode: 0o755 }));
+  await pipeline(
+    createReadStream(new URL('../bin/chromium.br', installed)),
+    createBrotliDecompress(),
+    createWriteStream(unfinished, { mode: 0o755 }),
+  );
   await rename(unfinished, program);
   return program;
 }
@@ -54,7 +65,12 @@ export type PageServer = {
 /** Starts the server on a port of its own. */
 export async function openPageServer(clock: TestClock): Promise<PageServer> {
   const relay = await openMailServer();
-  const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock });
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
   const harness = await openHarness({ clickhouse: false, deps: { mail, clock } });
   const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
   // Known only now; links in mails and what counts as the own site follow it.
@@ -65,7 +81,9 @@ export async function openPageServer(clock: TestClock): Promise<PageServer> {
     linkIn: async (to, subject) => {
       const signal = AbortSignal.timeout(patience_ms);
       for (;;) {
-        const mail = relay.mails.findLast((one) => one.to.includes(to) && one.content.subject?.includes(subject));
+        const mail = relay.mails.findLast(
+          (one) => one.to.includes(to) && one.content.subject?.includes(subject),
+        );
         if (mail !== undefined) return /^http\S+$/m.exec(mail.content.text ?? '')![0];
         await setTimeout(2, undefined, { signal });
       }
@@ -88,7 +106,11 @@ export type Visitor = {
 };
 
 /** Opens a browser without cookies at the server's address. */
-export async function openVisitor(browser: Browser, address: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visitor> {
+export async function openVisitor(
+  browser: Browser,
+  address: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Visitor> {
   const context = await browser.newContext({ baseURL: address, ...options });
   context.setDefaultTimeout(patience_ms);
   const page = await context.newPage();
@@ -96,8 +118,11 @@ export async function openVisitor(browser: Browser, address: string, options: Pa
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
     // A refusal of the API is no fault of the page.
-    const isRefusal = message.text().startsWith('Failed to load resource: the server responded with a status of 4');
-    if (!isRefusal && (message.type() === 'error' || message.type() === 'warning')) complaints.push(message.text());
+    const isRefusal = message
+      .text()
+      .startsWith('Failed to load resource: the server responded with a status of 4');
+    if (!isRefusal && (message.type() === 'error' || message.type() === 'warning'))
+      complaints.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(`${address}/`)) complaints.push(`asks for ${request.url()}`);

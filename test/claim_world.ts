@@ -42,7 +42,10 @@ export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
   const exports: ClaimWorld['exports'] = [];
   for (let count = 0; count < 3; count += 1) {
     const home = await house.newOrganization();
-    exports.push({ id: ((await newExport(house, home)) as { id: string }).id, team_id: home.project.id });
+    exports.push({
+      id: ((await newExport(house, home)) as { id: string }).id,
+      team_id: home.project.id,
+    });
   }
   return {
     exports,
@@ -52,15 +55,26 @@ export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
         UPDATE batch_export_runs SET delivery_id = gen_random_uuid(), host = ${wanted.host ?? null}, due_at = now() - interval '1 day' + make_interval(hours => ${wanted.hour ?? 0}) WHERE id = ${id}`);
       return id;
     },
-    end: (id) => db.run(sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now() WHERE id = ${id}`),
+    end: (id) =>
+      db.run(
+        sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now() WHERE id = ${id}`,
+      ),
     openClaimant: (bounds = wide) => openClaimant(house, bounds),
-    fallSilent: ({ worker_id }) => db.run(sql`UPDATE workers SET heartbeat_at = now() - interval '9 seconds' WHERE id = ${worker_id}`),
+    fallSilent: ({ worker_id }) =>
+      db.run(
+        sql`UPDATE workers SET heartbeat_at = now() - interval '9 seconds' WHERE id = ${worker_id}`,
+      ),
     clear: () => db.text('DELETE FROM batch_export_runs; DELETE FROM workers'),
   };
 }
 
 function openClaimant({ deps }: Harness, bounds: RunBounds): TestClaimant {
-  const claimant = { worker_id: randomUUID(), run_ids: [] as string[], silent_run_ids: [] as string[], last_team_id: 0 };
+  const claimant = {
+    worker_id: randomUUID(),
+    run_ids: [] as string[],
+    silent_run_ids: [] as string[],
+    last_team_id: 0,
+  };
   let claimed: ClaimedRun[] = [];
   return {
     worker_id: claimant.worker_id,

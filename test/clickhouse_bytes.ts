@@ -36,8 +36,14 @@ export function openClickHouseBytes(): ClickHouseBytes {
     run: async (statement) => void (await keeper.queryAsync(statement)),
     bytes: async (selection, from) => {
       const session = new Session(data);
-      const reader = new Socket({ fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
-      const settings = Object.entries(selection.settings).map(([name, value]) => `${name} = ${typeof value === 'number' ? value : literal(value)}`);
+      const reader = new Socket({
+        fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
+        readable: true,
+        writable: false,
+      });
+      const settings = Object.entries(selection.settings).map(
+        ([name, value]) => `${name} = ${typeof value === 'number' ? value : literal(value)}`,
+      );
       const query = `SELECT ${selection.expressions} FROM ${from} INTO OUTFILE '${pipe}' TRUNCATE FORMAT ${selection.format} SETTINGS ${settings.join(', ')}`;
       const failure = session.queryAsync(query).then(
         () => undefined,
@@ -56,7 +62,10 @@ export function openClickHouseBytes(): ClickHouseBytes {
       return Buffer.concat(chunks);
     },
     encodeRow: async (row, encoding) => {
-      const written = await clickhouse.bytes(selectFor(encoding, literalColumns(row)), 'system.one');
+      const written = await clickhouse.bytes(
+        selectFor(encoding, literalColumns(row)),
+        'system.one',
+      );
       return buffer(encodeStage(encoding).pipeline(Readable.from([written])));
     },
     close: () => {

@@ -23,7 +23,10 @@ const cert = readFileSync(new URL('./certificates/localhost.crt', import.meta.ur
 const key = readFileSync(new URL('./certificates/localhost.key', import.meta.url), 'utf8');
 
 /** Opens the door on 127.0.0.1 in front of the server of the URL; user and password of the requests are passed on. */
-export async function openClickHouseProxy(serverUrl: string, options: { tls: boolean }): Promise<ClickHouseProxy> {
+export async function openClickHouseProxy(
+  serverUrl: string,
+  options: { tls: boolean },
+): Promise<ClickHouseProxy> {
   const sockets = new Set<Socket>();
   const agent = new http.Agent({ keepAlive: false });
   let isHeld = false;
@@ -32,20 +35,33 @@ export async function openClickHouseProxy(serverUrl: string, options: { tls: boo
     const query = new URL(request.url ?? '/', 'http://proxy').searchParams.get('query');
     const text = query === null ? await textOf(request) : undefined;
     await watcher?.(query ?? text ?? '');
-    const { host: _host, 'content-encoding': encoding, 'content-length': _length, ...headers } = request.headers;
-    const upstream = http.request(new URL(request.url ?? '/', serverUrl), { method: request.method ?? 'GET', headers, agent }, (answer) => {
-      if (isHeld) return;
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      pipeline(answer, response, () => undefined);
-    });
+    const {
+      host: _host,
+      'content-encoding': encoding,
+      'content-length': _length,
+      ...headers
+    } = request.headers;
+    const upstream = http.request(
+      new URL(request.url ?? '/', serverUrl),
+      { method: request.method ?? 'GET', headers, agent },
+      (answer) => {
+        if (isHeld) return;
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        pipeline(answer, response, () => undefined);
+      },
+    );
     upstream.on('error', () => response.destroy());
     response.on('close', () => upstream.destroy());
     if (text !== undefined) upstream.end(text);
-    else if (encoding === 'zstd') pipeline(request, createZstdDecompress(), upstream, () => undefined);
+    else if (encoding === 'zstd')
+      pipeline(request, createZstdDecompress(), upstream, () => undefined);
     else pipeline(request, upstream, () => undefined);
   };
-  const listener = (request: IncomingMessage, response: ServerResponse) => void take(request, response).catch(() => response.destroy());
-  const server = options.tls ? https.createServer({ cert, key }, listener) : http.createServer(listener);
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    void take(request, response).catch(() => response.destroy());
+  const server = options.tls
+    ? https.createServer({ cert, key }, listener)
+    : http.createServer(listener);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));

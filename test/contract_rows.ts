@@ -13,7 +13,12 @@ export type SourceRow = {
   is_new: boolean;
 };
 
-const column = (name: string, type: Column['type'], nullable = false): Column => ({ name, type, nullable, expression: name });
+const column = (name: string, type: Column['type'], nullable = false): Column => ({
+  name,
+  type,
+  nullable,
+  expression: name,
+});
 
 /** The columns of the contract's rows, one of each type. */
 export const contractColumns: Column[] = [
@@ -29,13 +34,25 @@ export const contractColumns: Column[] = [
 
 const nasty: [event: string, properties: string][] = [
   ['plain', '{"a":1}'],
-  ['tab\tnewline\ncarriage\rreturn\r\nend', '{"text":"tab\\tnewline\\nquote\\"backslash\\\\ slash/"}'],
+  [
+    'tab\tnewline\ncarriage\rreturn\r\nend',
+    '{"text":"tab\\tnewline\\nquote\\"backslash\\\\ slash/"}',
+  ],
   ['back\\slash \\N \\. \\x41 \\101 \\', '{"\\\\N":"\\\\."}'],
-  ['"quotes" \'single\' `ticks`, comma; {brace}', '{"nested":{"list":[1,[2,{"deep":[]}],null,true,false,""],"empty":{}}}'],
+  [
+    '"quotes" \'single\' `ticks`, comma; {brace}',
+    '{"nested":{"list":[1,[2,{"deep":[]}],null,true,false,""],"empty":{}}}',
+  ],
   ['nul\0inside', '{"nul":"a\\u0000b","escaped":"\\\\u0000"}'],
   ['emoji 😀 家族 👨‍👩‍👧‍👦 ñ \u2028\u2029\ufeff', '{"😀":"\\ud83d\\ude00 and 😀"}'],
-  ['lone surrogates', '{"high":"\\ud800","low":"x\\udc00y","pair":"\\uD83D\\uDE00","escaped":"\\\\ud800","\\udfff":"key","mixed":"\\ud83d\\ud83d\\ude00"}'],
-  ['', '{"big":123456789012345678901234567890,"beyond":9007199254740993,"small":0.1234567890123456789}'],
+  [
+    'lone surrogates',
+    '{"high":"\\ud800","low":"x\\udc00y","pair":"\\uD83D\\uDE00","escaped":"\\\\ud800","\\udfff":"key","mixed":"\\ud83d\\ud83d\\ude00"}',
+  ],
+  [
+    '',
+    '{"big":123456789012345678901234567890,"beyond":9007199254740993,"small":0.1234567890123456789}',
+  ],
   ['\u0001\b\f\v\u001f\u007f', '\n{ "pretty" : 1 ,\r\n\t"printed": [ ] }\n'],
   ['not json', 'no json {"\t\n'],
   ['empty json text', ''],
@@ -90,19 +107,30 @@ export const large_position = 1_000_000;
 /** A statement that adds a row whose properties are one text of `large_bytes`. */
 export const large_row = `INSERT INTO contract SELECT ${large_position}, '018f0000-0000-7000-8000-ffffffffffff', 'large', concat('{"large":"', repeat('0123456789abcdef', ${large_bytes / 16}), '"}'), NULL, toDateTime64('2015-09-12 00:00:00', 6, 'UTC'), 0, NULL, false`;
 
-const lone_surrogate = /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}/g;
+const lone_surrogate =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}/g;
 
 /** JSON whose numbers that JavaScript would round stay apart, as text. */
 export function parseExact(text: string): unknown {
   const exact = (_key: string, value: unknown, context: { source?: string }) =>
-    typeof value === 'number' && context.source !== undefined && String(value) !== context.source ? `number ${context.source}` : value;
+    typeof value === 'number' && context.source !== undefined && String(value) !== context.source
+      ? `number ${context.source}`
+      : value;
   return (JSON.parse as (text: string, reviver: typeof exact) => unknown)(text, exact);
 }
 
 /** What a reader must find for a source row, every value in a form that all formats share. `has_nul` is false where the store cannot hold NUL. */
-export function expectedRow(row: SourceRow, options: { has_nul: boolean }): Record<string, unknown> {
+export function expectedRow(
+  row: SourceRow,
+  options: { has_nul: boolean },
+): Record<string, unknown> {
   const clean = (text: string) => (options.has_nul ? text : text.replaceAll('\0', ''));
-  return { ...row, event: clean(row.event), properties: expectedJson(row.properties, options.has_nul), ratio: row.ratio };
+  return {
+    ...row,
+    event: clean(row.event),
+    properties: expectedJson(row.properties, options.has_nul),
+    ratio: row.ratio,
+  };
 }
 
 /** PostgreSQL, which has no NUL, has no such numbers either. */

@@ -2,13 +2,20 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type pg from 'pg';
-import type { CheckStep, Delivery, DestinationDefinition, DestinationDeps } from '../server/engine/destination.ts';
+import type {
+  CheckStep,
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+} from '../server/engine/destination.ts';
 import { NonRetryableError, RetryableError } from '../server/engine/destination.ts';
 import type { Column } from '../server/engine/models/column.ts';
 import { contractColumns, parseExact } from './contract_rows.ts';
 
 /** The one column `uuid`. */
-export const uuid_only: Column[] = [{ name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
+export const uuid_only: Column[] = [
+  { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+];
 
 /** A delivery of its own with the contract's columns, or what the changes make of it. */
 export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
@@ -31,28 +38,51 @@ export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
 type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
 
 /** Delivers lines of tab-separated text as one slice, which is the last. */
-export async function deliverText(definition: DestinationDefinition, { config, delivery, deps }: Way, text: string): Promise<void> {
+export async function deliverText(
+  definition: DestinationDefinition,
+  { config, delivery, deps }: Way,
+  text: string,
+): Promise<void> {
   const records = text.split('\n').length - 1;
   const sink = await definition.open(config, delivery, deps);
   try {
-    const written = await sink.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from(text)]));
-    await sink.commit([{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }], { name: 'manifest', text: '{}' });
+    const written = await sink.write(
+      { number: 0, records, is_last: true },
+      Readable.from([Buffer.from(text)]),
+    );
+    await sink.commit(
+      [{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }],
+      { name: 'manifest', text: '{}' },
+    );
   } finally {
     await sink.close();
   }
 }
 
 /** Fails unless it is the known fault with this code, of which another attempt is or is not worth its while. */
-export function assertFault(error: unknown, isRetryable: boolean, code: string, name: string): void {
-  assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, name);
+export function assertFault(
+  error: unknown,
+  isRetryable: boolean,
+  code: string,
+  name: string,
+): void {
+  assert.ok(
+    isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+    name,
+  );
   assert.equal((error as RetryableError).code, code, name);
 }
 
 /** Fails unless a connection test failed where it reads its row back, with a sentence that names these columns, in order, and no others. */
 export function assertChanged(steps: CheckStep[], columns: string[]): void {
-  const { name, detail } = steps.find(({ status }) => status === 'failed') ?? { name: 'none', detail: '' };
+  const { name, detail } = steps.find(({ status }) => status === 'failed') ?? {
+    name: 'none',
+    detail: '',
+  };
   assert.equal(name, 'Read it back', `${columns.join()}: ${detail}`);
-  const named = / changes values of the columns (.+ came back\)).+\.$/.exec(detail)?.[1]?.split(/ came back\)(?:, |$)/);
+  const named = / changes values of the columns (.+ came back\)).+\.$/
+    .exec(detail)?.[1]
+    ?.split(/ came back\)(?:, |$)/);
   assert.deepEqual(
     named?.slice(0, -1).map((one) => /^(.+) \(.+ was written, /.exec(one)?.[1]),
     columns,
@@ -70,8 +100,16 @@ export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]
 }
 
 /** The rows of a table of PostgreSQL with the contract's columns, in the order in which they were written and in the form of `expectedRow`. */
-export async function readContractRows(pool: pg.Pool, table: string): Promise<Record<string, unknown>[]> {
+export async function readContractRows(
+  pool: pg.Pool,
+  table: string,
+): Promise<Record<string, unknown>[]> {
   const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
-  const found = await pool.query(`SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${table} ORDER BY ctid`);
-  return found.rows.map((row: Record<string, unknown>) => ({ ...row, properties: parseExact(String(row['properties'])) }));
+  const found = await pool.query(
+    `SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${table} ORDER BY ctid`,
+  );
+  return found.rows.map((row: Record<string, unknown>) => ({
+    ...row,
+    properties: parseExact(String(row['properties'])),
+  }));
 }

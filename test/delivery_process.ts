@@ -35,7 +35,10 @@ for (const [number, { base64, records }] of orders.slices.entries()) {
     yield bytes.subarray(bytes.length / 2);
   };
   const isLast = number === orders.slices.length - 1;
-  const written = await sink.write({ number, records, ...(isLast ? { is_last: true } : {}) }, Readable.from(pieces()));
+  const written = await sink.write(
+    { number, records, ...(isLast ? { is_last: true } : {}) },
+    Readable.from(pieces()),
+  );
   const outcome = { number, ...written, records, bytes: bytes.length, sha256: '' };
   outcomes.push(outcome);
   writeSync(1, `${JSON.stringify(outcome)}\n`);

@@ -90,7 +90,10 @@ function testLargeValue(contract: Contract): void {
       await sink.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
     };
     if (under.large_refused_as !== undefined) {
-      await assert.rejects(deliver(), (error) => error instanceof NonRetryableError && error.code === under.large_refused_as);
+      await assert.rejects(
+        deliver(),
+        (error) => error instanceof NonRetryableError && error.code === under.large_refused_as,
+      );
       await sink.abort([]);
     } else await deliver();
     await sink.close();
@@ -98,7 +101,11 @@ function testLargeValue(contract: Contract): void {
     const isEmpty = under.keeps_nothing === true || under.large_refused_as !== undefined;
     assert.equal(found.length, isEmpty ? 0 : 1);
     // Not by deepEqual, which would print it all.
-    if (!isEmpty) assert.ok((found[0]!['properties'] as { large: string }).large === '0123456789abcdef'.repeat(large_bytes / 16));
+    if (!isEmpty)
+      assert.ok(
+        (found[0]!['properties'] as { large: string }).large ===
+          '0123456789abcdef'.repeat(large_bytes / 16),
+      );
     assert.deepEqual(await under.leftovers(config), []);
   });
 }
@@ -113,7 +120,8 @@ function testFaults(contract: Contract): void {
     await sink.abort(outcomes);
     await sink.abort(outcomes);
     await sink.close();
-    if (under.definition.shows_as_written !== true) assert.deepEqual(await contract.readBack(config), []);
+    if (under.definition.shows_as_written !== true)
+      assert.deepEqual(await contract.readBack(config), []);
     assert.deepEqual(await under.leftovers(config), []);
     const next = await contract.open(config, { ...delivery, attempt: 2 });
     await next.abort([]);
@@ -135,7 +143,10 @@ function testCrashes(contract: Contract): void {
     assert.equal(await sink.isCommitted(), false);
     const surviving = await sink.recover([first]);
     assert.deepEqual(surviving, under.recovers ? [first] : []);
-    const outcomes = [surviving[0] ?? (await contract.write(sink, config, 0)), await contract.write(sink, config, 1)];
+    const outcomes = [
+      surviving[0] ?? (await contract.write(sink, config, 0)),
+      await contract.write(sink, config, 1),
+    ];
     assert.notEqual(outcomes[1], unknown);
     await sink.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
     await sink.close();
@@ -167,7 +178,10 @@ function testCrashes(contract: Contract): void {
         throw failure;
       })(),
     );
-    await assert.rejects(sink.write({ number: 0, records: 1 }, source), (error) => error === failure);
+    await assert.rejects(
+      sink.write({ number: 0, records: 1 }, source),
+      (error) => error === failure,
+    );
     await sink.close();
     const next = await contract.open(config, { ...delivery, attempt: 2 });
     const outcomes = await contract.writeAll(next, config);
@@ -210,7 +224,9 @@ function testConfig(contract: Contract): void {
       steps.filter((step) => step.status !== 'passed'),
       [],
     );
-    assert.ok(steps.length > 0 && steps.every((step) => step.duration_ms >= 0 && step.detail.endsWith('.')));
+    assert.ok(
+      steps.length > 0 && steps.every((step) => step.duration_ms >= 0 && step.detail.endsWith('.')),
+    );
     assert.deepEqual(await under.leftovers(config), []);
     assert.deepEqual(await contract.readBack(config), []);
   });
@@ -220,10 +236,17 @@ function testConfig(contract: Contract): void {
     const schema = Compile(under.definition.config);
     const attrs = (config: Config): string[] => {
       const broken = [...schema.Errors(config)].flatMap((error) => {
-        const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
-        return params.additionalProperties ?? params.requiredProperties ?? [error.instancePath.slice(1)];
+        const params = error.params as {
+          additionalProperties?: string[];
+          requiredProperties?: string[];
+        };
+        return (
+          params.additionalProperties ?? params.requiredProperties ?? [error.instancePath.slice(1)]
+        );
       });
-      return broken.length > 0 ? [...new Set(broken)] : under.definition.validate(config).map((violation) => violation.attr);
+      return broken.length > 0
+        ? [...new Set(broken)]
+        : under.definition.validate(config).map((violation) => violation.attr);
     };
     assert.deepEqual(attrs(good), []);
     assert.deepEqual(attrs({ ...good, batch_export_id: 'x' }), ['batch_export_id']);
@@ -232,8 +255,10 @@ function testConfig(contract: Contract): void {
       for (const key of Object.keys(config)) if (config[key] === undefined) delete config[key];
       assert.ok(attrs(config).includes(attr), `${name}: ${attrs(config).join()}`);
     }
-    for (const key of under.definition.secrets) assert.ok(key in under.definition.config.properties);
-    for (const [key, value] of Object.entries(under.definition.config.properties)) assert.ok('description' in value, `${key} has no description`);
+    for (const key of under.definition.secrets)
+      assert.ok(key in under.definition.config.properties);
+    for (const [key, value] of Object.entries(under.definition.config.properties))
+      assert.ok('description' in value, `${key} has no description`);
   });
 }
 
@@ -252,7 +277,10 @@ function testVerify(contract: Contract): void {
   }
   test('verify finds nothing where nothing differs', async () => {
     const config = await under.configure();
-    const delivered = [await contract.deliver(config, contract.delivery()), await contract.deliver(config, contract.delivery())];
+    const delivered = [
+      await contract.deliver(config, contract.delivery()),
+      await contract.deliver(config, contract.delivery()),
+    ];
     assert.deepEqual(await contract.verify(config, delivered.slice(0, 2)), []);
   });
 
@@ -264,14 +292,20 @@ function testVerify(contract: Contract): void {
       await under.damage[kind](config, delivered.outcomes);
       const differences = await contract.verify(config, [delivered]);
       assert.deepEqual([...new Set(differences.map((difference) => difference.kind))], [kind]);
-      assert.ok(differences.every((difference) => difference.name !== '' && difference.detail.endsWith('.')));
+      assert.ok(
+        differences.every(
+          (difference) => difference.name !== '' && difference.detail.endsWith('.'),
+        ),
+      );
     });
   }
 
   test('verify names a manifest that is not the receipt', async () => {
     const config = await under.configure();
     const delivered = await contract.deliver(config, contract.delivery());
-    const differences = await contract.verify(config, [{ ...delivered, manifest: `${delivered.manifest} ` }]);
+    const differences = await contract.verify(config, [
+      { ...delivered, manifest: `${delivered.manifest} ` },
+    ]);
     assert.deepEqual(
       differences.map((difference) => difference.kind),
       ['changed'],

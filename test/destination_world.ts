@@ -14,7 +14,14 @@ import { encodeStage } from '../server/engine/formats/encode_stage.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { openClickHouseBytes } from './clickhouse_bytes.ts';
 import type { ClickHouseBytes } from './clickhouse_bytes.ts';
-import { contractColumns, contractRows, contractTable, expectedRow, large_position, large_row } from './contract_rows.ts';
+import {
+  contractColumns,
+  contractRows,
+  contractTable,
+  expectedRow,
+  large_position,
+  large_row,
+} from './contract_rows.ts';
 import { PlantedConfigs } from './planted_configs.ts';
 
 /** A destination's config as a user sends it. */
@@ -41,7 +48,10 @@ export type DestinationUnderTest = {
   /** Bodies that the schema or `validate` must refuse, with the key at fault. */
   invalid: { name: string; change: Config; attr: string }[];
   /** Changes the place behind the destination's back, for `verify`. */
-  damage: Record<'changed' | 'missing' | 'added', (config: Config, outcomes: SliceOutcome[]) => Promise<void>>;
+  damage: Record<
+    'changed' | 'missing' | 'added',
+    (config: Config, outcomes: SliceOutcome[]) => Promise<void>
+  >;
   /** The place keeps no order of rows: then they are compared in the order of their uuids. */
   is_unordered?: true;
   /** Nothing is kept, so that nothing comes back and nothing can differ. */
@@ -76,7 +86,8 @@ export class Contract {
     const given = await this.under.start();
     this.clickhouse = openClickHouseBytes();
     this.deps = { ...given, log: this.planted.log, encodeRow: this.clickhouse.encodeRow };
-    for (const statement of [...contractTable(contractRows), large_row]) await this.clickhouse.run(statement);
+    for (const statement of [...contractTable(contractRows), large_row])
+      await this.clickhouse.run(statement);
   }
 
   async stop(): Promise<void> {
@@ -90,13 +101,17 @@ export class Contract {
 
   async open(config: Config, delivery: Delivery): Promise<Sink> {
     this.planted.plant(this.under.definition, config);
-    return this.planted.listen(await this.planted.hearing(() => this.under.definition.open(config, delivery, this.deps)));
+    return this.planted.listen(
+      await this.planted.hearing(() => this.under.definition.open(config, delivery, this.deps)),
+    );
   }
 
   /** The steps of the connection test. */
   async check(config: Config): Promise<CheckStep[]> {
     this.planted.plant(this.under.definition, config);
-    const steps = await this.planted.hearing(() => this.under.definition.check(config, contractColumns, this.deps));
+    const steps = await this.planted.hearing(() =>
+      this.under.definition.check(config, contractColumns, this.deps),
+    );
     return this.planted.told('a step of the connection test', steps);
   }
 
@@ -118,14 +133,22 @@ export class Contract {
     return this.writeRange(sink, config, 0, large_range);
   }
 
-  private async writeRange(sink: Sink, config: Config, number: number, [from, to]: [number, number]): Promise<SliceOutcome> {
+  private async writeRange(
+    sink: Sink,
+    config: Config,
+    number: number,
+    [from, to]: [number, number],
+  ): Promise<SliceOutcome> {
     const encoding = this.under.definition.encoding(config);
     const bytes = await this.clickhouse.bytes(
       selectFor(encoding, contractColumns),
       `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
     );
     const stage = encodeStage(encoding);
-    const written = await sink.write({ number, records: to - from }, stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])));
+    const written = await sink.write(
+      { number, records: to - from },
+      stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])),
+    );
     return { number, ...written, ...stage.finish() };
   }
 
@@ -149,7 +172,9 @@ export class Contract {
     const source = async function* (): AsyncIterable<string> {
       yield* contractRows.map((row) => row.uuid);
     };
-    const differences = await this.planted.hearing(() => this.under.definition.verify(config, delivered, source, this.deps));
+    const differences = await this.planted.hearing(() =>
+      this.under.definition.verify(config, delivered, source, this.deps),
+    );
     return this.planted.told('a difference', differences);
   }
 
@@ -165,12 +190,17 @@ export class Contract {
 
   /** What a reader must see of as many deliveries. */
   expected(deliveries = 1): Record<string, unknown>[] {
-    const rows = this.under.keeps_nothing === true ? [] : contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+    const rows =
+      this.under.keeps_nothing === true
+        ? []
+        : contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
     return this.inOrder(Array.from({ length: deliveries }, () => rows).flat());
   }
 
   private inOrder(rows: Record<string, unknown>[]): Record<string, unknown>[] {
-    return this.under.is_unordered === true ? rows.toSorted((one, other) => String(one['uuid']).localeCompare(String(other['uuid']))) : rows;
+    return this.under.is_unordered === true
+      ? rows.toSorted((one, other) => String(one['uuid']).localeCompare(String(other['uuid'])))
+      : rows;
   }
 }
 

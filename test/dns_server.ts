@@ -43,14 +43,22 @@ const udp_bytes_max = 1_232;
 const port_attempts_max = 10;
 
 /** Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that was never set with silence. */
-export async function openDnsServer(options: { tcp?: boolean; silent?: boolean } = {}): Promise<DnsServer> {
+export async function openDnsServer(
+  options: { tcp?: boolean; silent?: boolean } = {},
+): Promise<DnsServer> {
   const behaviours = new Map<string, DnsBehaviour>();
   const queries: DnsServer['queries'] = [];
   const timers = new Set<NodeJS.Timeout>();
   const connections = new Set<net.Socket>();
-  const fallback: DnsBehaviour = options.silent === true ? { silent: 'always' } : { rcode: 'NXDOMAIN' };
+  const fallback: DnsBehaviour =
+    options.silent === true ? { silent: 'always' } : { rcode: 'NXDOMAIN' };
 
-  const meet = (message: Buffer, transport: 'udp' | 'tcp', send: (answer: Buffer) => void, hangUp: () => void) => {
+  const meet = (
+    message: Buffer,
+    transport: 'udp' | 'tcp',
+    send: (answer: Buffer) => void,
+    hangUp: () => void,
+  ) => {
     const request = Packet.parse(message);
     const question = request.questions[0]!;
     const name = question.name.toLowerCase();
@@ -125,16 +133,24 @@ function encode(request: Packet, behaviour: DnsBehaviour, transport: 'udp' | 'tc
   const response = Packet.createResponseFromRequest(request);
   response.header.ra = 1;
   response.header.rcode = Packet.RCODE[behaviour.rcode ?? 'NOERROR'];
-  response.answers = (behaviour.records ?? []).map((record) => resource(record, request.questions[0]!.name));
+  response.answers = (behaviour.records ?? []).map((record) =>
+    resource(record, request.questions[0]!.name),
+  );
   const message = response.toBuffer();
-  if (transport === 'tcp' || (behaviour.truncated !== true && message.length <= udp_bytes_max)) return behaviour.edit?.(message) ?? message;
+  if (transport === 'tcp' || (behaviour.truncated !== true && message.length <= udp_bytes_max))
+    return behaviour.edit?.(message) ?? message;
   response.answers = [];
   response.header.tc = 1;
   return response.toBuffer();
 }
 
 function resource(record: DnsRecord, asked: string) {
-  const base = { name: record.name ?? asked, type: Packet.TYPE[record.type], class: Packet.CLASS.IN, ttl: 300 };
+  const base = {
+    name: record.name ?? asked,
+    type: Packet.TYPE[record.type],
+    class: Packet.CLASS.IN,
+    ttl: 300,
+  };
   switch (record.type) {
     case 'TXT':
       return new Packet.Resource({ ...base, data: record.strings as string[] });

@@ -48,19 +48,34 @@ export function domainsPath(home: TestOrganization, domain?: DomainRow): string 
 }
 
 /** Opens the server with so many resolvers, which have `time_limit_ms` for an answer. */
-export async function openDomainWorld(options: { resolvers?: number; time_limit_ms?: number } = {}): Promise<DomainWorld> {
-  const resolvers = await Promise.all(Array.from({ length: options.resolvers ?? 1 }, () => openDnsServer()));
+export async function openDomainWorld(
+  options: { resolvers?: number; time_limit_ms?: number } = {},
+): Promise<DomainWorld> {
+  const resolvers = await Promise.all(
+    Array.from({ length: options.resolvers ?? 1 }, () => openDnsServer()),
+  );
   const relay = await openMailServer();
   let now = Date.parse('2030-01-01T00:00:00Z');
   const clock = { now: () => now };
   const log = silentLog();
-  const dns = openDns({ servers: resolvers.map(({ address }) => address), time_limit_ms: options.time_limit_ms ?? 2_000, log });
+  const dns = openDns({
+    servers: resolvers.map(({ address }) => address),
+    time_limit_ms: options.time_limit_ms ?? 2_000,
+    log,
+  });
   const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log, clock });
   const harness = await openHarness({ clickhouse: false, deps: { clock, dns, mail } });
   let names = 0;
-  const send = async (status: number, method: string, path: string, { key }: TestOrganization, body?: unknown): Promise<DomainRow> => {
+  const send = async (
+    status: number,
+    method: string,
+    path: string,
+    { key }: TestOrganization,
+    body?: unknown,
+  ): Promise<DomainRow> => {
     const answer = await harness.request(method, path, { key, body });
-    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    if (answer.status !== status)
+      throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
     return answer.body as DomainRow;
   };
   return {
@@ -71,14 +86,18 @@ export async function openDomainWorld(options: { resolvers?: number; time_limit_
     goTo: (instant) => {
       now = instant;
     },
-    claim: (home, domain = `company-${(names += 1)}.test`) => send(201, 'POST', domainsPath(home), home, { domain }),
+    claim: (home, domain = `company-${(names += 1)}.test`) =>
+      send(201, 'POST', domainsPath(home), home, { domain }),
     verify: (home, domain) => send(200, 'POST', `${domainsPath(home, domain)}verify/`, home),
     read: (home, domain) => send(200, 'GET', domainsPath(home, domain), home),
-    change: (home, domain, body) => harness.request('PATCH', domainsPath(home, domain), { key: home.key, body }),
+    change: (home, domain, body) =>
+      harness.request('PATCH', domainsPath(home, domain), { key: home.key, body }),
     mailed: async (address, subject, count) => {
       const signal = AbortSignal.timeout(5_000);
       for (;;) {
-        const found = relay.mails.filter(({ to, content }) => to.includes(address) && content.subject?.includes(subject));
+        const found = relay.mails.filter(
+          ({ to, content }) => to.includes(address) && content.subject?.includes(subject),
+        );
         if (found.length >= count) return found;
         await setTimeout(2, undefined, { signal });
       }

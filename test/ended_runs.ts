@@ -41,9 +41,13 @@ export async function endedRun(
 
 /** What was told of an export so far, oldest first: the event, and of what it has recovered. */
 export async function toldOf(house: Harness, exportId: string): Promise<string[]> {
-  const rows = await house.deps.db.rows<{ body: string }>(sql`SELECT body FROM notices WHERE batch_export_id = ${exportId} ORDER BY id`);
+  const rows = await house.deps.db.rows<{ body: string }>(
+    sql`SELECT body FROM notices WHERE batch_export_id = ${exportId} ORDER BY id`,
+  );
   return rows.map(({ body }) => {
     const { type, data } = JSON.parse(body) as { type: string; data: { recovered_from?: string } };
-    return [type.replace('batch_export.', ''), data.recovered_from].filter((part) => part !== undefined).join(' from ');
+    return [type.replace('batch_export.', ''), data.recovered_from]
+      .filter((part) => part !== undefined)
+      .join(' from ');
   });
 }

@@ -16,7 +16,12 @@ export type FaultyServer = {
   close(): Promise<void>;
 };
 
-type Refusal = (request: http.IncomingMessage, response: http.ServerResponse, status: number, code: string) => void;
+type Refusal = (
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  status: number,
+  code: string,
+) => void;
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 type Fault = { pattern: RegExp; handle: Handler };
 
@@ -43,7 +48,8 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
         refuse(request, response, status, code);
       }),
     holdNext: (pattern) => next(pattern, (request) => void request.resume()),
-    dropNext: (pattern) => next(pattern, (request) => void request.once('readable', () => request.destroy())),
+    dropNext: (pattern) =>
+      next(pattern, (request) => void request.once('readable', () => request.destroy())),
     close: async () => {
       server.closeAllConnections();
       server.close();

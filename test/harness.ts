@@ -34,11 +34,19 @@ import { openTestStores } from './harness_stores.ts';
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
 /** What came back; `body` is parsed JSON, or the text of anything else, undefined when empty. */
-export type Answer = { status: number; headers: Record<string, string | undefined>; body: any; text: string };
+export type Answer = {
+  status: number;
+  headers: Record<string, string | undefined>;
+  body: any;
+  text: string;
+};
 /** One person in an organization of his own test. */
 export type Member = { user: UserRow; key: string };
 /** An organization of one test with its project, and a caller in it. */
-export type TestOrganization = Member & { organization: OrganizationRow; project: { id: number; uuid: string; api_token: string } };
+export type TestOrganization = Member & {
+  organization: OrganizationRow;
+  project: { id: number; uuid: string; api_token: string };
+};
 
 /** A server on real stores, and what a test needs to talk to it. */
 export type Harness = {
@@ -47,7 +55,11 @@ export type Harness = {
   /** Sends one request through the whole server. Fails the test when the answer is a 500, or is not documented with this status and shape. */
   request(method: string, path: string, sent?: Sent): Promise<Answer>;
   /** An organization with a project, and a caller in it with the level (15 unless given) and a key (all scopes unless given). */
-  newOrganization(options?: { level?: 1 | 8 | 15; scopes?: string[]; name?: string }): Promise<TestOrganization>;
+  newOrganization(options?: {
+    level?: 1 | 8 | 15;
+    scopes?: string[];
+    name?: string;
+  }): Promise<TestOrganization>;
   /** Another person, with a key, in the organization. */
   newMember(organization_id: string, level: 1 | 8 | 15, scopes?: string[]): Promise<Member>;
   /** Another key of the person. */
@@ -60,7 +72,12 @@ export type Harness = {
 };
 
 /** `build` makes another app than the whole one, for tests of the conduct that need routes of their own. */
-export type HarnessOptions = { clickhouse?: boolean | 'own'; config?: Partial<Deps['config']>; deps?: Partial<Deps>; build?: (deps: Deps) => FastifyInstance };
+export type HarnessOptions = {
+  clickhouse?: boolean | 'own';
+  config?: Partial<Deps['config']>;
+  deps?: Partial<Deps>;
+  build?: (deps: Deps) => FastifyInstance;
+};
 
 /**
  * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the app is built; with `clickhouse: false` the file does without the
@@ -72,7 +89,10 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const planted = watchSecrets();
   const recorded = watchChanges();
   const deps: Deps = {
-    config: { ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }), ...options.config },
+    config: {
+      ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }),
+      ...options.config,
+    },
     clock: systemClock,
     log: planted.log,
     db: openDatabase(stores.database_url, { connections_max: 8, application_name: 'sluice-test' }),
@@ -80,7 +100,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     secrets: openSecrets('a secret that only tests have, 32 or more'),
     outbound,
     dns: openDns({ servers: ['127.0.0.1:9'], time_limit_ms: 1_000, log: silentLog() }),
-    mail: openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: planted.log, clock: systemClock }),
+    mail: openMail({
+      url: undefined,
+      from: 'Sluice <sluice@example.com>',
+      log: planted.log,
+      clock: systemClock,
+    }),
     metrics: openMetrics({ process_metrics: false }),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock }),
@@ -109,29 +134,53 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
         if (options.build === undefined) await recorded.check(deps.db);
       } finally {
         // What stays open would keep the test file from ending.
-        await Promise.all([deps.db.close(), deps.clickhouse.close(), outbound.close(), deps.sandbox.close()]);
+        await Promise.all([
+          deps.db.close(),
+          deps.clickhouse.close(),
+          outbound.close(),
+          deps.sandbox.close(),
+        ]);
         await stores.close();
       }
     },
   };
 }
 
-type Watched = { app: FastifyInstance; faultsOf: () => string[]; planted: PlantedSecrets; recorded: RecordedChanges };
+type Watched = {
+  app: FastifyInstance;
+  faultsOf: () => string[];
+  planted: PlantedSecrets;
+  recorded: RecordedChanges;
+};
 
-async function send({ app, faultsOf, planted, recorded }: Watched, method: string, path: string, sent: Sent = {}): Promise<Answer> {
-  const headers: Record<string, string> = { ...(sent.key === undefined ? {} : { authorization: `Bearer ${sent.key}` }), ...sent.headers };
+async function send(
+  { app, faultsOf, planted, recorded }: Watched,
+  method: string,
+  path: string,
+  sent: Sent = {},
+): Promise<Answer> {
+  const headers: Record<string, string> = {
+    ...(sent.key === undefined ? {} : { authorization: `Bearer ${sent.key}` }),
+    ...sent.headers,
+  };
   const asIs = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
   if (sent.body !== undefined) headers['content-type'] ??= 'application/json';
   const answer = await app.inject({
     method: method as 'GET',
     url: path,
     headers,
-    ...(sent.body === undefined ? {} : { payload: asIs ? (sent.body as string | Buffer) : JSON.stringify(sent.body) }),
+    ...(sent.body === undefined
+      ? {}
+      : { payload: asIs ? (sent.body as string | Buffer) : JSON.stringify(sent.body) }),
   });
   assert.notEqual(answer.statusCode, 500, `${method} ${path} answered 500`);
   assert.deepEqual(faultsOf(), []);
   const isJson = /[/+]json\b/.test(String(answer.headers['content-type'])) && answer.body !== '';
-  const body: unknown = isJson ? JSON.parse(answer.body) : answer.body === '' ? undefined : answer.body;
+  const body: unknown = isJson
+    ? JSON.parse(answer.body)
+    : answer.body === ''
+      ? undefined
+      : answer.body;
   planted.see(asIs ? undefined : sent.body, body, [answer.headers['set-cookie'] ?? []].flat());
   recorded.see(method, path, { status: answer.statusCode, headers: answer.headers }, headers);
   return {
@@ -143,33 +192,70 @@ async function send({ app, faultsOf, planted, recorded }: Watched, method: strin
 }
 
 async function newUser(deps: Deps): Promise<UserRow> {
-  return deps.db.transaction((tx) => insertUser(tx, { email: `${randomUUID()}@example.com`, password_hash: null }));
+  return deps.db.transaction((tx) =>
+    insertUser(tx, { email: `${randomUUID()}@example.com`, password_hash: null }),
+  );
 }
 
-async function newKey(deps: Deps, user: { id: number }, fields: Partial<ApiKeyFields> = {}): Promise<string> {
-  return (await insertApiKey(deps.db, deps.secrets, { label: 'test', scopes: ['*'], ...fields, user_id: user.id })).value;
+async function newKey(
+  deps: Deps,
+  user: { id: number },
+  fields: Partial<ApiKeyFields> = {},
+): Promise<string> {
+  return (
+    await insertApiKey(deps.db, deps.secrets, {
+      label: 'test',
+      scopes: ['*'],
+      ...fields,
+      user_id: user.id,
+    })
+  ).value;
 }
 
 async function newSession(deps: Deps, user: { id: number }): Promise<string> {
   const token = makeSessionToken();
-  const [now, end] = [isoInstant(deps.clock.now()), isoInstant(deps.clock.now() + session_lifetime_ms)];
+  const [now, end] = [
+    isoInstant(deps.clock.now()),
+    isoInstant(deps.clock.now() + session_lifetime_ms),
+  ];
   await deps.db.run(sql`
     INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
     VALUES (${uuidv7()}, ${user.id}, ${deps.secrets.hash(token)}, ${now}, 'password', '127.0.0.1', 'test', ${now}, ${now}, ${end})`);
   return `sluice_session=${token}`;
 }
 
-async function newMember(deps: Deps, organization_id: string, level: number, scopes: string[] = ['*']): Promise<Member> {
+async function newMember(
+  deps: Deps,
+  organization_id: string,
+  level: number,
+  scopes: string[] = ['*'],
+): Promise<Member> {
   const user = await newUser(deps);
-  await deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`);
+  await deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`,
+  );
   return { user, key: await newKey(deps, user, { scopes }) };
 }
 
-async function newOrganization(deps: Deps, options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {}): Promise<TestOrganization> {
+async function newOrganization(
+  deps: Deps,
+  options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {},
+): Promise<TestOrganization> {
   const owner = await newUser(deps);
-  const organization = await deps.db.transaction((tx) => insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id));
+  const organization = await deps.db.transaction((tx) =>
+    insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id),
+  );
   const project = organization.teams[0]!;
   if (options.level !== undefined && options.level !== 15)
-    return { organization, project, ...(await newMember(deps, organization.id, options.level, options.scopes)) };
-  return { organization, project, user: owner, key: await newKey(deps, owner, options.scopes === undefined ? {} : { scopes: options.scopes }) };
+    return {
+      organization,
+      project,
+      ...(await newMember(deps, organization.id, options.level, options.scopes)),
+    };
+  return {
+    organization,
+    project,
+    user: owner,
+    key: await newKey(deps, owner, options.scopes === undefined ? {} : { scopes: options.scopes }),
+  };
 }

@@ -21,7 +21,9 @@ export type TestStores = { database_url: string; clickhouse_url: string; close()
  * two servers, where the database is a copy of the migrated one of `SLUICE_TEST_DATABASE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for files whose queries run into limits of memory: the embedded engine goes on counting some of what such
  * a query had asked for, until other files have no memory left.
  */
-export async function openTestStores(options: { clickhouse: boolean | 'own' }): Promise<TestStores> {
+export async function openTestStores(options: {
+  clickhouse: boolean | 'own';
+}): Promise<TestStores> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const step of closing.toReversed()) await step();
@@ -31,7 +33,9 @@ export async function openTestStores(options: { clickhouse: boolean | 'own' }): 
     const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
     closing.push(() => rm(folder, { recursive: true, force: true }));
     const database_url = await freshPostgres(name, folder, closing);
-    const clickhouse_url = options.clickhouse ? await freshClickHouse(name, folder, closing, options.clickhouse === 'own') : no_clickhouse_url;
+    const clickhouse_url = options.clickhouse
+      ? await freshClickHouse(name, folder, closing, options.clickhouse === 'own')
+      : no_clickhouse_url;
     return { database_url, clickhouse_url, close };
   } catch (error) {
     await close();
@@ -39,17 +43,26 @@ export async function openTestStores(options: { clickhouse: boolean | 'own' }): 
   }
 }
 
-async function freshPostgres(name: string, folder: string, closing: (() => Promise<unknown>)[]): Promise<string> {
+async function freshPostgres(
+  name: string,
+  folder: string,
+  closing: (() => Promise<unknown>)[],
+): Promise<string> {
   let server_url = process.env['SLUICE_TEST_DATABASE_URL'];
   if (server_url === undefined) {
     const { openEmbeddedPostgres } = await import('../server/platform/embedded/postgres.ts');
-    const store = await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log: silentLog() });
+    const store = await openEmbeddedPostgres({
+      folder: join(folder, 'postgres'),
+      log: silentLog(),
+    });
     closing.push(() => store.stop());
     server_url = store.url;
   }
   const server = openDatabase(server_url, { connections_max: 1, application_name: 'sluice-test' });
   const template = process.env['SLUICE_TEST_DATABASE_TEMPLATE'];
-  await server.text(`CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${template}`}`);
+  await server.text(
+    `CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${template}`}`,
+  );
   closing.push(async () => {
     await server.text(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await server.close();
@@ -61,11 +74,19 @@ async function freshPostgres(name: string, folder: string, closing: (() => Promi
   return url;
 }
 
-async function freshClickHouse(name: string, folder: string, closing: (() => Promise<unknown>)[], isOwn: boolean): Promise<string> {
+async function freshClickHouse(
+  name: string,
+  folder: string,
+  closing: (() => Promise<unknown>)[],
+  isOwn: boolean,
+): Promise<string> {
   let server_url = isOwn ? undefined : process.env['SLUICE_TEST_CLICKHOUSE_URL'];
   if (server_url === undefined) {
     const { openEmbeddedClickHouse } = await import('../server/platform/embedded/clickhouse.ts');
-    const store = await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log: silentLog() });
+    const store = await openEmbeddedClickHouse({
+      folder: join(folder, 'clickhouse'),
+      log: silentLog(),
+    });
     closing.push(() => store.stop());
     server_url = store.url;
   }
@@ -77,7 +98,9 @@ async function freshClickHouse(name: string, folder: string, closing: (() => Pro
   });
   const url = withDatabase(server_url, name);
   const clickhouse = openClickHouse(url, { application: 'sluice-test' });
-  await migrateClickHouse(clickhouse, join(migrations, 'clickhouse')).finally(() => clickhouse.close());
+  await migrateClickHouse(clickhouse, join(migrations, 'clickhouse')).finally(() =>
+    clickhouse.close(),
+  );
   return url;
 }
 

@@ -25,14 +25,26 @@ export type HttpReceiver = {
 };
 
 /** An answer, or what happens instead of one. */
-export type Answer = 'take' | 'cut' | 'take and cut' | 'hang' | { status: number; headers?: Record<string, string>; body?: string; is_endless?: boolean };
+export type Answer =
+  | 'take'
+  | 'cut'
+  | 'take and cut'
+  | 'hang'
+  | { status: number; headers?: Record<string, string>; body?: string; is_endless?: boolean };
 
 const cert = readFileSync(new URL('./certificates/localhost.crt', import.meta.url), 'utf8');
 const key = readFileSync(new URL('./certificates/localhost.key', import.meta.url), 'utf8');
-const decompressors: Record<string, (bytes: Buffer) => Buffer> = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+const decompressors: Record<string, (bytes: Buffer) => Buffer> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
 
 /** Opens an endpoint on 127.0.0.1. With a token, requests to `/guarded...` need it as a bearer. `/nothing` is not found, `/hang` never answers. */
-export async function openHttpReceiver(options: { tls?: boolean; token?: string }): Promise<HttpReceiver> {
+export async function openHttpReceiver(options: {
+  tls?: boolean;
+  token?: string;
+}): Promise<HttpReceiver> {
   const requests: Received[] = [];
   const rows = new Map<string, string[]>();
   const known = new Set<string>();
@@ -49,7 +61,11 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     const received = await receive(request);
     requests.push(received);
     listener();
-    if (received.path.startsWith('/guarded') && received.headers.authorization !== `Bearer ${options.token}`) return void response.writeHead(401).end();
+    if (
+      received.path.startsWith('/guarded') &&
+      received.headers.authorization !== `Bearer ${options.token}`
+    )
+      return void response.writeHead(401).end();
     if (received.path === '/nothing') return void response.writeHead(404).end();
     if (received.path === '/hang') return;
     const answer = answers.shift() ?? 'take';
@@ -61,8 +77,10 @@ export async function openHttpReceiver(options: { tls?: boolean; token?: string 
     if (answer.is_endless === true) pipeline(endless(), response, () => undefined);
     else response.end(answer.body);
   };
-  const handler = (request: IncomingMessage, response: ServerResponse) => void take(request, response).catch(() => response.destroy());
-  const server = options.tls === true ? https.createServer({ cert, key }, handler) : http.createServer(handler);
+  const handler = (request: IncomingMessage, response: ServerResponse) =>
+    void take(request, response).catch(() => response.destroy());
+  const server =
+    options.tls === true ? https.createServer({ cert, key }, handler) : http.createServer(handler);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -92,14 +110,20 @@ async function receive(request: IncomingMessage): Promise<Received> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const decompress = decompressors[request.headers['content-encoding'] ?? ''];
   const bytes = Buffer.concat(chunks);
-  return { path: request.url ?? '/', headers: request.headers, body: (decompress === undefined ? bytes : decompress(bytes)).toString() };
+  return {
+    path: request.url ?? '/',
+    headers: request.headers,
+    body: (decompress === undefined ? bytes : decompress(bytes)).toString(),
+  };
 }
 
 /** The rows of a body, each as it was written: numbers must not pass through JavaScript. */
 function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   if (headers['content-type'] === 'application/x-ndjson') return body.split('\n').slice(0, -1);
   JSON.parse(body);
-  const list = body.startsWith('[') ? body : body.slice(body.indexOf('"batch":') + '"batch":'.length, -1);
+  const list = body.startsWith('[')
+    ? body
+    : body.slice(body.indexOf('"batch":') + '"batch":'.length, -1);
   return splitList(list.slice(1, -1));
 }
 

@@ -4,7 +4,14 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Delivery, DestinationDefinition, DestinationDeps, Sink, Slice, SliceOutcome } from '../server/engine/destination.ts';
+import type {
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../server/engine/destination.ts';
 
 /** Where a delivery is killed: in the middle of the second slice or another one, before commit, somewhere in it, or after it and before anybody knows. */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
@@ -24,9 +31,14 @@ export type DeliveryOrders = {
  * Delivers in a process of its own and ends it by SIGKILL at the place; `after_milliseconds` later where the place is `committing`. Gives the slices that it had finished when it was there, as the
  * engine notes them.
  */
-export async function killDelivery(orders: DeliveryOrders, options: { after_milliseconds: number }): Promise<SliceOutcome[]> {
+export async function killDelivery(
+  orders: DeliveryOrders,
+  options: { after_milliseconds: number },
+): Promise<SliceOutcome[]> {
   const program = fileURLToPath(new URL('./delivery_process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(orders)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, JSON.stringify(orders)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   const outcomes: SliceOutcome[] = [];
   let isReached = false;
@@ -60,12 +72,24 @@ async function goOn(
   const written: number[] = [];
   try {
     if (await sink.isCommitted()) return { is_there: true, written };
-    const outcomes = new Map((await sink.recover(known)).map((outcome) => [outcome.number, outcome]));
+    const outcomes = new Map(
+      (await sink.recover(known)).map((outcome) => [outcome.number, outcome]),
+    );
     for (const [number, { base64, records }] of orders.slices.entries()) {
       if (outcomes.has(number)) continue;
       const bytes = Buffer.from(base64, 'base64');
-      const slice: Slice = { number, records, ...(number === orders.slices.length - 1 ? { is_last: true } : {}) };
-      outcomes.set(number, { number, ...(await sink.write(slice, Readable.from([bytes]))), records, bytes: bytes.length, sha256: '' });
+      const slice: Slice = {
+        number,
+        records,
+        ...(number === orders.slices.length - 1 ? { is_last: true } : {}),
+      };
+      outcomes.set(number, {
+        number,
+        ...(await sink.write(slice, Readable.from([bytes]))),
+        records,
+        bytes: bytes.length,
+        sha256: '',
+      });
       written.push(number);
     }
     const inOrder = [...outcomes.values()].toSorted((one, other) => one.number - other.number);
@@ -77,13 +101,24 @@ async function goOn(
 }
 
 /** Goes on without the knowledge of any slice. Gives whether the delivery was there. */
-export async function deliverAgain(definition: DestinationDefinition, orders: DeliveryOrders, deps: DestinationDeps): Promise<boolean> {
+export async function deliverAgain(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+): Promise<boolean> {
   return (await goOn(definition, orders, deps, [])).is_there;
 }
 
 /** Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers of the slices that both attempts have written or begun. */
-export async function repeatedSlices(definition: DestinationDefinition, orders: DeliveryOrders, deps: DestinationDeps): Promise<number[]> {
-  const known = await killDelivery({ ...orders, place: 'writing', writing: 2 }, { after_milliseconds: 0 });
+export async function repeatedSlices(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+): Promise<number[]> {
+  const known = await killDelivery(
+    { ...orders, place: 'writing', writing: 2 },
+    { after_milliseconds: 0 },
+  );
   const { written } = await goOn(definition, orders, deps, known);
   return written.filter((number) => number <= 2);
 }

@@ -23,14 +23,21 @@ export const secret_url = 'https://sluice.example.com/reset/ZXh0cmVtZWx5IHNlY3Jl
 export const short_bounds = { connect_milliseconds: 800, send_milliseconds: 1_500 };
 
 /** Starts a relay for one test, which closes it. */
-export async function openRelay(t: TestContext, options: Parameters<typeof openMailServer>[0] = {}): Promise<MailServer> {
+export async function openRelay(
+  t: TestContext,
+  options: Parameters<typeof openMailServer>[0] = {},
+): Promise<MailServer> {
   const server = await openMailServer(options);
   t.after(() => server.close());
   return server;
 }
 
 /** Opens the way out through `url` for one test, which closes it. */
-export function openLoggedMail(t: TestContext, url: string | undefined, options: { from?: string; bounds?: typeof short_bounds } = {}): LoggedMail {
+export function openLoggedMail(
+  t: TestContext,
+  url: string | undefined,
+  options: { from?: string; bounds?: typeof short_bounds } = {},
+): LoggedMail {
   const lines: LogLine[] = [];
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
@@ -39,7 +46,13 @@ export function openLoggedMail(t: TestContext, url: string | undefined, options:
     },
   });
   const clock = { now: () => Date.parse(mail_date) };
-  const mail = openMail({ url, from: 'Sluice <sluice@example.com>', log: pino({ level: 'trace' }, sink), clock, ...options });
+  const mail = openMail({
+    url,
+    from: 'Sluice <sluice@example.com>',
+    log: pino({ level: 'trace' }, sink),
+    clock,
+    ...options,
+  });
   t.after(() => mail.close());
   return { mail, lines };
 }

@@ -8,10 +8,24 @@ import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 
 /** A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a mail program reads in it. */
-export type ReceivedMail = { from: string; to: string[]; user: string | undefined; is_encrypted: boolean; raw: string; content: Email };
+export type ReceivedMail = {
+  from: string;
+  to: string[];
+  user: string | undefined;
+  is_encrypted: boolean;
+  raw: string;
+  content: Email;
+};
 
 /** What a relay can do instead of its work. `refuse`, `hang` and `drop` happen in place of the greeting; `hang_after` and `drop_during` once the mail itself is coming in. */
-export type MailFault = 'refuse' | 'hang' | 'drop' | 'reject_recipient' | 'reject_message' | 'hang_after' | 'drop_during';
+export type MailFault =
+  | 'refuse'
+  | 'hang'
+  | 'drop'
+  | 'reject_recipient'
+  | 'reject_message'
+  | 'hang_after'
+  | 'drop_during';
 
 /** A relay on 127.0.0.1 that keeps every mail. */
 export type MailServer = {
@@ -31,13 +45,20 @@ export type MailServer = {
 };
 
 type State = { fault: MailFault | undefined; reply: string };
-type MailServerOptions = { tls?: 'none' | 'starttls' | 'implicit'; login?: { user: string; password: string } };
+type MailServerOptions = {
+  tls?: 'none' | 'starttls' | 'implicit';
+  login?: { user: string; password: string };
+};
 
-const certificate = (name: string) => readFileSync(new URL(`./certificates/localhost.${name}`, import.meta.url), 'utf8');
+const certificate = (name: string) =>
+  readFileSync(new URL(`./certificates/localhost.${name}`, import.meta.url), 'utf8');
 const wait_milliseconds_max = 5_000;
 
 /** Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is self-signed, for the name localhost. */
-export async function openMailServer({ tls = 'none', login }: MailServerOptions = {}): Promise<MailServer> {
+export async function openMailServer({
+  tls = 'none',
+  login,
+}: MailServerOptions = {}): Promise<MailServer> {
   const sockets = new Map<number, Socket>();
   const state: State = { fault: undefined, reply: '' };
   const mails: ReceivedMail[] = [];
@@ -54,7 +75,10 @@ export async function openMailServer({ tls = 'none', login }: MailServerOptions 
     onAuth: ({ username = '', password }, _session, callback) => {
       logins.push(username);
       const isRight = username === login?.user && password === login.password;
-      callback(isRight ? null : smtpError(535, 'Authentication failed'), isRight ? { user: username } : undefined);
+      callback(
+        isRight ? null : smtpError(535, 'Authentication failed'),
+        isRight ? { user: username } : undefined,
+      );
     },
     ...faultyHandlers(state, sockets, async (stream, session) => {
       const raw = await text(stream);
@@ -73,7 +97,10 @@ export async function openMailServer({ tls = 'none', login }: MailServerOptions 
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
-  const userinfo = login === undefined ? '' : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
+  const userinfo =
+    login === undefined
+      ? ''
+      : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
   return {
     url: `${tls === 'implicit' ? 'smtps' : 'smtp'}://${userinfo}127.0.0.1:${port}`,
     mails,
@@ -100,20 +127,26 @@ export async function openMailServer({ tls = 'none', login }: MailServerOptions 
 type Take = (stream: NodeJS.ReadableStream, session: SMTPServerSession) => Promise<void>;
 
 /** The steps of a conversation at which something can go wrong. A handler that hangs calls nobody back. */
-function faultyHandlers(state: State, sockets: Map<number, Socket>, take: Take): Pick<SMTPServerOptions, 'onConnect' | 'onRcptTo' | 'onData'> {
+function faultyHandlers(
+  state: State,
+  sockets: Map<number, Socket>,
+  take: Take,
+): Pick<SMTPServerOptions, 'onConnect' | 'onRcptTo' | 'onData'> {
   return {
     onConnect: (session, callback) => {
       if (state.fault === 'hang') return;
       if (state.fault === 'drop') sockets.get(session.remotePort)?.destroy();
       else callback(state.fault === 'refuse' ? smtpError(554, state.reply) : null);
     },
-    onRcptTo: (_address, _session, callback) => callback(state.fault === 'reject_recipient' ? smtpError(550, state.reply) : null),
+    onRcptTo: (_address, _session, callback) =>
+      callback(state.fault === 'reject_recipient' ? smtpError(550, state.reply) : null),
     onData: (stream, session, callback) => {
       if (state.fault === 'drop_during') {
         sockets.get(session.remotePort)?.destroy();
       } else if (state.fault === 'hang_after' || state.fault === 'reject_message') {
         stream.resume();
-        if (state.fault === 'reject_message') stream.on('end', () => callback(smtpError(554, state.reply)));
+        if (state.fault === 'reject_message')
+          stream.on('end', () => callback(smtpError(554, state.reply)));
       } else {
         take(stream, session).then(() => callback(null), callback);
       }
@@ -125,7 +158,10 @@ function smtpError(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-async function readMail(raw: string, { envelope, user, secure }: SMTPServerSession): Promise<ReceivedMail> {
+async function readMail(
+  raw: string,
+  { envelope, user, secure }: SMTPServerSession,
+): Promise<ReceivedMail> {
   const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
   return {
     from,

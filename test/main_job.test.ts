@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -28,7 +35,9 @@ after(async () => {
 
 async function command(...words: string[]): Promise<{ code: number; output: string }> {
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words], { env: environment });
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words], {
+      env: environment,
+    });
     return { code: 0, output: stdout + stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
@@ -49,32 +58,55 @@ const ndjson = { 'content-type': 'application/x-ndjson' };
 test('a second server on the data folder is refused in a sentence that names the first', async () => {
   const { code, output } = await command('start');
   assert.equal(code, 1);
-  assert.match(output, new RegExp(`is in use by another Sluice server \\(process ${server.child.pid}\\).*SLUICE_DATA_DIR`));
+  assert.match(
+    output,
+    new RegExp(
+      `is in use by another Sluice server \\(process ${server.child.pid}\\).*SLUICE_DATA_DIR`,
+    ),
+  );
 });
 
 test('wrong settings stop the start and are all named', async () => {
-  const wrong = { ...environment, SLUICE_PORT: 'http', SLUICE_OUTBOUND_ALLOW: '10.0.0.0/99', SLUICE_DATABASE_ULR: 'x' };
-  const { code, stderr } = await promisify(execFile)(process.execPath, [main, 'start'], { env: wrong }).then(
+  const wrong = {
+    ...environment,
+    SLUICE_PORT: 'http',
+    SLUICE_OUTBOUND_ALLOW: '10.0.0.0/99',
+    SLUICE_DATABASE_ULR: 'x',
+  };
+  const { code, stderr } = await promisify(execFile)(process.execPath, [main, 'start'], {
+    env: wrong,
+  }).then(
     () => assert.fail('it started'),
     (error: unknown) => error as { code: number; stderr: string },
   );
   assert.equal(code, 2);
-  for (const variable of ['SLUICE_PORT', 'SLUICE_OUTBOUND_ALLOW', 'SLUICE_DATABASE_ULR']) assert.match(stderr, new RegExp(variable));
+  for (const variable of ['SLUICE_PORT', 'SLUICE_OUTBOUND_ALLOW', 'SLUICE_DATABASE_ULR'])
+    assert.match(stderr, new RegExp(variable));
 });
 
 test('events answered with 200 survive a kill -9 of the server that follows at once, and are exported once, with proof', async () => {
   const body = Array.from({ length: 2_000 }, (_, number) => line(number)).join('\n');
   const answer = await call(server.address, key, 'POST', events, body, ndjson);
   await server.kill();
-  assert.deepEqual(answer, { status: 200, body: { taken: 2_000, duplicates: 0, rejected: 0, errors: [] } });
+  assert.deepEqual(answer, {
+    status: 200,
+    body: { taken: 2_000, duplicates: 0, rejected: 0, errors: [] },
+  });
   server = await startServer(['start'], environment);
 
   const base = '/api/projects/@current/batch_exports/';
   const destination = { type: 'File', config: { prefix: 'main', file_format: 'JSONLines' } };
-  const created = await call(server.address, key, 'POST', base, { name: 'main job', interval: 'hour', destination });
+  const created = await call(server.address, key, 'POST', base, {
+    name: 'main job',
+    interval: 'hour',
+    destination,
+  });
   assert.equal(created.status, 201);
   const path = `${base}${String(created.body['id'])}/`;
-  const started = await call(server.address, key, 'POST', `${path}backfill/`, { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T06:00:00Z' });
+  const started = await call(server.address, key, 'POST', `${path}backfill/`, {
+    start_at: '2026-01-01T00:00:00Z',
+    end_at: '2026-01-01T06:00:00Z',
+  });
   assert.equal(started.status, 200);
   const { id } = started.body['backfill'] as { id: string };
   const backfill = await until('the backfill to end', 60_000, 100, async () => {
@@ -111,8 +143,13 @@ test('events answered with 200 survive a kill -9 of the server that follows at o
 test('the stores come back on their own after a kill -9, and the server answers again', async () => {
   for (const kind of ['postgres', 'clickhouse'] as const) {
     for (const pid of findProcesses(folder, kind)) process.kill(pid, 'SIGKILL');
-    await until(`${kind} to be back`, 30_000, 100, async () => ((await call(server.address, '', 'GET', '/readyz')).status === 200 ? true : undefined));
-    assert.equal((await call(server.address, key, 'POST', events, line(5_000), ndjson)).status, 200);
+    await until(`${kind} to be back`, 30_000, 100, async () =>
+      (await call(server.address, '', 'GET', '/readyz')).status === 200 ? true : undefined,
+    );
+    assert.equal(
+      (await call(server.address, key, 'POST', events, line(5_000), ndjson)).status,
+      200,
+    );
   }
 });
 
@@ -125,7 +162,9 @@ test('doctor finds nothing wrong beside a running server', async () => {
 test('SIGTERM ends server and stores in order', async () => {
   assert.equal(await server.stop(), 0);
   await until('the stores to be gone', 5_000, 50, async () =>
-    findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0 ? true : undefined,
+    findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0
+      ? true
+      : undefined,
   );
   server = await startServer(['start'], environment);
 });

@@ -24,11 +24,14 @@ export type MariaDbServer = {
   close(): Promise<void>;
 };
 
-const certificate = (name: string) => fileURLToPath(new URL(`./certificates/localhost.${name}`, import.meta.url));
+const certificate = (name: string) =>
+  fileURLToPath(new URL(`./certificates/localhost.${name}`, import.meta.url));
 
 function findProgram(...names: string[]): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path));
+  return folders
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
 }
 
 /** Why these tests cannot run here, or undefined when they can. */
@@ -52,7 +55,13 @@ export async function openMariaDb(): Promise<MariaDbServer> {
   ]);
   const start = () => startServer(folder, data, port, account);
   let child = await start();
-  const admin = () => mysql.createConnection({ socketPath: join(folder, 'socket'), user: 'root', charset: 'utf8mb4', timezone: 'Z' });
+  const admin = () =>
+    mysql.createConnection({
+      socketPath: join(folder, 'socket'),
+      user: 'root',
+      charset: 'utf8mb4',
+      timezone: 'Z',
+    });
   const password = 'pass\'word\\"';
   const session = await admin();
   await session.query('CREATE USER sluice@localhost IDENTIFIED BY ?', [password]);
@@ -81,11 +90,26 @@ export async function openMariaDb(): Promise<MariaDbServer> {
 
 async function startServer(folder: string, data: string, port: number, account: string) {
   const socket = join(folder, 'socket');
-  const settings = ['--bind-address=127.0.0.1', '--skip-log-bin', '--innodb-buffer-pool-size=64M', '--innodb-log-file-size=64M', '--max-allowed-packet=32M'];
+  const settings = [
+    '--bind-address=127.0.0.1',
+    '--skip-log-bin',
+    '--innodb-buffer-pool-size=64M',
+    '--innodb-log-file-size=64M',
+    '--max-allowed-packet=32M',
+  ];
   const tls = [`--ssl-cert=${certificate('crt')}`, `--ssl-key=${certificate('key')}`];
   const child = spawn(
     findProgram('mariadbd')!,
-    ['--no-defaults', `--datadir=${data}`, `--user=${account}`, `--socket=${socket}`, `--port=${port}`, `--pid-file=${folder}/pid`, ...settings, ...tls],
+    [
+      '--no-defaults',
+      `--datadir=${data}`,
+      `--user=${account}`,
+      `--socket=${socket}`,
+      `--port=${port}`,
+      `--pid-file=${folder}/pid`,
+      ...settings,
+      ...tls,
+    ],
     { stdio: 'ignore' },
   );
   for (let waited = 0; ; waited += 20) {

@@ -17,7 +17,10 @@ export type MySqlProxy = {
 const ssl_capability = 0x0800;
 
 /** Opens the door on 127.0.0.1. */
-export async function openMySqlProxy(serverPort: number, options: { tls: boolean }): Promise<MySqlProxy> {
+export async function openMySqlProxy(
+  serverPort: number,
+  options: { tls: boolean },
+): Promise<MySqlProxy> {
   const sockets = new Set<net.Socket>();
   let isHeld = false;
   const server = net.createServer((client) => {

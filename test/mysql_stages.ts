@@ -8,7 +8,8 @@ import type { MySqlWorld } from './mysql_world.ts';
 
 const manifest = { name: 'manifest', text: '{}' };
 
-const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
+const isCode = (code: string) => (error: unknown) =>
+  error instanceof RetryableError && error.code === code;
 
 /** Registers the tests of deliveries that go through a stage. */
 export function testMySqlStages(world: MySqlWorld): void {
@@ -20,14 +21,22 @@ export function testMySqlStages(world: MySqlWorld): void {
 function testTakeover(world: MySqlWorld): void {
   test('a worker that is killed in the third of five slices has only that one repeated', async () => {
     const orders = world.freshOrders('writing');
-    orders.slices = Array.from({ length: 5 }, (_, number) => ({ base64: Buffer.from(`${number}\n`).toString('base64'), records: 1 }));
+    orders.slices = Array.from({ length: 5 }, (_, number) => ({
+      base64: Buffer.from(`${number}\n`).toString('base64'),
+      records: 1,
+    }));
     assert.deepEqual(await repeatedSlices(mysql, orders, world.deps), [2]);
     assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3, 4]);
     assert.deepEqual(await world.stages(), []);
   });
 
   test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
-    for (const comesBack of ['while the next one writes', 'when the next one is to commit', 'after the next one', 'after it was taken back']) {
+    for (const comesBack of [
+      'while the next one writes',
+      'when the next one is to commit',
+      'after the next one',
+      'after it was taken back',
+    ]) {
       const orders = world.freshOrders('written');
       const dead = await world.openSink(orders);
       const first = await writeSlice(dead, 0, '0\n1\n');
@@ -44,10 +53,15 @@ function testTakeover(world: MySqlWorld): void {
       if (comesBack === 'after it was taken back') await next.abort([first]);
       else await next.commit([first, await writeSlice(next, 1, '2\n3\n')], manifest);
       await next.close();
-      if (comesBack === 'after it was taken back') await assert.rejects(dead.commit([first], manifest), isCode('slice_lost'), comesBack);
+      if (comesBack === 'after it was taken back')
+        await assert.rejects(dead.commit([first], manifest), isCode('slice_lost'), comesBack);
       if (comesBack === 'after the next one') await writeSlice(dead, 1, '8\n9\n');
       await dead.close();
-      assert.deepEqual(await world.delivered(orders), comesBack === 'after it was taken back' ? [] : [0, 1, 2, 3], comesBack);
+      assert.deepEqual(
+        await world.delivered(orders),
+        comesBack === 'after it was taken back' ? [] : [0, 1, 2, 3],
+        comesBack,
+      );
       assert.deepEqual(await world.stages(), [], comesBack);
     }
   });
@@ -65,7 +79,9 @@ function testDamage(world: MySqlWorld): void {
       const known = [await writeSlice(dead, 0, '0\n1\n'), await writeSlice(dead, 1, '2\n3\n')];
       await dead.close();
       const [stage] = await world.stages();
-      await world.run(`${damage} warehouse.${stage}${damage === 'DELETE FROM' ? ' WHERE n = 1' : ''}`);
+      await world.run(
+        `${damage} warehouse.${stage}${damage === 'DELETE FROM' ? ' WHERE n = 1' : ''}`,
+      );
       const next = await world.openSink(orders, 2);
       assert.deepEqual(
         (await next.recover(known)).map(({ number }) => number),
@@ -86,8 +102,14 @@ function testTables(world: MySqlWorld): void {
       ['no_alter', 'ALTER'],
     ] as const) {
       const orders = world.freshOrders('written');
-      await deliverAgain(mysql, { ...orders, delivery: { ...orders.delivery, delivery_id: randomUUID() }, slices: [] }, world.deps);
-      const rights = ['SELECT', 'INSERT', 'UPDATE', 'CREATE', 'DROP', 'ALTER'].filter((right) => right !== lacking);
+      await deliverAgain(
+        mysql,
+        { ...orders, delivery: { ...orders.delivery, delivery_id: randomUUID() }, slices: [] },
+        world.deps,
+      );
+      const rights = ['SELECT', 'INSERT', 'UPDATE', 'CREATE', 'DROP', 'ALTER'].filter(
+        (right) => right !== lacking,
+      );
       await world.run(`CREATE USER ${user}@localhost IDENTIFIED BY 'of the user'`);
       await world.run(`GRANT ${rights.join(', ')} ON warehouse.* TO ${user}@localhost`);
       const config = { ...orders.config, user, password: 'of the user' };
@@ -98,7 +120,10 @@ function testTables(world: MySqlWorld): void {
       await dead.close();
       const next = await world.openSink({ ...orders, config }, 2);
       assert.deepEqual(await next.recover([first]), []);
-      await next.commit([await writeSlice(next, 0, '0\n1\n'), await writeSlice(next, 1, '2\n3\n')], manifest);
+      await next.commit(
+        [await writeSlice(next, 0, '0\n1\n'), await writeSlice(next, 1, '2\n3\n')],
+        manifest,
+      );
       await next.close();
       assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
     }
@@ -115,7 +140,10 @@ function testTables(world: MySqlWorld): void {
     const orders = world.freshOrders('written');
     orders.delivery = { ...orders.delivery, model: 'persons', columns };
     const sink = await world.openSink(orders);
-    const outcomes = [await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'), await writeSlice(sink, 1, '7\ta\tnew\t2\n')];
+    const outcomes = [
+      await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
+      await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
+    ];
     await sink.commit(outcomes, manifest);
     await sink.close();
     const found = await world.rows<{ text: string }>(

@@ -17,7 +17,12 @@ export type MySqlOrders = DeliveryOrders & { config: MySqlConfig };
 /** A MariaDB that deliveries of whole numbers go to, for the tests of one file. */
 export class MySqlWorld {
   readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-  readonly deps = { log: silentLog(), outbound: this.outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+  readonly deps = {
+    log: silentLog(),
+    outbound: this.outbound,
+    export_dir: '/nowhere',
+    signal: new AbortController().signal,
+  };
   server!: MariaDbServer;
   proxy!: MySqlProxy;
   private places = 0;
@@ -49,7 +54,10 @@ export class MySqlWorld {
 
   /** Four numbers in two slices. */
   freshOrders(place: KillPlace, port = this.proxy.port): MySqlOrders {
-    const slice = (from: number) => ({ base64: Buffer.from(`${from}\n${from + 1}\n`).toString('base64'), records: 2 });
+    const slice = (from: number) => ({
+      base64: Buffer.from(`${from}\n${from + 1}\n`).toString('base64'),
+      records: 2,
+    });
     return {
       type: 'MySQL',
       config: {
@@ -61,14 +69,18 @@ export class MySqlWorld {
         database: 'warehouse',
         table_name: `place_${(this.places += 1)}`,
       },
-      delivery: uuidDelivery({ columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }] }),
+      delivery: uuidDelivery({
+        columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }],
+      }),
       slices: [slice(0), slice(2)],
       place,
     };
   }
 
   async delivered({ config }: MySqlOrders): Promise<number[]> {
-    return (await this.rows<{ n: number }>(`SELECT n FROM warehouse.${config.table_name} ORDER BY n`)).map((row) => row.n);
+    return (
+      await this.rows<{ n: number }>(`SELECT n FROM warehouse.${config.table_name} ORDER BY n`)
+    ).map((row) => row.n);
   }
 
   openSink({ config, delivery }: MySqlOrders, attempt = 1): Promise<Sink> {
@@ -77,7 +89,9 @@ export class MySqlWorld {
 
   /** Names of all stages. */
   async stages(): Promise<string[]> {
-    const found = await this.rows<{ name: string }>("SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sluice\\_stage%'");
+    const found = await this.rows<{ name: string }>(
+      "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sluice\\_stage%'",
+    );
     return found.map(({ name }) => name);
   }
 }

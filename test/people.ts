@@ -25,9 +25,14 @@ export function openTestClock(): TestClock {
 }
 
 /** Makes a user with `password` who belongs to no organization. */
-export async function newPerson({ deps }: Harness, fields: { email?: string; password_hash?: string | null; first_name?: string } = {}): Promise<UserRow> {
+export async function newPerson(
+  { deps }: Harness,
+  fields: { email?: string; password_hash?: string | null; first_name?: string } = {},
+): Promise<UserRow> {
   const password_hash = fields.password_hash === undefined ? await hash : fields.password_hash;
-  return deps.db.transaction((tx) => insertUser(tx, { email: `${randomUUID()}@example.com`, ...fields, password_hash }));
+  return deps.db.transaction((tx) =>
+    insertUser(tx, { email: `${randomUUID()}@example.com`, ...fields, password_hash }),
+  );
 }
 
 /** Tries to sign in; from 127.0.0.1 unless an address is given. */
@@ -43,7 +48,12 @@ export function trySignIn(
 /** A browser: it keeps the cookie that answers set, and shows it. */
 export type TestBrowser = {
   cookie(): string | undefined;
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
 };
 
 /** Opens a browser, with a cookie when one is given. */
@@ -64,9 +74,17 @@ export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
 }
 
 /** A browser in which the person has just signed in with `password`. */
-export async function signedIn(harness: Harness, user: UserRow, more: { code?: string; password?: string } = {}): Promise<TestBrowser> {
+export async function signedIn(
+  harness: Harness,
+  user: UserRow,
+  more: { code?: string; password?: string } = {},
+): Promise<TestBrowser> {
   const browser = openBrowser(harness);
-  const answer = await browser.ask('POST', '/api/sessions/', { email: user.email, password, ...more });
+  const answer = await browser.ask('POST', '/api/sessions/', {
+    email: user.email,
+    password,
+    ...more,
+  });
   assert.equal(answer.status, 201, answer.text);
   return browser;
 }
@@ -84,11 +102,16 @@ export function codeOf(secret: string, now_ms: number, steps = 0): string {
 }
 
 /** Sets a second factor up through the API; gives the seed and the recovery codes. The code of the present step is used after it. */
-export async function setUpSecondFactor(harness: Harness, browser: TestBrowser): Promise<{ secret: string; recovery_codes: string[] }> {
+export async function setUpSecondFactor(
+  harness: Harness,
+  browser: TestBrowser,
+): Promise<{ secret: string; recovery_codes: string[] }> {
   const begun = await browser.ask('POST', '/api/users/@me/totp/', { current_password: password });
   assert.equal(begun.status, 200, begun.text);
   const { secret } = begun.body;
-  const confirmed = await browser.ask('POST', '/api/users/@me/totp/confirm/', { code: codeOf(secret, harness.deps.clock.now()) });
+  const confirmed = await browser.ask('POST', '/api/users/@me/totp/confirm/', {
+    code: codeOf(secret, harness.deps.clock.now()),
+  });
   assert.equal(confirmed.status, 200, confirmed.text);
   return { secret, recovery_codes: confirmed.body.recovery_codes };
 }
@@ -114,7 +137,12 @@ export async function userNow({ deps }: Harness, email: string): Promise<UserRow
 }
 
 /** The token in the link of the latest mail to the address with this path, such as `reset-password`; waits up to 5 seconds for one that is not among those known. */
-export async function mailedToken(server: MailServer, address: string, path: string, known: string[] = []): Promise<string> {
+export async function mailedToken(
+  server: MailServer,
+  address: string,
+  path: string,
+  known: string[] = [],
+): Promise<string> {
   const link = new RegExp(`/${path}/([0-9A-Za-z]{43})$`, 'm');
   return inMail(server, address, ({ content }) => {
     const token = link.exec(content.text ?? '')?.[1];
@@ -123,7 +151,11 @@ export async function mailedToken(server: MailServer, address: string, path: str
 }
 
 /** What `find` finds in the latest mail to the address in which it finds something; waits up to 5 seconds for one. */
-export async function inMail<Found>(server: MailServer, address: string, find: (mail: ReceivedMail) => Found | undefined): Promise<Found> {
+export async function inMail<Found>(
+  server: MailServer,
+  address: string,
+  find: (mail: ReceivedMail) => Found | undefined,
+): Promise<Found> {
   for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) {
     for (const mail of server.mails.toReversed()) {
       const found = mail.to.includes(address) ? find(mail) : undefined;

@@ -37,13 +37,18 @@ export function watchSecrets(): PlantedSecrets {
   const lines: string[] = [];
   const collect = (value: unknown, isSecret: boolean): void => {
     if (typeof value === 'string') {
-      if (isSecret && value.length >= secret_length_min) for (const part of partsOf(value)) secrets.add(part);
+      if (isSecret && value.length >= secret_length_min)
+        for (const part of partsOf(value)) secrets.add(part);
     } else if (Array.isArray(value)) for (const item of value) collect(item, isSecret);
     else if (typeof value === 'object' && value !== null)
-      for (const [name, field] of Object.entries(value)) collect(field, isSecret || secret_fields.has(name));
+      for (const [name, field] of Object.entries(value))
+        collect(field, isSecret || secret_fields.has(name));
   };
   return {
-    log: pino({ level: 'trace' }, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) })),
+    log: pino(
+      { level: 'trace' },
+      new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+    ),
     see: (sent, answered, cookies) => {
       collect(sent, false);
       collect(answered, false);
@@ -51,22 +56,28 @@ export function watchSecrets(): PlantedSecrets {
     },
     search: async (db) => {
       const look = (text: string, where: string) => {
-        for (const secret of secrets) if (text.includes(secret)) assert.fail(`${where} holds a secret in clear: ${secret.slice(0, 6)}…`);
+        for (const secret of secrets)
+          if (text.includes(secret))
+            assert.fail(`${where} holds a secret in clear: ${secret.slice(0, 6)}…`);
         assert.doesNotMatch(text, forms, `${where} holds a key or a session's token in clear`);
       };
       for (const line of lines) look(line, `the log line ${line.slice(0, 200)}`);
       for (const { name } of (await tablesOf(db)) as { name: string }[])
-        for (const row of (await db.text(`SELECT t::text AS row FROM ${name} t`)).rows) look(decoded(String(row['row'])), `the table ${name}`);
+        for (const row of (await db.text(`SELECT t::text AS row FROM ${name} t`)).rows)
+          look(decoded(String(row['row'])), `the table ${name}`);
     },
   };
 }
 
 /** A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery code without its hyphen as well. */
 function partsOf(value: string): string[] {
-  if (/^[A-Z2-7]{32}$/.test(value)) return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
+  if (/^[A-Z2-7]{32}$/.test(value))
+    return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
   if (/^[A-Z2-7]{5}-[A-Z2-7]{5}$/.test(value)) return [value, value.replace('-', '')];
   if (!/^https?:|^otpauth:/.test(value)) return [value];
-  return [...value.matchAll(/(?:token|secret)=([^&]+)/g)].map((match) => decodeURIComponent(match[1]!)).filter((part) => part.length >= secret_length_min);
+  return [...value.matchAll(/(?:token|secret)=([^&]+)/g)]
+    .map((match) => decodeURIComponent(match[1]!))
+    .filter((part) => part.length >= secret_length_min);
 }
 
 async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import type { CheckStep, DestinationDefinition, Difference, Sink, SliceOutcome } from '../server/engine/destination.ts';
+import type {
+  CheckStep,
+  DestinationDefinition,
+  Difference,
+  Sink,
+  SliceOutcome,
+} from '../server/engine/destination.ts';
 import { openLog } from '../server/platform/log.ts';
 import type { Logger } from '../server/platform/log.ts';
 
@@ -12,16 +18,24 @@ type Heard = { kind: string; text: string };
 /** Knows the secrets of every config that a destination was given, and all that it said or keeps meanwhile: `search` fails when the one is in the other. */
 export class PlantedConfigs {
   /** Writes lines as the server does, of every level, to where `search` looks. */
-  readonly log: Logger = openLog('trace', { write: (line) => this.hear('a line of the log', line) });
+  readonly log: Logger = openLog('trace', {
+    write: (line) => this.hear('a line of the log', line),
+  });
   private readonly parts = new Map<string, string>();
   private readonly keys = new Set<string>();
   private readonly heard: Heard[] = [];
 
   /** Remembers what of a config nobody may read; fails when a secret is too short to be told from chance. */
-  plant({ secrets }: Pick<DestinationDefinition, 'secrets'>, config: Record<string, unknown>): void {
+  plant(
+    { secrets }: Pick<DestinationDefinition, 'secrets'>,
+    config: Record<string, unknown>,
+  ): void {
     for (const { key, text } of secrets.flatMap((name) => partsOf(name, config[name]))) {
       this.keys.add(key);
-      assert.ok(text.length >= secret_length_min, `the secret of the key ${key} is too short to be recognised: give it ${secret_length_min} characters`);
+      assert.ok(
+        text.length >= secret_length_min,
+        `the secret of the key ${key} is too short to be recognised: give it ${secret_length_min} characters`,
+      );
       for (const form of formsOf(text, config)) this.parts.set(form, key);
     }
   }
@@ -34,7 +48,10 @@ export class PlantedConfigs {
   /** Remembers the texts of an error and of everything that caused it; the stack holds its name and message. */
   private hearError(error: unknown): void {
     for (let at = error, depth = 0; at instanceof Error && depth < 16; at = at.cause, depth += 1) {
-      this.hear('an error', `${String(at.stack)}\n${at.message}\n${String((at as { code?: unknown }).code)}`);
+      this.hear(
+        'an error',
+        `${String(at.stack)}\n${at.message}\n${String((at as { code?: unknown }).code)}`,
+      );
       if (at instanceof AggregateError) for (const inner of at.errors) this.hearError(inner);
     }
   }
@@ -89,7 +106,9 @@ export class PlantedConfigs {
       'nothing of the kind was heard',
     );
     for (const { kind, text } of this.heard)
-      for (const [form, key] of this.parts) if (text.includes(form)) assert.fail(`${kind} holds the secret of the key ${key}: ${shown(text, form)}`);
+      for (const [form, key] of this.parts)
+        if (text.includes(form))
+          assert.fail(`${kind} holds the secret of the key ${key}: ${shown(text, form)}`);
   }
 }
 
@@ -101,13 +120,18 @@ function shown(text: string, form: string): string {
 
 /** The secrets under a key: texts however deep, of a private key each line, of the JSON of an account its key, of a connection string or a signature what stands after its name. */
 function partsOf(key: string, value: unknown): Part[] {
-  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap((inner) => partsOf(key, inner));
+  if (typeof value === 'object' && value !== null)
+    return Object.values(value).flatMap((inner) => partsOf(key, inner));
   if (typeof value !== 'string') return [];
   if (value.startsWith('{')) {
     const { private_key, private_key_id } = JSON.parse(value) as Record<string, unknown>;
     return [...partsOf(key, private_key), ...partsOf(key, private_key_id)];
   }
-  const lines = value.includes('-----BEGIN') ? value.split('\n').filter((line) => line.length > secret_length_min && !line.startsWith('-----')) : [];
+  const lines = value.includes('-----BEGIN')
+    ? value
+        .split('\n')
+        .filter((line) => line.length > secret_length_min && !line.startsWith('-----'))
+    : [];
   const named = [...value.matchAll(/(?:AccountKey=|\bsig=)([^;&]+)/g)].map((match) => match[1]!);
   const parts = lines.length > 0 ? lines : named.length > 0 ? named : [value];
   return parts.map((text) => ({ key, text }));

@@ -2,7 +2,13 @@ import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { Header } from 'tar';
 
 /** One entry of a tar archive; `size` is what its header says when that is not the truth. */
-export type TarEntry = { name: string; content?: string | Buffer; type?: Header['type']; target?: string; size?: number };
+export type TarEntry = {
+  name: string;
+  content?: string | Buffer;
+  type?: Header['type'];
+  target?: string;
+  size?: number;
+};
 
 /** One entry of a zip archive. What is given beside name and content is written instead of the truth. */
 export type ZipEntry = {
@@ -26,7 +32,14 @@ export function makeTar(entries: TarEntry[], is_cut = false): Buffer {
   const parts = entries.flatMap(({ name, content = '', type = 'File', target, size }) => {
     const body = Buffer.from(content);
     const head = Buffer.alloc(512);
-    const header = new Header({ path: name, mode: 0o644, size: size ?? body.length, type, mtime: new Date(0), linkpath: target ?? '' });
+    const header = new Header({
+      path: name,
+      mode: 0o644,
+      size: size ?? body.length,
+      type,
+      mtime: new Date(0),
+      linkpath: target ?? '',
+    });
     header.encode(head, 0);
     return [head, body, Buffer.alloc((512 - (body.length % 512)) % 512)];
   });
@@ -35,7 +48,11 @@ export function makeTar(entries: TarEntry[], is_cut = false): Buffer {
 
 /** The package of these files as npm and the forges serve it: everything in one folder, as tar.gz. */
 export function packFiles(files: Record<string, string | Buffer>, folder = 'package'): Buffer {
-  return gzipSync(makeTar(Object.entries(files).map(([name, content]) => ({ name: `${folder}/${name}`, content }))));
+  return gzipSync(
+    makeTar(
+      Object.entries(files).map(([name, content]) => ({ name: `${folder}/${name}`, content })),
+    ),
+  );
 }
 
 /** A zip archive with a directory at its end that says `count` entries. */
@@ -70,7 +87,13 @@ function packEntry(entry: ZipEntry): Packed {
   const content = Buffer.from(entry.content ?? '');
   const method = entry.method ?? 8;
   const body = method === 8 ? deflateRawSync(content) : content;
-  return { body, method, crc: entry.crc ?? crc32(content), size: entry.size ?? content.length, packed_size: entry.packed_size ?? body.length };
+  return {
+    body,
+    method,
+    crc: entry.crc ?? crc32(content),
+    size: entry.size ?? content.length,
+    packed_size: entry.packed_size ?? body.length,
+  };
 }
 
 function localRecord(entry: ZipEntry, packed: Packed): Buffer {

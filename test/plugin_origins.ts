@@ -12,7 +12,13 @@ import type { PluginRegistry } from './plugin_registry.ts';
 export const origin_secret = 'secret-token-0123456789';
 
 /** A registry and a forge on 127.0.0.1, what is needed to fetch packages from them, and the log as it was written. */
-export type OriginWorld = { registry: PluginRegistry; forge: PluginForge; deps: OriginDeps; logged(): string; close(): Promise<void> };
+export type OriginWorld = {
+  registry: PluginRegistry;
+  forge: PluginForge;
+  deps: OriginDeps;
+  logged(): string;
+  close(): Promise<void>;
+};
 
 /** Starts one with nothing in it and no folder of local plugins. */
 export async function openOriginWorld(): Promise<OriginWorld> {
@@ -23,14 +29,26 @@ export async function openOriginWorld(): Promise<OriginWorld> {
   return {
     registry,
     forge,
-    deps: { outbound, plugin_dir: '/nowhere', npm_registry_url: registry.endpoint, ...forge.settings, tokens: {}, log },
+    deps: {
+      outbound,
+      plugin_dir: '/nowhere',
+      npm_registry_url: registry.endpoint,
+      ...forge.settings,
+      tokens: {},
+      log,
+    },
     logged: () => logged,
-    close: async () => void (await Promise.all([registry.close(), forge.close(), outbound.close()])),
+    close: async () =>
+      void (await Promise.all([registry.close(), forge.close(), outbound.close()])),
   };
 }
 
 /** Fails unless the work is refused by a `PluginError` of this code whose sentence fits and does not have the secret. */
-export async function rejectsAs(work: Promise<unknown>, code: PluginError['code'], reason: RegExp): Promise<void> {
+export async function rejectsAs(
+  work: Promise<unknown>,
+  code: PluginError['code'],
+  reason: RegExp,
+): Promise<void> {
   await assert.rejects(work, (error) => {
     assert(error instanceof PluginError, String(error));
     assert.equal(error.code, code, error.message);

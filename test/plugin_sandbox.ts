@@ -3,10 +3,17 @@ import { silentLog } from '../server/platform/log.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import type { PluginFiles, PluginManifest } from '../server/engine/plugins/plugin.ts';
 import { compilePlugin } from '../server/engine/plugins/sandbox/compile.ts';
-import type { CapturedEvent, HostServices } from '../server/engine/plugins/sandbox/host_services.ts';
+import type {
+  CapturedEvent,
+  HostServices,
+} from '../server/engine/plugins/sandbox/host_services.ts';
 import type { SandboxLimits } from '../server/engine/plugins/sandbox/limits.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
-import type { LoadedPlugin, PluginInstance, Sandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
+import type {
+  LoadedPlugin,
+  PluginInstance,
+  Sandbox,
+} from '../server/engine/plugins/sandbox/sandbox.ts';
 
 /** What a plugin did to a platform that keeps everything in memory. */
 export type PlatformRecord = {
@@ -48,17 +55,29 @@ export const plain_manifest: PluginManifest = {
 
 /** The server part of a package; index.ts where only a text is given. */
 export async function compileServer(source: string | PluginFiles): Promise<string> {
-  const { server } = await compilePlugin(typeof source === 'string' ? { 'index.ts': source } : source, plain_manifest);
+  const { server } = await compilePlugin(
+    typeof source === 'string' ? { 'index.ts': source } : source,
+    plain_manifest,
+  );
   if (server === null) throw new Error('The package has no server part.');
   return server;
 }
 
 /** Opens a sandbox whose guard lets `allow` through, with these limits. */
-export async function openTestSandbox(limits: Partial<SandboxLimits> = {}, allow: string[] = []): Promise<TestSandbox> {
+export async function openTestSandbox(
+  limits: Partial<SandboxLimits> = {},
+  allow: string[] = [],
+): Promise<TestSandbox> {
   const outbound = openOutbound({ allow });
   const sandbox = await openSandbox({ outbound, log: silentLog(), clock: systemClock, limits });
   const loadCode: TestSandbox['loadCode'] = async (code, options) => {
-    const record: PlatformRecord = { stored: new Map(), cached: new Map(), captured: [], lines: [], jobs: [] };
+    const record: PlatformRecord = {
+      stored: new Map(),
+      cached: new Map(),
+      captured: [],
+      lines: [],
+      jobs: [],
+    };
     const plugin = await sandbox.load({
       id: 'test',
       code,
@@ -101,7 +120,8 @@ function platformInMemory({ stored, cached, captured, lines, jobs }: PlatformRec
         cached.set(key, [...values.toReversed(), ...list(key)]);
         return list(key).length;
       },
-      lrange: async (key, first, last) => list(key).slice(first, last === -1 ? undefined : last + 1),
+      lrange: async (key, first, last) =>
+        list(key).slice(first, last === -1 ? undefined : last + 1),
       llen: async (key) => list(key).length,
       lrem: async (key, _count, value) => {
         const kept = list(key).filter((entry) => entry !== value);

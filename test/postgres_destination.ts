@@ -33,13 +33,27 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   return {
     pool,
     proxy,
-    deps: { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal },
+    deps: {
+      log: silentLog(),
+      outbound,
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+    },
     socket_path,
     freshConfig: async (changes = {}) => {
       const schema = `place_${(schemas += 1)}`;
       await pool.query(`CREATE SCHEMA ${schema}`);
       const { username: user, password, pathname } = url;
-      return { user, password, host: '127.0.0.1', port: proxy.port, database: pathname.slice(1), has_self_signed_cert: true, schema, ...changes };
+      return {
+        user,
+        password,
+        host: '127.0.0.1',
+        port: proxy.port,
+        database: pathname.slice(1),
+        has_self_signed_cert: true,
+        schema,
+        ...changes,
+      };
     },
     close: async () => {
       await pool.end();
@@ -51,9 +65,20 @@ export async function openPostgresServer(): Promise<PostgresServer> {
 }
 
 /** A fresh delivery of events with one column, `uuid`. */
-export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery => freshDelivery({ columns: uuid_only, ...changes });
+export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery =>
+  freshDelivery({ columns: uuid_only, ...changes });
 
 /** What the engine would note of a slice with this text. */
-export function outcomeOf(number: number, text: string, written: { name: string; state: null } = { name: 'x', state: null }): SliceOutcome {
-  return { number, ...written, records: text.split('\n').length - 1, bytes: Buffer.byteLength(text), sha256: '' };
+export function outcomeOf(
+  number: number,
+  text: string,
+  written: { name: string; state: null } = { name: 'x', state: null },
+): SliceOutcome {
+  return {
+    number,
+    ...written,
+    records: text.split('\n').length - 1,
+    bytes: Buffer.byteLength(text),
+    sha256: '',
+  };
 }

@@ -17,12 +17,21 @@ export type PostgresProxy = {
 const ssl_request = 80_877_103;
 
 /** The certificate that the proxy shows: self-signed, for the name localhost. */
-export const proxyCertificate = readFileSync(new URL('./certificates/localhost.crt', import.meta.url), 'utf8');
+export const proxyCertificate = readFileSync(
+  new URL('./certificates/localhost.crt', import.meta.url),
+  'utf8',
+);
 /** The private key of the certificate. */
-export const proxyKey = readFileSync(new URL('./certificates/localhost.key', import.meta.url), 'utf8');
+export const proxyKey = readFileSync(
+  new URL('./certificates/localhost.key', import.meta.url),
+  'utf8',
+);
 
 /** Opens the door on 127.0.0.1 in front of the server's Unix socket. */
-export async function openPostgresProxy(socketPath: string, options: { tls: boolean }): Promise<PostgresProxy> {
+export async function openPostgresProxy(
+  socketPath: string,
+  options: { tls: boolean },
+): Promise<PostgresProxy> {
   const sockets = new Set<net.Socket>();
   const held = new AbortController();
   const server = net.createServer((client) => {
@@ -34,7 +43,11 @@ export async function openPostgresProxy(socketPath: string, options: { tls: bool
       if (!isSslRequest) return join(client, socketPath, held.signal, first);
       client.write(options.tls ? 'S' : 'N');
       if (!options.tls) return join(client, socketPath, held.signal);
-      const secure = new tls.TLSSocket(client, { isServer: true, cert: proxyCertificate, key: proxyKey });
+      const secure = new tls.TLSSocket(client, {
+        isServer: true,
+        cert: proxyCertificate,
+        key: proxyKey,
+      });
       secure.on('error', () => client.destroy());
       join(secure, socketPath, held.signal);
     });

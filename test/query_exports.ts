@@ -27,7 +27,11 @@ export type QueryHouse = {
   scheduled(
     home: TestOrganization,
     body: Record<string, unknown>,
-  ): Promise<{ id: string; get(path: string): Promise<Answer>; send(method: string, path: string, body?: unknown): Promise<Answer> }>;
+  ): Promise<{
+    id: string;
+    get(path: string): Promise<Answer>;
+    send(method: string, path: string, body?: unknown): Promise<Answer>;
+  }>;
   /** Plans what is due, executes every open run of the export once, oldest first, and gives its runs by interval. */
   runAll(id: string): Promise<TestRun[]>;
   /** Plans what is due and gives the export's open runs, oldest first. */
@@ -52,7 +56,10 @@ export type TestRun = {
 /** Opens the house on real stores. */
 export async function openQueryHouse(options: HarnessOptions = {}): Promise<QueryHouse> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-query-'));
-  const house = await openHarness({ ...options, config: { export_dir: folder, settle_seconds: 1, ...options.config } });
+  const house = await openHarness({
+    ...options,
+    config: { export_dir: folder, settle_seconds: 1, ...options.config },
+  });
   return {
     house,
     folder,
@@ -62,7 +69,9 @@ export async function openQueryHouse(options: HarnessOptions = {}): Promise<Quer
     plan: (id) => plan(house, id),
     advance: (id, backfillId) => advance(house, id, backfillId),
     filesIn: async (prefix, end) => {
-      const names = (await readdir(join(folder, prefix)).catch(() => [])).filter((name) => name.endsWith(end)).toSorted();
+      const names = (await readdir(join(folder, prefix)).catch(() => []))
+        .filter((name) => name.endsWith(end))
+        .toSorted();
       return Promise.all(names.map((name) => readFile(join(folder, prefix, name))));
     },
     close: async () => {
@@ -74,7 +83,12 @@ export async function openQueryHouse(options: HarnessOptions = {}): Promise<Quer
 
 const stamp = (at: string) => at.replace('T', ' ').replace('Z', '');
 
-async function insert({ deps }: Harness, home: TestOrganization, events: TestEvent[], persons: TestPerson[] = []): Promise<void> {
+async function insert(
+  { deps }: Harness,
+  home: TestOrganization,
+  events: TestEvent[],
+  persons: TestPerson[] = [],
+): Promise<void> {
   const team_id = home.project.id;
   const rows = events.map(({ event, at, distinct_id = 'd', properties = {} }) => ({
     team_id,
@@ -100,8 +114,10 @@ async function insert({ deps }: Harness, home: TestOrganization, events: TestEve
     created_at: stamp(at),
     inserted_at: stamp(at),
   }));
-  if (rows.length > 0) await deps.clickhouse.insert({ table: 'events', values: rows, format: 'JSONEachRow' });
-  if (people.length > 0) await deps.clickhouse.insert({ table: 'persons', values: people, format: 'JSONEachRow' });
+  if (rows.length > 0)
+    await deps.clickhouse.insert({ table: 'events', values: rows, format: 'JSONEachRow' });
+  if (people.length > 0)
+    await deps.clickhouse.insert({ table: 'persons', values: people, format: 'JSONEachRow' });
 }
 
 async function scheduled(house: Harness, home: TestOrganization, body: Record<string, unknown>) {
@@ -113,7 +129,10 @@ async function scheduled(house: Harness, home: TestOrganization, body: Record<st
     id: id as string,
     get: (path: string) => house.request('GET', `${url}${path}`, { key: home.key }),
     send: (method: string, path: string, sent?: unknown) =>
-      house.request(method, `${url}${path}`, { key: home.key, ...(sent === undefined ? {} : { body: sent }) }),
+      house.request(method, `${url}${path}`, {
+        key: home.key,
+        ...(sent === undefined ? {} : { body: sent }),
+      }),
   };
 }
 
@@ -128,7 +147,9 @@ async function advance(house: Harness, id: string, backfillId: string): Promise<
   for (;;) {
     await advanceBackfills(engine);
     await runAll(house, id);
-    const open = await house.deps.db.row(sql`SELECT 1 FROM batch_export_backfills WHERE id = ${backfillId} AND finished_at IS NULL`);
+    const open = await house.deps.db.row(
+      sql`SELECT 1 FROM batch_export_backfills WHERE id = ${backfillId} AND finished_at IS NULL`,
+    );
     if (open === undefined) return;
   }
 }
@@ -136,7 +157,8 @@ async function advance(house: Harness, id: string, backfillId: string): Promise<
 async function runAll(house: Harness, id: string): Promise<TestRun[]> {
   for (const { id: run_id } of await plan(house, id)) {
     const run = await claimRun(house.deps.db, run_id, randomUUID());
-    if (run !== undefined) await executeRun(engineOf(house.deps), run, new AbortController().signal);
+    if (run !== undefined)
+      await executeRun(engineOf(house.deps), run, new AbortController().signal);
   }
   const runs = await house.deps.db.rows<TestRun>(sql`
     SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query FROM batch_export_runs WHERE batch_export_id = ${id} ORDER BY data_interval_start, created_at`);

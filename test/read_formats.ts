@@ -23,11 +23,21 @@ export function parseCsv(bytes: Buffer, columns: Column[]): Row[] {
   const records: (string | null)[][] = [[]];
   for (let match = field.exec(text); match !== null; match = field.exec(text)) {
     const [, quoted, bare, end] = match;
-    records.at(-1)?.push(quoted === undefined ? (bare === '' ? null : (bare ?? null)) : quoted.replaceAll('""', '"'));
+    records
+      .at(-1)
+      ?.push(
+        quoted === undefined ? (bare === '' ? null : (bare ?? null)) : quoted.replaceAll('""', '"'),
+      );
     if (end === '\n') records.push([]);
   }
   records.pop();
-  return records.slice(1).map((record) => Object.fromEntries(columns.map((column, index) => [column.name, fromText(column, record[index] ?? null)])));
+  return records
+    .slice(1)
+    .map((record) =>
+      Object.fromEntries(
+        columns.map((column, index) => [column.name, fromText(column, record[index] ?? null)]),
+      ),
+    );
 }
 
 function fromText(column: Column, text: string | null): unknown {
@@ -40,7 +50,9 @@ function fromText(column: Column, text: string | null): unknown {
 /** A Parquet file (uncompressed or snappy) as rows, read by another library than the writer's. */
 export async function parseParquet(bytes: Buffer, columns: Column[]): Promise<Row[]> {
   const raw = (instant: bigint) => {
-    const seconds = new Date(Number((instant - (((instant % 1_000n) + 1_000n) % 1_000n)) / 1_000n)).toISOString().slice(0, 23);
+    const seconds = new Date(Number((instant - (((instant % 1_000n) + 1_000n) % 1_000n)) / 1_000n))
+      .toISOString()
+      .slice(0, 23);
     return `${seconds}${String(((instant % 1_000n) + 1_000n) % 1_000n).padStart(3, '0')}Z`;
   };
   const parsers = { timestampFromMicroseconds: raw };

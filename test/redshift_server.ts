@@ -40,7 +40,10 @@ export async function makeRedshift(pool: pg.Pool): Promise<void> {
  * Opens the door on 127.0.0.1 in front of the server's Unix socket, with TLS. Statements that Redshift lacks are syntax errors; `COPY ... FROM 's3://...'` is carried out: manifest and objects are read
  * with the credentials of the statement and loaded in the same session, and a failure is told in Redshift's words.
  */
-export async function openRedshiftServer(socketPath: string, store: S3Server): Promise<RedshiftServer> {
+export async function openRedshiftServer(
+  socketPath: string,
+  store: S3Server,
+): Promise<RedshiftServer> {
   const sockets = new Set<net.Socket>();
   const statements: string[] = [];
   const server = net.createServer((socket) => {
@@ -50,7 +53,11 @@ export async function openRedshiftServer(socketPath: string, store: S3Server): P
     socket.once('data', (first) => {
       if (first.length !== 8 || first.readUInt32BE(4) !== ssl_request) return void socket.destroy();
       socket.write('S');
-      const client = new tls.TLSSocket(socket, { isServer: true, cert: proxyCertificate, key: proxyKey });
+      const client = new tls.TLSSocket(socket, {
+        isServer: true,
+        cert: proxyCertificate,
+        key: proxyKey,
+      });
       client.on('error', () => socket.destroy());
       join(client, socketPath, store, statements);
     });
@@ -116,7 +123,11 @@ function join(client: net.Socket, socketPath: string, store: S3Server, statement
         statements.push(text);
         const load = /^COPY .* FROM 's3:/.test(text) ? await loadOf(text, store) : undefined;
         loading = load?.lines === undefined ? undefined : { table: load.table, lines: load.lines };
-        upstream.write(query(load?.statement ?? accepted(text.replace('SET json_parse_truncate_strings TO OFF', ''))));
+        upstream.write(
+          query(
+            load?.statement ?? accepted(text.replace('SET json_parse_truncate_strings TO OFF', '')),
+          ),
+        );
       } else if (type === 'P') {
         const [name = '', text = ''] = one.toString('utf8', 5).split('\0');
         statements.push(text);
@@ -130,9 +141,14 @@ function join(client: net.Socket, socketPath: string, store: S3Server, statement
   const fromServer = async () => {
     for await (const one of messagesOf(upstream, false)) {
       const type = String.fromCharCode(one[0] ?? 0);
-      if (loading !== undefined && type === 'G') upstream.write(Buffer.concat([message('d', loading.lines), message('c', Buffer.alloc(0))]));
+      if (loading !== undefined && type === 'G')
+        upstream.write(Buffer.concat([message('d', loading.lines), message('c', Buffer.alloc(0))]));
       else if (loading !== undefined && type === 'E')
-        client.write(failure(`Load into table '${loading.table}' failed.  Check 'sys_load_error_detail' system table for details.`));
+        client.write(
+          failure(
+            `Load into table '${loading.table}' failed.  Check 'sys_load_error_detail' system table for details.`,
+          ),
+        );
       else client.write(one);
       if (type === 'Z') loading = undefined;
     }
@@ -152,28 +168,47 @@ function refuseLarge(bind: Buffer): void {
   let at = bind.indexOf(0, 5) + 1;
   at = bind.indexOf(0, at) + 1;
   at += 2 + 2 * bind.readUInt16BE(at);
-  if (bind.readUInt16BE(at) > parameters_max || bind.length > statement_bytes_max) throw new Error('The statement is larger than Redshift takes.');
+  if (bind.readUInt16BE(at) > parameters_max || bind.length > statement_bytes_max)
+    throw new Error('The statement is larger than Redshift takes.');
 }
 
 function failure(text: string): Buffer {
   return message('E', Buffer.from(`SERROR\0VERROR\0CXX000\0M${text}\0\0`));
 }
 
-const raise = (text: string) => `DO $raise$ BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = ${pg.escapeLiteral(text)}; END $raise$`;
+const raise = (text: string) =>
+  `DO $raise$ BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = ${pg.escapeLiteral(text)}; END $raise$`;
 
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
 /** What PostgreSQL is to run for a COPY of Redshift: a COPY of the lines of all objects of the manifest, or the failure. */
-async function loadOf(text: string, store: S3Server): Promise<{ statement: string; table: string; lines?: Buffer }> {
-  const { table = '', columns = '', bucket = '', manifest = '', role, key, secret, region = '', null: marker = '' } = copy_pattern.exec(text)?.groups ?? {};
+async function loadOf(
+  text: string,
+  store: S3Server,
+): Promise<{ statement: string; table: string; lines?: Buffer }> {
+  const {
+    table = '',
+    columns = '',
+    bucket = '',
+    manifest = '',
+    role,
+    key,
+    secret,
+    region = '',
+    null: marker = '',
+  } = copy_pattern.exec(text)?.groups ?? {};
   if (table === '') return { statement: 'REDSHIFT DOES NOT KNOW THIS COPY', table };
-  if (role !== undefined && role !== iam_role) return { statement: raise(`User is not authorized to assume IAM Role ${role}.`), table };
+  if (role !== undefined && role !== iam_role)
+    return { statement: raise(`User is not authorized to assume IAM Role ${role}.`), table };
   const client = new S3Client({
     endpoint: store.endpoint,
     forcePathStyle: true,
     region,
-    credentials: { accessKeyId: key ?? store.access_key, secretAccessKey: secret ?? store.secret_key },
+    credentials: {
+      accessKeyId: key ?? store.access_key,
+      secretAccessKey: secret ?? store.secret_key,
+    },
     maxAttempts: 1,
   });
   const read = async (Bucket: string, Key: string) => {
@@ -181,15 +216,24 @@ async function loadOf(text: string, store: S3Server): Promise<{ statement: strin
     return Buffer.from((await Body?.transformToByteArray()) ?? []);
   };
   try {
-    const { entries } = JSON.parse((await read(bucket, manifest)).toString()) as { entries: { url: string; mandatory: boolean }[] };
+    const { entries } = JSON.parse((await read(bucket, manifest)).toString()) as {
+      entries: { url: string; mandatory: boolean }[];
+    };
     const objects: Buffer[] = [];
     for (const { url } of entries) {
       const [, place = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(url) ?? [];
       objects.push(gunzipSync(await read(place, path)));
     }
-    return { statement: `COPY ${table} (${columns}) FROM STDIN WITH (FORMAT csv, NULL '${marker}')`, table, lines: Buffer.concat(objects) };
+    return {
+      statement: `COPY ${table} (${columns}) FROM STDIN WITH (FORMAT csv, NULL '${marker}')`,
+      table,
+      lines: Buffer.concat(objects),
+    };
   } catch (error) {
-    return { statement: raise(`S3ServiceException:${(error as Error).name},Status ${key ?? 'role'}`), table };
+    return {
+      statement: raise(`S3ServiceException:${(error as Error).name},Status ${key ?? 'role'}`),
+      table,
+    };
   } finally {
     client.destroy();
   }

@@ -19,12 +19,18 @@ import type { S3Server } from './s3_server.ts';
 const bucket_name = 'loads';
 
 /** A delivery of events with a uuid alone, or what the changes make of it. */
-export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery => freshDelivery({ columns: uuid_only, ...changes });
+export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
+  freshDelivery({ columns: uuid_only, ...changes });
 
 /** What passes for a Redshift cluster and its bucket, for the tests of one file, in one mode. */
 export class RedshiftWorld {
   readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-  readonly deps = { log: silentLog(), outbound: this.outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+  readonly deps = {
+    log: silentLog(),
+    outbound: this.outbound,
+    export_dir: '/nowhere',
+    signal: new AbortController().signal,
+  };
   readonly mode: 'INSERT' | 'COPY';
   pool!: pg.Pool;
   server!: RedshiftServer;
@@ -40,13 +46,31 @@ export class RedshiftWorld {
   async start(): Promise<void> {
     this.stores = await openTestStores({ clickhouse: false });
     this.bucket = await openS3Server([bucket_name]);
-    this.pool = new pg.Pool({ connectionString: this.stores.database_url, max: 2, options: '-c timezone=UTC' });
+    this.pool = new pg.Pool({
+      connectionString: this.stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
     this.pool.on('error', () => undefined);
     await makeRedshift(this.pool);
     const url = new URL(this.stores.database_url.replace('@/', '@host/'));
-    this.server = await openRedshiftServer(`${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`, this.bucket);
-    const { endpoint: endpoint_url, access_key: aws_access_key_id, secret_key: aws_secret_access_key } = this.bucket;
-    const copy = { mode: 'COPY', bucket_name, region: 'us-east-1', aws_access_key_id, aws_secret_access_key, endpoint_url } as const;
+    this.server = await openRedshiftServer(
+      `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
+      this.bucket,
+    );
+    const {
+      endpoint: endpoint_url,
+      access_key: aws_access_key_id,
+      secret_key: aws_secret_access_key,
+    } = this.bucket;
+    const copy = {
+      mode: 'COPY',
+      bucket_name,
+      region: 'us-east-1',
+      aws_access_key_id,
+      aws_secret_access_key,
+      endpoint_url,
+    } as const;
     this.base = {
       user: url.username,
       password: url.password,
@@ -71,7 +95,12 @@ export class RedshiftWorld {
   async freshConfig(changes: Partial<RedshiftConfig> = {}): Promise<RedshiftConfig> {
     const schema = `Place "${(this.places += 1)}"`;
     await this.pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-    return { ...this.base, schema, ...(this.mode === 'COPY' ? { prefix: `/place ${this.places}/` } : {}), ...changes };
+    return {
+      ...this.base,
+      schema,
+      ...(this.mode === 'COPY' ? { prefix: `/place ${this.places}/` } : {}),
+      ...changes,
+    };
   }
 
   inSchema(config: Config, table = 'events'): string {
@@ -85,15 +114,30 @@ export class RedshiftWorld {
   /** Keys of all objects and open uploads of a config's place in the bucket. */
   async objects(config: Config): Promise<string[]> {
     const prefix = String(config['prefix']).replaceAll('/', '');
-    const { endpoint, access_key: aws_access_key_id, secret_key: aws_secret_access_key } = this.bucket;
-    const place = { bucket_name, region: 'us-east-1', aws_access_key_id, aws_secret_access_key, endpoint_url: endpoint };
+    const {
+      endpoint,
+      access_key: aws_access_key_id,
+      secret_key: aws_secret_access_key,
+    } = this.bucket;
+    const place = {
+      bucket_name,
+      region: 'us-east-1',
+      aws_access_key_id,
+      aws_secret_access_key,
+      endpoint_url: endpoint,
+    };
     const keys = this.bucket.openUploads(bucket_name).filter((key) => key.startsWith(`${prefix}/`));
-    for await (const key of openBucket(place, this.outbound, this.deps.signal).list(`${prefix}/`, { direct: false })) keys.push(key);
+    for await (const key of openBucket(place, this.outbound, this.deps.signal).list(`${prefix}/`, {
+      direct: false,
+    }))
+      keys.push(key);
     return keys;
   }
 
   private async readBack(config: Config): Promise<Record<string, unknown>[]> {
-    return (await this.tables(config)).includes('events') ? readContractRows(this.pool, this.inSchema(config)) : [];
+    return (await this.tables(config)).includes('events')
+      ? readContractRows(this.pool, this.inSchema(config))
+      : [];
   }
 
   /** Delivers lines of tab-separated text as one slice. */
@@ -103,19 +147,31 @@ export class RedshiftWorld {
 
   /** Orders for five slices of a row each, `0` to `4`. */
   async fiveSlices(): Promise<DeliveryOrders & { config: RedshiftConfig }> {
-    const slices = [0, 1, 2, 3, 4].map((number) => ({ base64: Buffer.from(`${number}\n`).toString('base64'), records: 1 }));
-    return { type: 'Redshift', config: await this.freshConfig(), delivery: deliveryOf(), slices, place: 'writing' };
+    const slices = [0, 1, 2, 3, 4].map((number) => ({
+      base64: Buffer.from(`${number}\n`).toString('base64'),
+      records: 1,
+    }));
+    return {
+      type: 'Redshift',
+      config: await this.freshConfig(),
+      delivery: deliveryOf(),
+      slices,
+      place: 'writing',
+    };
   }
 
   /** The uuids that are in the table, in order. */
   async delivered(config: RedshiftConfig): Promise<string[]> {
-    const found = await this.pool.query<{ uuid: string }>(`SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`);
+    const found = await this.pool.query<{ uuid: string }>(
+      `SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`,
+    );
     return found.rows.map(({ uuid }) => uuid);
   }
 
   /** The destination as the contract needs it. */
   under(): DestinationUnderTest {
-    const change = (text: (table: string) => string) => async (config: Config) => void (await this.pool.query(text(this.inSchema(config))));
+    const change = (text: (table: string) => string) => async (config: Config) =>
+      void (await this.pool.query(text(this.inSchema(config))));
     return {
       definition: redshift,
       start: async () => {
@@ -124,10 +180,14 @@ export class RedshiftWorld {
       },
       stop: () => this.stop(),
       configure: () => this.freshConfig(),
-      ...(this.mode === 'INSERT' ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] } : {}),
+      ...(this.mode === 'INSERT'
+        ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] }
+        : {}),
       readBack: (config) => this.readBack(config),
       leftovers: async (config) => [
-        ...(await this.tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+        ...(await this.tables(config)).filter(
+          (name) => !['events', 'sluice_receipts'].includes(name),
+        ),
         ...(await this.objects(config)),
       ],
       misconfigure: (config) => this.misconfigure(config),
@@ -135,7 +195,9 @@ export class RedshiftWorld {
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
         changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
-        missing: change((table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`),
+        missing: change(
+          (table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`,
+        ),
         added: change((table) => `INSERT INTO ${table} (uuid) VALUES ('stranger')`),
       },
       has_nul: false,
@@ -143,25 +205,67 @@ export class RedshiftWorld {
     };
   }
 
-  private async misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]> {
+  private async misconfigure(
+    config: Config,
+  ): Promise<{ name: string; config: Config; code: string }[]> {
     await this.pool.query(`CREATE TABLE ${this.inSchema(config, 'other')} (uuid text, event text)`);
     assert.equal(config['mode'] ?? 'INSERT', this.mode);
     const both = [
-      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
-      { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
+      {
+        name: 'wrong password',
+        config: { ...config, password: 'wrong-password' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such database',
+        config: { ...config, database: 'nothing' },
+        code: 'database_missing',
+      },
       { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
-      { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
-      { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
-      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
-      { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
+      {
+        name: 'no such host',
+        config: { ...config, host: 'no-such-host.invalid' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'a private address',
+        config: { ...config, host: '10.0.0.1' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_name: 'other' },
+        code: 'columns_missing',
+      },
+      {
+        name: 'certificate not verified',
+        config: { ...config, has_self_signed_cert: false },
+        code: 'tls_not_verified',
+      },
     ];
     if (this.mode === 'INSERT') return both;
     return [
       ...both,
-      { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' }, code: 'authentication_failed' },
-      { name: 'no such bucket', config: { ...config, bucket_name: 'no-such-bucket' }, code: 'bucket_missing' },
-      { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
-      { name: 'role of another', config: { ...config, iam_role: 'arn:aws:iam::123456789012:role/other' }, code: 'permission_denied' },
+      {
+        name: 'wrong secret',
+        config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such bucket',
+        config: { ...config, bucket_name: 'no-such-bucket' },
+        code: 'bucket_missing',
+      },
+      {
+        name: 'metadata service',
+        config: { ...config, endpoint_url: 'http://169.254.169.254/' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'role of another',
+        config: { ...config, iam_role: 'arn:aws:iam::123456789012:role/other' },
+        code: 'permission_denied',
+      },
     ];
   }
 }
@@ -173,7 +277,11 @@ const invalid = [
   { name: 'schema is null', change: { schema: null }, attr: 'schema' },
   { name: 'table of receipts', change: { table_name: 'Sluice_Receipts' }, attr: 'table_name' },
   { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
-  { name: 'name of more than 127 bytes', change: { table_name: 'é'.repeat(70) }, attr: 'table_name' },
+  {
+    name: 'name of more than 127 bytes',
+    change: { table_name: 'é'.repeat(70) },
+    attr: 'table_name',
+  },
   { name: 'no such type', change: { properties_data_type: 'json' }, attr: 'properties_data_type' },
   { name: 'no such mode', change: { mode: 'copy' }, attr: 'mode' },
   { name: 'a bucket is missing', change: { mode: 'COPY' }, attr: 'bucket_name' },
@@ -185,8 +293,16 @@ const copy_invalid = [
   { name: 'no region', change: { region: undefined }, attr: 'region' },
   { name: 'no key', change: { aws_access_key_id: undefined }, attr: 'aws_access_key_id' },
   { name: 'no secret', change: { aws_secret_access_key: '' }, attr: 'aws_secret_access_key' },
-  { name: 'quote in a secret', change: { aws_secret_access_key: "x' y" }, attr: 'aws_secret_access_key' },
+  {
+    name: 'quote in a secret',
+    change: { aws_secret_access_key: "x' y" },
+    attr: 'aws_secret_access_key',
+  },
   { name: 'backslash in a prefix', change: { prefix: 'a\\' }, attr: 'prefix' },
   { name: 'role is a name', change: { iam_role: 'loads' }, attr: 'iam_role' },
-  { name: 'endpoint without protocol', change: { endpoint_url: 's3.example.com' }, attr: 'endpoint_url' },
+  {
+    name: 'endpoint without protocol',
+    change: { endpoint_url: 's3.example.com' },
+    attr: 'endpoint_url',
+  },
 ];

@@ -9,7 +9,10 @@ export type RegisteredRoute = {
   session: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
-  responses: Record<string, { type?: unknown; title?: string; properties?: Record<string, unknown> }>;
+  responses: Record<
+    string,
+    { type?: unknown; title?: string; properties?: Record<string, unknown> }
+  >;
   body: { properties?: Record<string, unknown> } | undefined;
 };
 
@@ -19,7 +22,12 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
   app.addHook('onRoute', (route) => void routes.push(route));
   return () =>
     routes
-      .filter((route) => route.config?.scope !== undefined && route.method !== 'HEAD' && (route.config.scope !== 'public' || route.schema?.hide !== true))
+      .filter(
+        (route) =>
+          route.config?.scope !== undefined &&
+          route.method !== 'HEAD' &&
+          (route.config.scope !== 'public' || route.schema?.hide !== true),
+      )
       .map((route) => ({
         method: String(route.method),
         path: route.url,

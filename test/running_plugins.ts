@@ -27,7 +27,9 @@ export async function openPluginTarget(): Promise<PluginTarget> {
     if (status === 200) target.taken.push(body);
     response.writeHead(status).end();
   };
-  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const target: PluginTarget = {
@@ -59,19 +61,42 @@ export async function enabledPlugin(
   settings: { config?: Record<string, unknown>; fields?: unknown[]; order?: number } = {},
 ): Promise<{ plugin: string; url: string; id: number }> {
   const file = collection === 'pipeline_frontend_apps' ? 'site.ts' : 'index.ts';
-  const files = packageFiles(collection, { name: `Plugin ${randomUUID().slice(0, 8)}`, config: settings.fields ?? target_fields }, { [file]: code });
+  const files = packageFiles(
+    collection,
+    { name: `Plugin ${randomUUID().slice(0, 8)}`, config: settings.fields ?? target_fields },
+    { [file]: code },
+  );
   const { id: plugin, url } = await writtenPlugin(harness, home, collection, files);
   const list = `/api/projects/${home.project.id}/plugin_configs/`;
-  const body = { plugin, enabled: true, config: settings.config ?? {}, allowed_hosts: ['127.0.0.1'], order: settings.order ?? 0 };
+  const body = {
+    plugin,
+    enabled: true,
+    config: settings.config ?? {},
+    allowed_hosts: ['127.0.0.1'],
+    order: settings.order ?? 0,
+  };
   const answer = await harness.request('POST', list, { key: home.key, body });
   if (answer.status !== 201) throw new Error(`The plugin could not be enabled: ${answer.text}`);
   return { plugin: url, url: `${list}${answer.body.id}/`, id: answer.body.id };
 }
 
 /** Sends so many events in one request. */
-export async function sendEvents(harness: Harness, home: TestOrganization, count: number, event = 'sent'): Promise<void> {
-  const events = Array.from({ length: count }, (_, number) => ({ uuid: randomUUID(), event, distinct_id: `person-${number % 10}`, properties: { number } }));
-  const answer = await harness.request('POST', `/api/projects/${home.project.id}/events/`, { key: home.key, body: { events } });
+export async function sendEvents(
+  harness: Harness,
+  home: TestOrganization,
+  count: number,
+  event = 'sent',
+): Promise<void> {
+  const events = Array.from({ length: count }, (_, number) => ({
+    uuid: randomUUID(),
+    event,
+    distinct_id: `person-${number % 10}`,
+    properties: { number },
+  }));
+  const answer = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
+    key: home.key,
+    body: { events },
+  });
   if (answer.status !== 200) throw new Error(`The events were not taken: ${answer.text}`);
 }
 
@@ -79,9 +104,12 @@ export async function sendEvents(harness: Harness, home: TestOrganization, count
 export async function storedEvents(
   harness: Harness,
   team_id: number,
-): Promise<{ uuid: string; event: string; distinct_id: string; properties: string; timestamp: string }[]> {
+): Promise<
+  { uuid: string; event: string; distinct_id: string; properties: string; timestamp: string }[]
+> {
   const found = await harness.deps.clickhouse.query({
-    query: 'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at, uuid',
+    query:
+      'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at, uuid',
     query_params: { team_id },
     format: 'JSONEachRow',
   });
@@ -89,7 +117,13 @@ export async function storedEvents(
 }
 
 /** The lines of a config's log, oldest first, as `LEVEL message`. */
-export async function logLines(harness: Harness, home: TestOrganization, url: string): Promise<string[]> {
+export async function logLines(
+  harness: Harness,
+  home: TestOrganization,
+  url: string,
+): Promise<string[]> {
   const answer: Answer = await harness.request('GET', `${url}logs/?limit=1000`, { key: home.key });
-  return answer.body.results.map(({ level, message }: { level: string; message: string }) => `${level} ${message}`).toReversed();
+  return answer.body.results
+    .map(({ level, message }: { level: string; message: string }) => `${level} ${message}`)
+    .toReversed();
 }

@@ -49,7 +49,13 @@ const secret_key = 'a-secret-that-only-tests-have';
 export async function openS3Server(buckets: string[]): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'));
   const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Rver;
-  const rver = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets: buckets.map((name) => ({ name, configs: [] })) });
+  const rver = new S3rver({
+    port: 0,
+    address: '127.0.0.1',
+    silent: true,
+    directory,
+    configureBuckets: buckets.map((name) => ({ name, configs: [] })),
+  });
   const { port } = await rver.run();
   const failures: Failure[] = [];
   const requests: string[] = [];
@@ -57,7 +63,9 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
   const front = http.createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     encryptions.push(request.headers['x-amz-server-side-encryption'] as string | undefined);
-    const failure = failures.findIndex(({ pattern }) => pattern.test(`${request.method} ${request.url}`));
+    const failure = failures.findIndex(({ pattern }) =>
+      pattern.test(`${request.method} ${request.url}`),
+    );
     const found = failures[failure];
     if (found !== undefined) {
       failures.splice(failure, 1);
@@ -68,7 +76,10 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     const problem = signatureProblem(request);
     if (problem !== undefined) return refuse(request, response, 403, problem);
     const answer = answerUploads(directory, request);
-    if (answer !== undefined) return void response.writeHead(answer.status, { 'content-type': 'application/xml' }).end(answer.body);
+    if (answer !== undefined)
+      return void response
+        .writeHead(answer.status, { 'content-type': 'application/xml' })
+        .end(answer.body);
     forward(request, response, port);
   });
   front.listen(0, '127.0.0.1');
@@ -100,23 +111,36 @@ function dropHalfway(request: http.IncomingMessage): void {
   });
 }
 
-function refuse(request: http.IncomingMessage, response: http.ServerResponse, status: number, code: string): void {
+function refuse(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  status: number,
+  code: string,
+): void {
   request.resume();
-  response.writeHead(status, { 'content-type': 'application/xml' }).end(request.method === 'HEAD' ? undefined : errorBody(code));
+  response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(request.method === 'HEAD' ? undefined : errorBody(code));
 }
 
-const errorBody = (code: string) => `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+const errorBody = (code: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
 
 /** AWS Signature Version 4 over the request as it came in. */
 function signatureProblem(request: http.IncomingMessage): string | undefined {
-  const match = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
-    request.headers.authorization ?? '',
-  );
+  const match =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
+      request.headers.authorization ?? '',
+    );
   if (match === null) return 'AccessDenied';
   const [, key = '', day = '', region = '', names = '', signature = ''] = match;
   if (key !== access_key) return 'InvalidAccessKeyId';
   const url = new URL(request.url ?? '/', 'http://host');
-  const escape = (text: string) => encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const escape = (text: string) =>
+    encodeURIComponent(text).replace(
+      /[!'()*]/g,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
   const query = [...url.searchParams]
     .map(([name, value]) => `${escape(name)}=${escape(value)}`)
     .sort()
@@ -131,21 +155,40 @@ function signatureProblem(request: http.IncomingMessage): string | undefined {
     )
     .join('');
   const path = decodeURIComponent(url.pathname).split('/').map(escape).join('/');
-  const canonical = [request.method, path, query, headers, names, String(request.headers['x-amz-content-sha256'])].join('\n');
+  const canonical = [
+    request.method,
+    path,
+    query,
+    headers,
+    names,
+    String(request.headers['x-amz-content-sha256']),
+  ].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
-  const text = ['AWS4-HMAC-SHA256', String(request.headers['x-amz-date']), scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
-  const sign = (secret: string | Buffer, data: string) => createHmac('sha256', secret).update(data).digest();
-  const signingKey = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(sign, `AWS4${secret_key}`);
+  const text = [
+    'AWS4-HMAC-SHA256',
+    String(request.headers['x-amz-date']),
+    scope,
+    createHash('sha256').update(canonical).digest('hex'),
+  ].join('\n');
+  const sign = (secret: string | Buffer, data: string) =>
+    createHmac('sha256', secret).update(data).digest();
+  const signingKey = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(
+    sign,
+    `AWS4${secret_key}`,
+  );
   return sign(signingKey, text).toString('hex') === signature ? undefined : 'SignatureDoesNotMatch';
 }
 
 /** s3rver checks a signature of its own known secret: it is left out, so that it takes the request as an anonymous one. */
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
   const { authorization: _authorization, ...headers } = request.headers;
-  const onward = http.request({ host: '127.0.0.1', port, method: request.method, path: request.url, headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(response);
-  });
+  const onward = http.request(
+    { host: '127.0.0.1', port, method: request.method, path: request.url, headers },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    },
+  );
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   request.pipe(onward);
@@ -156,10 +199,17 @@ type Upload = { id: string; key: string; folder: string };
 function uploadsOf(directory: string, bucket: string): Upload[] {
   const folder = join(directory, bucket, '._S3rver_uploads');
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).map((id) => ({ id, key: readFileSync(join(folder, id, 'key'), 'utf8'), folder: join(folder, id) }));
+  return readdirSync(folder).map((id) => ({
+    id,
+    key: readFileSync(join(folder, id, 'key'), 'utf8'),
+    folder: join(folder, id),
+  }));
 }
 
-function answerUploads(directory: string, request: http.IncomingMessage): { status: number; body: string } | undefined {
+function answerUploads(
+  directory: string,
+  request: http.IncomingMessage,
+): { status: number; body: string } | undefined {
   const url = new URL(request.url ?? '/', 'http://host');
   const [bucket = '', ...rest] = decodeURIComponent(url.pathname).slice(1).split('/');
   const key = rest.join('/');
@@ -167,8 +217,13 @@ function answerUploads(directory: string, request: http.IncomingMessage): { stat
   if (request.method === 'GET' && key === '' && url.searchParams.has('uploads')) {
     const prefix = url.searchParams.get('prefix') ?? '';
     const uploads = uploadsOf(directory, bucket).filter((upload) => upload.key.startsWith(prefix));
-    const list = uploads.map((upload) => `<Upload><Key>${upload.key}</Key><UploadId>${upload.id}</UploadId></Upload>`).join('');
-    return { status: 200, body: `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${list}</ListMultipartUploadsResult>` };
+    const list = uploads
+      .map((upload) => `<Upload><Key>${upload.key}</Key><UploadId>${upload.id}</UploadId></Upload>`)
+      .join('');
+    return {
+      status: 200,
+      body: `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${list}</ListMultipartUploadsResult>`,
+    };
   }
   if (id === null) return undefined;
   const upload = uploadsOf(directory, bucket).find((one) => one.id === id && one.key === key);
@@ -188,5 +243,8 @@ function answerUploads(directory: string, request: http.IncomingMessage): { stat
     const etag = readFileSync(join(upload.folder, `${number}.md5`), 'utf8');
     return `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${etag}&quot;</ETag><Size>${statSync(join(upload.folder, number)).size}</Size></Part>`;
   });
-  return { status: 200, body: `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>` };
+  return {
+    status: 200,
+    body: `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
+  };
 }

@@ -19,12 +19,16 @@ export type ServerProcess = {
 };
 
 /** The environment of a server process on a folder of its own; the key is fixed so that a test knows it. */
-export function serverEnvironment(folder: string, key: string, more: Record<string, string> = {}): Record<string, string> {
+export function serverEnvironment(
+  folder: string,
+  key: string,
+  more: Record<string, string> = {},
+): Record<string, string> {
   const inherited = Object.fromEntries(
-    Object.entries(process.env).filter(([name, value]) => value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST')) as [
-      string,
-      string,
-    ][],
+    Object.entries(process.env).filter(
+      ([name, value]) =>
+        value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST'),
+    ) as [string, string][],
   );
   return {
     ...inherited,
@@ -44,10 +48,18 @@ export function serverEnvironment(folder: string, key: string, more: Record<stri
 }
 
 /** Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is ready; fails with its output when it ends before. */
-export async function startServer(command: string[], environment: Record<string, string>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [main, ...command], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+export async function startServer(
+  command: string[],
+  environment: Record<string, string>,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [main, ...command], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const exited = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => resolve(code)),
+  );
   const address = await new Promise<string>((resolve, reject) => {
     const take = (chunk: Buffer) => {
       output += chunk.toString();
@@ -82,18 +94,31 @@ export async function call(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; body: Record<string, unknown> }> {
-  const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+  const content =
+    body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
   const answer = await request(`${address}${path}`, {
     method: method as 'GET',
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...content,
   });
   const text = await answer.body.text();
-  return { status: answer.statusCode, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+  return {
+    status: answer.statusCode,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
 }
 
 /** Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`, naming what was waited for. */
-export async function until<Result>(what: string, timeoutMs: number, pauseMs: number, ask: () => Promise<Result | undefined>): Promise<Result> {
+export async function until<Result>(
+  what: string,
+  timeoutMs: number,
+  pauseMs: number,
+  ask: () => Promise<Result | undefined>,
+): Promise<Result> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
@@ -112,7 +137,10 @@ export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): 
     .filter((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return pattern.test(command) && (command.includes(folder) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder));
+        return (
+          pattern.test(command) &&
+          (command.includes(folder) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder))
+        );
       } catch {
         return false;
       }

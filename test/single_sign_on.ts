@@ -7,7 +7,13 @@ import { openHarness } from './harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from './harness.ts';
 import { openTestClock } from './people.ts';
 import type { TestClock } from './people.ts';
-import { encodeResponse, readLoginUrl, responseFacts, signedResponse, testIdentityProvider } from './saml/identity_provider.ts';
+import {
+  encodeResponse,
+  readLoginUrl,
+  responseFacts,
+  signedResponse,
+  testIdentityProvider,
+} from './saml/identity_provider.ts';
 import type { IdentityProvider, ResponseFacts } from './saml/identity_provider.ts';
 
 /** A server whose time the test sets and whose log it reads. */
@@ -33,17 +39,27 @@ export type Navigator = {
 };
 
 const acme = testIdentityProvider('acme');
-const saml_fields = { saml_entity_id: acme.entity_id, saml_acs_url: acme.sso_url, saml_x509_cert: acme.certificate };
+const saml_fields = {
+  saml_entity_id: acme.entity_id,
+  saml_acs_url: acme.sso_url,
+  saml_x509_cert: acme.certificate,
+};
 
 /** Opens the server. The test's clock stands at the present second; `wall_clock` leaves it to the machine, for providers that read theirs. */
-export async function openSingleSignOn(options: HarnessOptions & { wall_clock?: boolean } = {}): Promise<SingleSignOnWorld> {
+export async function openSingleSignOn(
+  options: HarnessOptions & { wall_clock?: boolean } = {},
+): Promise<SingleSignOnWorld> {
   const clock = openTestClock();
   const lines: { reason?: string }[] = [];
   const write = (chunk: Buffer, _encoding: string, done: () => void) => {
     lines.push(JSON.parse(String(chunk)) as { reason?: string });
     done();
   };
-  const deps = { log: pino({ level: 'warn' }, new Writable({ write })), ...(options.wall_clock === true ? {} : { clock }), ...options.deps };
+  const deps = {
+    log: pino({ level: 'warn' }, new Writable({ write })),
+    ...(options.wall_clock === true ? {} : { clock }),
+    ...options.deps,
+  };
   const harness = await openHarness({ clickhouse: false, ...options, deps });
   return {
     harness,
@@ -54,21 +70,37 @@ export async function openSingleSignOn(options: HarnessOptions & { wall_clock?: 
   };
 }
 
-async function newHome(harness: Harness, fields: Record<string, unknown> = {}, name = 'acme.example'): Promise<Home> {
+async function newHome(
+  harness: Harness,
+  fields: Record<string, unknown> = {},
+  name = 'acme.example',
+): Promise<Home> {
   // One verified domain of this name at a time.
   await harness.deps.db.run(sql`DELETE FROM domains WHERE domain = ${name}`);
   await harness.deps.db.run(sql`DELETE FROM users WHERE email LIKE ${`%@${name}`}`);
   const organization = await harness.newOrganization();
   const base = `/api/organizations/${organization.organization.id}/domains/`;
-  const claimed = await harness.request('POST', base, { key: organization.key, body: { domain: name } });
-  await harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${claimed.body.id}`);
-  const changed = await harness.request('PATCH', `${base}${claimed.body.id}/`, { key: organization.key, body: { ...saml_fields, ...fields } });
+  const claimed = await harness.request('POST', base, {
+    key: organization.key,
+    body: { domain: name },
+  });
+  await harness.deps.db.run(
+    sql`UPDATE domains SET state = 'verified' WHERE id = ${claimed.body.id}`,
+  );
+  const changed = await harness.request('PATCH', `${base}${claimed.body.id}/`, {
+    key: organization.key,
+    body: { ...saml_fields, ...fields },
+  });
   assert.equal(changed.status, 200, changed.text);
   return { ...organization, domain: changed.body as DomainRow };
 }
 
 /** Changes the domain's settings as its owner. */
-export async function changeDomain({ harness }: SingleSignOnWorld, home: Home, body: unknown): Promise<void> {
+export async function changeDomain(
+  { harness }: SingleSignOnWorld,
+  home: Home,
+  body: unknown,
+): Promise<void> {
   const path = `/api/organizations/${home.organization.id}/domains/${home.domain.id}/`;
   const changed = await harness.request('PATCH', path, { key: home.key, body });
   assert.equal(changed.status, 200, changed.text);
@@ -77,12 +109,22 @@ export async function changeDomain({ harness }: SingleSignOnWorld, home: Home, b
 /** Opens a browser without cookies. */
 export function openNavigator(harness: Harness): Navigator {
   const cookies = new Map<string, string>();
-  const send = async (method: string, path: string, withCookies: boolean, fields?: Record<string, string>): Promise<Answer> => {
+  const send = async (
+    method: string,
+    path: string,
+    withCookies: boolean,
+    fields?: Record<string, string>,
+  ): Promise<Answer> => {
     const headers: Record<string, string> = { 'user-agent': 'navigator' };
-    if (withCookies && cookies.size > 0) headers['cookie'] = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    if (withCookies && cookies.size > 0)
+      headers['cookie'] = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     if (fields !== undefined) headers['content-type'] = 'application/x-www-form-urlencoded';
-    if (fields !== undefined) headers['sec-fetch-site'] = withCookies ? 'same-origin' : 'cross-site';
-    const answer = await harness.request(method, path, { headers, ...(fields === undefined ? {} : { body: new URLSearchParams(fields).toString() }) });
+    if (fields !== undefined)
+      headers['sec-fetch-site'] = withCookies ? 'same-origin' : 'cross-site';
+    const answer = await harness.request(method, path, {
+      headers,
+      ...(fields === undefined ? {} : { body: new URLSearchParams(fields).toString() }),
+    });
     for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
       cookies.set(name, value);
@@ -97,7 +139,11 @@ export function openNavigator(harness: Harness): Navigator {
 }
 
 /** Begins a SAML sign-in and gives what the provider reads in it. Fails when the browser is not sent to a provider. */
-export async function beginSaml(browser: Navigator, email = 'ada@acme.example', more = ''): Promise<ReturnType<typeof readLoginUrl>> {
+export async function beginSaml(
+  browser: Navigator,
+  email = 'ada@acme.example',
+  more = '',
+): Promise<ReturnType<typeof readLoginUrl>> {
   const answer = await browser.go(`/login/saml/?email=${encodeURIComponent(email)}${more}`);
   assert.equal(answer.status, 303, answer.text);
   return readLoginUrl(answer.headers['location']!);
@@ -111,12 +157,19 @@ export function genuine(
   provider: IdentityProvider = acme,
 ): string {
   const { email = 'ada@acme.example', ...facts } = changes;
-  return signedResponse(provider, { ...responseFacts(provider, request, { email }, clock.now()), ...facts });
+  return signedResponse(provider, {
+    ...responseFacts(provider, request, { email }, clock.now()),
+    ...facts,
+  });
 }
 
 /** The form of a response (XML) that the provider's page lets the browser send, and nothing more. */
 export function postResponse(browser: Navigator, xml: string): Promise<Answer> {
-  return browser.post('/complete/saml/', { SAMLResponse: encodeResponse(xml), RelayState: '' }, true);
+  return browser.post(
+    '/complete/saml/',
+    { SAMLResponse: encodeResponse(xml), RelayState: '' },
+    true,
+  );
 }
 
 /** Posts a response and goes where it leads. */
@@ -126,7 +179,12 @@ export async function respond(browser: Navigator, xml: string): Promise<Answer> 
 }
 
 /** A whole SAML sign-in; gives the last answer. */
-export async function signInBySaml(world: SingleSignOnWorld, browser: Navigator, email = 'ada@acme.example', more = ''): Promise<Answer> {
+export async function signInBySaml(
+  world: SingleSignOnWorld,
+  browser: Navigator,
+  email = 'ada@acme.example',
+  more = '',
+): Promise<Answer> {
   return respond(browser, genuine(world, await beginSaml(browser, email, more), { email }));
 }
 
@@ -138,12 +196,20 @@ export function sessionOf({ cookies }: Navigator): { cookie?: string } {
 
 /** Who is signed in at the browser, as `/api/users/@me/` says; undefined when nobody is. */
 export async function accountAt(harness: Harness, browser: Navigator) {
-  const { status, body } = await harness.request('GET', '/api/users/@me/', { headers: { ...sessionOf(browser) } });
+  const { status, body } = await harness.request('GET', '/api/users/@me/', {
+    headers: { ...sessionOf(browser) },
+  });
   return status === 200 ? body : undefined;
 }
 
 /** Fails unless the answer is the neutral page with this status and nobody is signed in at the browser. */
-export async function assertRefused(world: SingleSignOnWorld, browser: Navigator, answer: Answer, reason: string, status = 403): Promise<void> {
+export async function assertRefused(
+  world: SingleSignOnWorld,
+  browser: Navigator,
+  answer: Answer,
+  reason: string,
+  status = 403,
+): Promise<void> {
   const reasons = world.reasons();
   assert.deepEqual([answer.status, reasons], [status, [reason]], answer.text);
   assert.match(answer.headers['content-type']!, /^text\/html/);

@@ -41,20 +41,34 @@ const name = '"(?:[^"]|"")+"';
 
 /** The forms of statements that the stand-in knows, and their translation; everything else is an error of syntax. */
 const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
-  [/^(SELECT|DELETE FROM|UPDATE|MERGE INTO|INSERT INTO|CREATE TABLE IF NOT EXISTS|DROP TABLE) /, (statement) => statement],
+  [
+    /^(SELECT|DELETE FROM|UPDATE|MERGE INTO|INSERT INTO|CREATE TABLE IF NOT EXISTS|DROP TABLE) /,
+    (statement) => statement,
+  ],
   [/^(BEGIN TRANSACTION|COMMIT|ROLLBACK)$/, (statement) => statement],
   [
     new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name}) \\(`),
-    (statement, table) => `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`,
+    (statement, table) =>
+      `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`,
   ],
   [
     new RegExp(`^CREATE TEMPORARY TABLE (${name}) LIKE (${name})$`),
-    (_statement, table, like) => `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`,
+    (_statement, table, like) =>
+      `CREATE TEMPORARY TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`,
   ],
   [new RegExp(`^CREATE TEMPORARY TABLE ${name} AS SELECT `), (statement) => statement],
-  [new RegExp(`^CREATE TRANSIENT TABLE (${name}) LIKE (${name})$`), (_statement, table, like) => `CREATE TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`],
-  [new RegExp(`^ALTER TABLE ${name} (RENAME TO ${name}|ADD COLUMN ${name} NUMBER\\(38, 0\\))$`), (statement) => statement],
-  [new RegExp(`^ALTER TABLE (${name}) SET DATA_RETENTION_TIME_IN_DAYS = 0$`), (_statement, table) => `COMMENT ON TABLE ${table} IS 'kept no day'`],
+  [
+    new RegExp(`^CREATE TRANSIENT TABLE (${name}) LIKE (${name})$`),
+    (_statement, table, like) => `CREATE TABLE ${table} (LIKE ${like} INCLUDING DEFAULTS)`,
+  ],
+  [
+    new RegExp(`^ALTER TABLE ${name} (RENAME TO ${name}|ADD COLUMN ${name} NUMBER\\(38, 0\\))$`),
+    (statement) => statement,
+  ],
+  [
+    new RegExp(`^ALTER TABLE (${name}) SET DATA_RETENTION_TIME_IN_DAYS = 0$`),
+    (_statement, table) => `COMMENT ON TABLE ${table} IS 'kept no day'`,
+  ],
 ];
 
 const words: [RegExp, string][] = [
@@ -70,7 +84,11 @@ export function translate(statement: string): string {
     const match = pattern.exec(statement);
     if (match !== null) return inWords(form(statement, ...match.slice(1)));
   }
-  throw new SnowflakeRefusal('001003', '42000', `SQL compilation error: syntax error in: ${statement.slice(0, 200)}`);
+  throw new SnowflakeRefusal(
+    '001003',
+    '42000',
+    `SQL compilation error: syntax error in: ${statement.slice(0, 200)}`,
+  );
 }
 
 /** Names and literals stay as they are. */
@@ -79,7 +97,11 @@ function inWords(statement: string): string {
   return statement
     .split(/("(?:[^"]|"")*"|'(?:[^']|'')*')/)
     .map((text, index) =>
-      index % 2 === 1 ? text : words.reduce((changed, [from, to]) => changed.replaceAll(from, to), text).replaceAll('?', () => `$${(parameters += 1)}`),
+      index % 2 === 1
+        ? text
+        : words
+            .reduce((changed, [from, to]) => changed.replaceAll(from, to), text)
+            .replaceAll('?', () => `$${(parameters += 1)}`),
     )
     .join('');
 }

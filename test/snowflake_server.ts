@@ -14,7 +14,12 @@ import { openSnowflakeStorage } from './snowflake_storage.ts';
 import type { StorageKind } from './snowflake_storage.ts';
 
 /** What happens to a request instead of its answer. `after` runs the statement first, and then breaks the connection. */
-export type SnowflakeFault = { code: string; message: string; sql_state?: string } | { status: number } | 'hang' | 'drop' | 'after';
+export type SnowflakeFault =
+  | { code: string; message: string; sql_state?: string }
+  | { status: number }
+  | 'hang'
+  | 'drop'
+  | 'after';
 
 /** An account that speaks the protocol of Snowflake's clients on localhost, over TLS, with PostgreSQL behind it, and the storage of its stages. */
 export type SnowflakeServer = {
@@ -46,8 +51,24 @@ export type SnowflakeServer = {
 };
 
 type Body = Record<string, unknown>;
-type Tokens = { session: SnowflakeSession; master: string; is_expired: boolean; answers: Map<string, Promise<SnowflakeAnswer>> };
-type World = Omit<SnowflakeServer, 'host' | 'close' | 'fail' | 'recover' | 'isHanging' | 'setStorage' | 'expireTokens' | 'endSessions' | 'sessions'> & {
+type Tokens = {
+  session: SnowflakeSession;
+  master: string;
+  is_expired: boolean;
+  answers: Map<string, Promise<SnowflakeAnswer>>;
+};
+type World = Omit<
+  SnowflakeServer,
+  | 'host'
+  | 'close'
+  | 'fail'
+  | 'recover'
+  | 'isHanging'
+  | 'setStorage'
+  | 'expireTokens'
+  | 'endSessions'
+  | 'sessions'
+> & {
   is_hanging: boolean;
   tokens: Map<string, Tokens>;
   faults: { pattern: RegExp; fault: SnowflakeFault; times: number }[];
@@ -67,11 +88,20 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   const admin = new pg.Client({ connectionString: database_url });
   await admin.connect();
   await installDialect(admin).finally(() => admin.end());
-  const server = https.createServer({ cert: readFileSync(new URL('localhost.crt', certificates)), key: readFileSync(new URL('localhost.key', certificates)) });
+  const server = https.createServer({
+    cert: readFileSync(new URL('localhost.crt', certificates)),
+    key: readFileSync(new URL('localhost.key', certificates)),
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `localhost:${(server.address() as AddressInfo).port}`;
-  const account = { database_url, databases: ['ANALYTICS'], warehouses: ['LOADING'], roles: ['EXPORTER'], storage: openSnowflakeStorage(host) };
+  const account = {
+    database_url,
+    databases: ['ANALYTICS'],
+    warehouses: ['LOADING'],
+    roles: ['EXPORTER'],
+    storage: openSnowflakeStorage(host),
+  };
   const world: World = {
     user,
     password,
@@ -86,7 +116,12 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   server.on('request', (request, response) => {
     handle(world, request, response).catch((error: Error) => {
       if (!(error instanceof SnowflakeRefusal)) throw error;
-      send(response, { success: false, code: error.code, message: error.message, data: { sqlState: error.sql_state } });
+      send(response, {
+        success: false,
+        code: error.code,
+        message: error.message,
+        data: { sqlState: error.sql_state },
+      });
     });
   });
   const endSessions = async () => {
@@ -116,14 +151,27 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   };
 }
 
-async function handle(world: World, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+async function handle(
+  world: World,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<void> {
   const { pathname } = new URL(request.url ?? '/', 'https://host');
   const raw = await buffer(request).catch(() => undefined);
   if (raw === undefined) return;
-  if (request.method === 'PUT') return isTakenOver(world, 'UPLOAD', response) ? undefined : world.account.storage.take(request, raw, response);
+  if (request.method === 'PUT')
+    return isTakenOver(world, 'UPLOAD', response)
+      ? undefined
+      : world.account.storage.take(request, raw, response);
   // Asked for the settings of its bucket, the storage refuses.
-  if (request.method === 'GET' && world.account.storage.owns(pathname)) return void response.writeHead(403).end();
-  const body = raw.length === 0 ? {} : (JSON.parse((request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString()) as Body);
+  if (request.method === 'GET' && world.account.storage.owns(pathname))
+    return void response.writeHead(403).end();
+  const body =
+    raw.length === 0
+      ? {}
+      : (JSON.parse(
+          (request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString(),
+        ) as Body);
   switch (pathname) {
     case '/session/v1/login-request':
       return isTakenOver(world, 'LOGIN', response) ? undefined : logIn(world, body, response);
@@ -153,7 +201,8 @@ function isTakenOver(world: World, subject: string, response: http.ServerRespons
   const { fault } = found;
   if (fault === 'hang') world.is_hanging = true;
   else if (fault === 'drop') response.destroy();
-  else if ('status' in fault) response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>no</html>');
+  else if ('status' in fault)
+    response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>no</html>');
   else throw new SnowflakeRefusal(fault.code, fault.sql_state ?? '', fault.message);
   return true;
 }
@@ -161,45 +210,92 @@ function isTakenOver(world: World, subject: string, response: http.ServerRespons
 async function logIn(world: World, body: Body, response: http.ServerResponse): Promise<void> {
   const { LOGIN_NAME, PASSWORD, AUTHENTICATOR, TOKEN } = body['data'] as Record<string, string>;
   if (AUTHENTICATOR === 'SNOWFLAKE_JWT') verifyToken(TOKEN ?? '');
-  else if (LOGIN_NAME !== user || PASSWORD !== password) throw new SnowflakeRefusal('390100', '', 'Incorrect username or password was specified.');
+  else if (LOGIN_NAME !== user || PASSWORD !== password)
+    throw new SnowflakeRefusal('390100', '', 'Incorrect username or password was specified.');
   const token = randomUUID();
   const master = randomUUID();
-  world.tokens.set(token, { session: await openSnowflakeSession(world.account), master, is_expired: false, answers: new Map() });
+  world.tokens.set(token, {
+    session: await openSnowflakeSession(world.account),
+    master,
+    is_expired: false,
+    answers: new Map(),
+  });
   const parameters = [{ name: 'CLIENT_SESSION_KEEP_ALIVE', value: true }];
-  send(response, { success: true, data: { token, masterToken: master, validityInSeconds: 3_600, masterValidityInSeconds: 14_400, sessionId: 1, parameters } });
+  send(response, {
+    success: true,
+    data: {
+      token,
+      masterToken: master,
+      validityInSeconds: 3_600,
+      masterValidityInSeconds: 14_400,
+      sessionId: 1,
+      parameters,
+    },
+  });
 }
 
 /** Account and user in upper case, the fingerprint of the public key, and a signature that is right. */
 function verifyToken(token: string): void {
   const [header = '', payload = '', signature = ''] = token.split('.');
-  const isSigned = verify('sha256', Buffer.from(`${header}.${payload}`), createPublicKey(keys.publicKey), Buffer.from(signature, 'base64url'));
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string; sub: string; exp: number };
+  const isSigned = verify(
+    'sha256',
+    Buffer.from(`${header}.${payload}`),
+    createPublicKey(keys.publicKey),
+    Buffer.from(signature, 'base64url'),
+  );
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
+    iss: string;
+    sub: string;
+    exp: number;
+  };
   const der = createPublicKey(keys.publicKey).export({ type: 'spki', format: 'der' });
   const subject = `MYORG-MYACCOUNT.${user}`;
   const isRight =
-    claims.sub === subject && claims.iss === `${subject}.SHA256:${createHash('sha256').update(der).digest('base64')}` && claims.exp * 1_000 > Date.now();
-  if (!isSigned || !isRight) throw new SnowflakeRefusal('390144', '', 'JWT token is invalid. [0b9d8b6e]');
+    claims.sub === subject &&
+    claims.iss === `${subject}.SHA256:${createHash('sha256').update(der).digest('base64')}` &&
+    claims.exp * 1_000 > Date.now();
+  if (!isSigned || !isRight)
+    throw new SnowflakeRefusal('390144', '', 'JWT token is invalid. [0b9d8b6e]');
 }
 
 function tokenOf(request: http.IncomingMessage): string {
   return /^Snowflake Token="(.+)"$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }
 
-function renew(world: World, request: http.IncomingMessage, body: Body, response: http.ServerResponse): void {
+function renew(
+  world: World,
+  request: http.IncomingMessage,
+  body: Body,
+  response: http.ServerResponse,
+): void {
   const old = String(body['oldSessionToken']);
   const tokens = world.tokens.get(old);
   if (tokens === undefined || tokens.master !== tokenOf(request))
-    throw new SnowflakeRefusal('390114', '', 'Authentication token has expired. The user must authenticate again.');
+    throw new SnowflakeRefusal(
+      '390114',
+      '',
+      'Authentication token has expired. The user must authenticate again.',
+    );
   const token = randomUUID();
   world.tokens.delete(old);
   world.tokens.set(token, { ...tokens, is_expired: false });
   send(response, {
     success: true,
-    data: { sessionToken: token, masterToken: tokens.master, validityInSecondsST: 3_600, validityInSecondsMT: 14_400, sessionId: 1 },
+    data: {
+      sessionToken: token,
+      masterToken: tokens.master,
+      validityInSecondsST: 3_600,
+      validityInSecondsMT: 14_400,
+      sessionId: 1,
+    },
   });
 }
 
-async function logOut(world: World, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+async function logOut(
+  world: World,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<void> {
   const token = tokenOf(request);
   const tokens = world.tokens.get(token);
   world.tokens.delete(token);
@@ -207,20 +303,35 @@ async function logOut(world: World, request: http.IncomingMessage, response: htt
   send(response, { success: true, data: null });
 }
 
-async function runStatement(world: World, request: http.IncomingMessage, body: Body, response: http.ServerResponse): Promise<void> {
+async function runStatement(
+  world: World,
+  request: http.IncomingMessage,
+  body: Body,
+  response: http.ServerResponse,
+): Promise<void> {
   const tokens = world.tokens.get(tokenOf(request));
-  if (tokens === undefined) throw new SnowflakeRefusal('390111', '', 'Session no longer exists. New login required to access the service.');
-  if (tokens.is_expired) throw new SnowflakeRefusal('390112', '', 'Your session has expired. Please login again.');
+  if (tokens === undefined)
+    throw new SnowflakeRefusal(
+      '390111',
+      '',
+      'Session no longer exists. New login required to access the service.',
+    );
+  if (tokens.is_expired)
+    throw new SnowflakeRefusal('390112', '', 'Your session has expired. Please login again.');
   const statement = String(body['sqlText']);
   world.statements.push(statement);
   if (isTakenOver(world, statement, response)) return;
-  const bindings = Object.values((body['bindings'] ?? {}) as Record<string, { value: string | null }>).map(({ value }) => value);
+  const bindings = Object.values(
+    (body['bindings'] ?? {}) as Record<string, { value: string | null }>,
+  ).map(({ value }) => value);
   // A request that is sent again by its id is not run again.
   const id = new URL(request.url ?? '/', 'https://host').searchParams.get('requestId') ?? '';
   const running = tokens.answers.get(id) ?? tokens.session.execute(statement, bindings);
   tokens.answers.set(id, running);
   const answer = await running;
-  const after = world.faults.find(({ pattern, fault, times }) => fault === 'after' && times > 0 && pattern.test(statement));
+  const after = world.faults.find(
+    ({ pattern, fault, times }) => fault === 'after' && times > 0 && pattern.test(statement),
+  );
   if (after !== undefined) {
     after.times -= 1;
     return void response.destroy();
@@ -232,7 +343,14 @@ function dataOf(answer: SnowflakeAnswer): Body {
   if ('transfer' in answer) return answer.transfer;
   return {
     parameters: [],
-    rowtype: answer.columns.map(({ name, type }) => ({ name, type, nullable: true, scale: 0, precision: 38, length: null })),
+    rowtype: answer.columns.map(({ name, type }) => ({
+      name,
+      type,
+      nullable: true,
+      scale: 0,
+      precision: 38,
+      length: null,
+    })),
     rowset: answer.rows,
     total: answer.rows.length,
     returned: answer.rows.length,

@@ -32,7 +32,8 @@ const token = `token-${randomBytes(12).toString('hex')}`;
 /** Opens an empty one at a host and port. */
 export function openSnowflakeStorage(address: string): SnowflakeStorage {
   const files = new Map<string, StoredFile>();
-  const under = (folder: string) => [...files.keys()].filter((path) => path.startsWith(`/${bucket}/${folder}/`));
+  const under = (folder: string) =>
+    [...files.keys()].filter((path) => path.startsWith(`/${bucket}/${folder}/`));
   const storage: SnowflakeStorage = {
     kind: 'S3',
     address,
@@ -43,16 +44,32 @@ export function openSnowflakeStorage(address: string): SnowflakeStorage {
       sourceCompression: 'gzip',
       overwrite: true,
       parallel: 4,
-      stageInfo: { locationType: storage.kind, location: `${bucket}/${folder}/`, region: 'eu-central-1', storageAccount: 'account', ...accessOf(storage) },
-      encryptionMaterial: { queryStageMasterKey: master_key.toString('base64'), queryId: 'query', smkId: 92_233_720_368 },
+      stageInfo: {
+        locationType: storage.kind,
+        location: `${bucket}/${folder}/`,
+        region: 'eu-central-1',
+        storageAccount: 'account',
+        ...accessOf(storage),
+      },
+      encryptionMaterial: {
+        queryStageMasterKey: master_key.toString('base64'),
+        queryId: 'query',
+        smkId: 92_233_720_368,
+      },
     }),
     take: (request, body, response) => {
       if (!hasToken(request, storage.kind)) return void response.writeHead(403).end();
-      files.set(new URL(request.url ?? '/', 'https://host').pathname, { bytes: body, ...envelopeOf(request.headers) });
+      files.set(new URL(request.url ?? '/', 'https://host').pathname, {
+        bytes: body,
+        ...envelopeOf(request.headers),
+      });
       response.writeHead(storage.kind === 'AZURE' ? 201 : 200, { etag: '"1"' }).end();
     },
     kept: (content) => content,
-    read: (folder) => new Map(under(folder).map((path) => [path, storage.kept(gunzipSync(decrypt(files.get(path)!)))])),
+    read: (folder) =>
+      new Map(
+        under(folder).map((path) => [path, storage.kept(gunzipSync(decrypt(files.get(path)!)))]),
+      ),
     remove: (folder) => under(folder).forEach((path) => files.delete(path)),
     owns: (path) => path.startsWith(`/${bucket}/`),
   };
@@ -60,7 +77,11 @@ export function openSnowflakeStorage(address: string): SnowflakeStorage {
 }
 
 function accessOf({ kind, address }: SnowflakeStorage): Record<string, unknown> {
-  if (kind === 'S3') return { endPoint: address, creds: { AWS_KEY_ID: 'key', AWS_SECRET_KEY: 'secret', AWS_TOKEN: token } };
+  if (kind === 'S3')
+    return {
+      endPoint: address,
+      creds: { AWS_KEY_ID: 'key', AWS_SECRET_KEY: 'secret', AWS_TOKEN: token },
+    };
   if (kind === 'GCS') return { endPoint: address, creds: { GCS_ACCESS_TOKEN: token } };
   return { endPoint: `https://${address}`, creds: { AZURE_SAS_TOKEN: `?sig=${token}` } };
 }
@@ -74,8 +95,15 @@ function hasToken(request: http.IncomingMessage, kind: StorageKind): boolean {
 /** The key of the file, under the master key, and the start vector: in two headers of S3, in one of the others. */
 function envelopeOf(headers: http.IncomingHttpHeaders): Pick<StoredFile, 'encrypted_key' | 'iv'> {
   const text = headers['x-ms-meta-encryptiondata'] ?? headers['x-goog-meta-encryptiondata'];
-  if (typeof text !== 'string') return { encrypted_key: String(headers['x-amz-meta-x-amz-key']), iv: String(headers['x-amz-meta-x-amz-iv']) };
-  const data = JSON.parse(text) as { WrappedContentKey: { EncryptedKey: string }; ContentEncryptionIV: string };
+  if (typeof text !== 'string')
+    return {
+      encrypted_key: String(headers['x-amz-meta-x-amz-key']),
+      iv: String(headers['x-amz-meta-x-amz-iv']),
+    };
+  const data = JSON.parse(text) as {
+    WrappedContentKey: { EncryptedKey: string };
+    ContentEncryptionIV: string;
+  };
   return { encrypted_key: data.WrappedContentKey.EncryptedKey, iv: data.ContentEncryptionIV };
 }
 

@@ -11,12 +11,40 @@ import { sweepSingleSignOn } from './single_sign_on/store.ts';
 /** What an API process does by itself, one line each; tests do the work by hand, with a clock of their own. */
 export function choresOf(deps: Deps): Chore[] {
   return [
-    { name: 'look-ups of domains', interval_ms: 15_000, work: (signal) => recheckDomains(deps, { signal }) },
-    { name: 'warnings before certificates expire', interval_ms: 3_600_000, work: (signal) => warnOfCertificates(deps, signal) },
-    { name: 'look for late exports', interval_ms: 30_000, work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }) },
-    { name: 'sending of notices', interval_ms: 2_000, work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }) },
-    { name: 'removal of old notices', interval_ms: 3_600_000, work: (signal) => sweepNotices(deps, signal) },
-    { name: 'removal of sign-ins that have expired', interval_ms: 600_000, work: () => sweepSingleSignOn(deps) },
-    { name: 'removal of sessions, links and series of attempts that have ended', interval_ms: 600_000, work: () => sweepPeople(deps) },
+    {
+      name: 'look-ups of domains',
+      interval_ms: 15_000,
+      work: (signal) => recheckDomains(deps, { signal }),
+    },
+    {
+      name: 'warnings before certificates expire',
+      interval_ms: 3_600_000,
+      work: (signal) => warnOfCertificates(deps, signal),
+    },
+    {
+      name: 'look for late exports',
+      interval_ms: 30_000,
+      work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
+    },
+    {
+      name: 'sending of notices',
+      interval_ms: 2_000,
+      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
+    },
+    {
+      name: 'removal of old notices',
+      interval_ms: 3_600_000,
+      work: (signal) => sweepNotices(deps, signal),
+    },
+    {
+      name: 'removal of sign-ins that have expired',
+      interval_ms: 600_000,
+      work: () => sweepSingleSignOn(deps),
+    },
+    {
+      name: 'removal of sessions, links and series of attempts that have ended',
+      interval_ms: 600_000,
+      work: () => sweepPeople(deps),
+    },
   ];
 }

@@ -22,7 +22,14 @@ export async function run(argv: string[]): Promise<number> {
     (action) =>
     async (...args) => {
       const config = environmentConfig();
-      code = await action({ config, log: openLog(config.log_level), say: (line) => process.stdout.write(`${line}\n`) }, ...args);
+      code = await action(
+        {
+          config,
+          log: openLog(config.log_level),
+          say: (line) => process.stdout.write(`${line}\n`),
+        },
+        ...args,
+      );
     };
   const command = build(wrap);
   try {
@@ -33,7 +40,9 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-type Wrap = <Args extends unknown[]>(action: (context: CommandContext, ...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+type Wrap = <Args extends unknown[]>(
+  action: (context: CommandContext, ...args: Args) => Promise<number>,
+) => (...args: Args) => Promise<void>;
 
 /** Faults whose message is made for the person at the terminal. */
 const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, WrongSecretKeyError];
@@ -41,40 +50,68 @@ const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, Wr
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
-    process.stderr.write(`Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`);
+    process.stderr.write(
+      `Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`,
+    );
     return 2;
   }
   if (told.some((kind) => error instanceof kind)) {
     process.stderr.write(`${(error as Error).message}\n`);
     return 1;
   }
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(
+    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   return 1;
 }
 
 function build(wrap: Wrap): Command {
-  const program = new Command('sluice').description('Management plane and export engine of a product-analytics platform.').exitOverride();
+  const program = new Command('sluice')
+    .description('Management plane and export engine of a product-analytics platform.')
+    .exitOverride();
   // With a default command an unknown word would be taken for its argument.
   program.hook('preSubcommand', (_parent, command) => {
     const [word] = program.args;
-    if (word !== undefined && !word.startsWith('-') && command.name() === 'start' && word !== 'start')
+    if (
+      word !== undefined &&
+      !word.startsWith('-') &&
+      command.name() === 'start' &&
+      word !== 'start'
+    )
       program.error(`error: unknown command '${word}'; see --help`);
   });
   program
     .command('start', { isDefault: true })
     .description('start API, worker and, where no URL is set, embedded stores')
-    .option('--demo', 'fill the first project with a web shop, export it hourly, backfill the last day')
+    .option(
+      '--demo',
+      'fill the first project with a web shop, export it hourly, backfill the last day',
+    )
     .action(
-      wrap(async (context, options: { demo?: boolean }) => (await import('./start.ts')).start(context, { api: true, worker: true }, options.demo ?? false)),
+      wrap(async (context, options: { demo?: boolean }) =>
+        (await import('./start.ts')).start(
+          context,
+          { api: true, worker: true },
+          options.demo ?? false,
+        ),
+      ),
     );
   program
     .command('api')
     .description('start the API alone (with embedded stores where no URL is set)')
-    .action(wrap(async (context) => (await import('./start.ts')).start(context, { api: true, worker: false }, false)));
+    .action(
+      wrap(async (context) =>
+        (await import('./start.ts')).start(context, { api: true, worker: false }, false),
+      ),
+    );
   program
     .command('worker')
     .description('start a worker beside a running server, or on the stores that are configured')
-    .action(wrap(async (context) => (await import('./start.ts')).start(context, { api: false, worker: true }, false)));
+    .action(
+      wrap(async (context) =>
+        (await import('./start.ts')).start(context, { api: false, worker: true }, false),
+      ),
+    );
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
@@ -87,13 +124,19 @@ function build(wrap: Wrap): Command {
     .description('read destinations again and name what differs from the receipts')
     .option('--export <id>', 'one export only; default all that are not deleted')
     .option('--json', 'one JSON object instead of text')
-    .action(wrap(async (context, options: { export?: string; json?: boolean }) => (await import('./verify.ts')).verify(context, options)));
+    .action(
+      wrap(async (context, options: { export?: string; json?: boolean }) =>
+        (await import('./verify.ts')).verify(context, options),
+      ),
+    );
   program
     .command('secrets')
     .description('the secret key under which credentials are stored')
     .exitOverride()
     .command('rotate')
-    .description('put everything that is stored under former secret keys under the present one (see docs/operating.md)')
+    .description(
+      'put everything that is stored under former secret keys under the present one (see docs/operating.md)',
+    )
     .action(wrap(async (context) => (await import('./secrets.ts')).rotateSecrets(context)));
   program
     .command('doctor')
@@ -112,8 +155,11 @@ function addKeyCommand(program: Command, wrap: Wrap): void {
     .option('--scopes <list>', 'scopes separated by commas', '*')
     .option('--expires-in-days <days>', 'days until it expires; default never')
     .action(
-      wrap(async (context, options: { email?: string; label: string; scopes: string; expiresInDays?: string }) =>
-        (await import('./key.ts')).createKey(context, options),
+      wrap(
+        async (
+          context,
+          options: { email?: string; label: string; scopes: string; expiresInDays?: string },
+        ) => (await import('./key.ts')).createKey(context, options),
       ),
     );
 }
@@ -135,18 +181,29 @@ function addUserCommand(program: Command, wrap: Wrap): void {
     );
   user
     .command('reset')
-    .description('print a link, good for an hour and once, under which the user chooses a new password')
+    .description(
+      'print a link, good for an hour and once, under which the user chooses a new password',
+    )
     .requiredOption('--email <address>', 'whose password')
     .option('--second-factor', 'take his second factor away as well')
     .action(
-      wrap(async (context, { email, secondFactor = false }: { email: string; secondFactor?: boolean }) => {
-        const { resetUser, userCommand } = await load();
-        return userCommand(context, (deps) => resetUser(deps, { email, second_factor: secondFactor }));
-      }),
+      wrap(
+        async (
+          context,
+          { email, secondFactor = false }: { email: string; secondFactor?: boolean },
+        ) => {
+          const { resetUser, userCommand } = await load();
+          return userCommand(context, (deps) =>
+            resetUser(deps, { email, second_factor: secondFactor }),
+          );
+        },
+      ),
     );
   user
     .command('let-in')
-    .description('print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced')
+    .description(
+      'print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced',
+    )
     .requiredOption('--email <address>', 'whom')
     .action(
       wrap(async (context, { email }: { email: string }) => {
@@ -155,7 +212,11 @@ function addUserCommand(program: Command, wrap: Wrap): void {
       }),
     );
   for (const [name, description, is_active] of [
-    ['deactivate', 'keep a user out: ends his sessions, refuses his keys; nothing is deleted', false],
+    [
+      'deactivate',
+      'keep a user out: ends his sessions, refuses his keys; nothing is deleted',
+      false,
+    ],
     ['activate', 'let a user in again', true],
   ] as const) {
     user
@@ -181,10 +242,20 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--key <key>', 'personal API key with event:write; default SLUICE_OWNER_API_KEY')
     .option('--event-name <name>', 'name of every event')
     .option('--event-field <field>', 'field with the event name; default event')
-    .option('--distinct-id-field <field>', 'field with the id of the person or thing, dots reach inside objects; default distinct_id')
-    .option('--distinct-id-default <text>', 'used where that field is missing or empty; default: such lines are refused')
+    .option(
+      '--distinct-id-field <field>',
+      'field with the id of the person or thing, dots reach inside objects; default distinct_id',
+    )
+    .option(
+      '--distinct-id-default <text>',
+      'used where that field is missing or empty; default: such lines are refused',
+    )
     .option('--timestamp-field <field>', 'field with the time; default timestamp')
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'zone of times without one', 'UTC')
-    .action(wrap(async (context, file: string, options: ImportFlags) => (await import('./import_command.ts')).importCommand(context, file, options)));
+    .action(
+      wrap(async (context, file: string, options: ImportFlags) =>
+        (await import('./import_command.ts')).importCommand(context, file, options),
+      ),
+    );
 }

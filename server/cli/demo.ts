@@ -12,20 +12,35 @@ const hour_ms = 3_600_000;
 const events_total = 20_000;
 const runs_shown_max = 5;
 
-type Run = { id: string; status: string; records_completed: number | null; data_interval_start: string };
+type Run = {
+  id: string;
+  status: string;
+  records_completed: number | null;
+  data_interval_start: string;
+};
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /**
  * The first minute: fills the owner's first project with a believable web shop, exports it hourly to the export folder, backfills the last day and prints what came of it. Everything
  * goes through the server's own API with a key of an hour, so each step is one that a user could take. Repeated, it makes no second export and doubles no event.
  */
-export async function runDemo(server: RunningServer, config: Config, say: (line: string) => void): Promise<void> {
+export async function runDemo(
+  server: RunningServer,
+  config: Config,
+  say: (line: string) => void,
+): Promise<void> {
   const { deps } = server.opened;
   const project = await deps.db.row<{ id: number }>(sql`
     SELECT project.id FROM projects project JOIN members member ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
     WHERE comparable_address(users.email) = comparable_address(${config.owner_email}) ORDER BY project.created_at, project.id LIMIT 1`);
-  if (project === undefined) throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
-  const key = await makeKey(deps, { email: config.owner_email, label: 'demo', scopes: ['event:write', 'batch_export:write'], expires_in_days: 1 / 24 });
+  if (project === undefined)
+    throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
+  const key = await makeKey(deps, {
+    email: config.owner_email,
+    label: 'demo',
+    scopes: ['event:write', 'batch_export:write'],
+    expires_in_days: 1 / 24,
+  });
   const call = callServer(server.address, key);
   const base = `/api/projects/${project.id}`;
   const now = deps.clock.now();
@@ -33,28 +48,50 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say('');
   say('Demo: a web shop.');
   await sendEvents(call, `${base}/events/`, { from: hour - 26 * hour_ms, to: hour }, say);
-  const existing = ((await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as { id: string; name: string }[]).find(
-    (item) => item.name === export_name,
-  );
+  const existing = (
+    (await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as {
+      id: string;
+      name: string;
+    }[]
+  ).find((item) => item.name === export_name);
   const created =
     existing ??
     ((await call('POST', `${base}/batch_exports/`, {
       name: export_name,
       model: 'events',
       interval: 'hour',
-      destination: { type: 'File', config: { prefix: 'demo/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' } },
+      destination: {
+        type: 'File',
+        config: {
+          prefix: 'demo/{year}-{month}-{day}',
+          file_format: 'Parquet',
+          compression: 'zstd',
+        },
+      },
     })) as { id: string; name: string });
   const exportPath = `${base}/batch_exports/${created.id}`;
   say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
-  const answer = await call('POST', `${exportPath}/backfill/`, { start_at: new Date(hour - day_ms).toISOString(), end_at: new Date(hour).toISOString() });
+  const answer = await call('POST', `${exportPath}/backfill/`, {
+    start_at: new Date(hour - day_ms).toISOString(),
+    end_at: new Date(hour).toISOString(),
+  });
   const backfill = answer['backfill'] as { id: string };
-  say(`  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`);
+  say(
+    `  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`,
+  );
   const runs = await followBackfill(call, exportPath, backfill.id, say);
   const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
   const completed = runs.filter((run) => run.status === 'Completed').length;
-  if (delivered === 0) say('  delivered  nothing new: an earlier demo has delivered the last day, and nothing is delivered twice');
-  else say(`  delivered  ${delivered} events in ${completed} completed runs; each left a signed receipt beside its file`);
-  for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max)) await showRun(call, exportPath, run, say);
+  if (delivered === 0)
+    say(
+      '  delivered  nothing new: an earlier demo has delivered the last day, and nothing is delivered twice',
+    );
+  else
+    say(
+      `  delivered  ${delivered} events in ${completed} completed runs; each left a signed receipt beside its file`,
+    );
+  for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max))
+    await showRun(call, exportPath, run, say);
   say('');
   say('Look further:');
   say(`  find ${config.export_dir}/demo -type f | head`);
@@ -63,9 +100,19 @@ export async function runDemo(server: RunningServer, config: Config, say: (line:
   say('  npm run sluice -- verify');
 }
 
-async function showRun(call: Call, exportPath: string, run: Run, say: (line: string) => void): Promise<void> {
+async function showRun(
+  call: Call,
+  exportPath: string,
+  run: Run,
+  say: (line: string) => void,
+): Promise<void> {
   const receipt = await call('GET', `${exportPath}/runs/${run.id}/receipt/`);
-  for (const slice of receipt['slices'] as { name: string; records: number; bytes: number; sha256: string }[]) {
+  for (const slice of receipt['slices'] as {
+    name: string;
+    records: number;
+    bytes: number;
+    sha256: string;
+  }[]) {
     say(
       `             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ${slice.sha256.slice(0, 12)}...`,
     );
@@ -78,16 +125,27 @@ function callServer(address: string, key: string): Call {
     const { request } = await import('undici');
     const answer = await request(`${address}${path}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': isText ? 'application/x-ndjson' : 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined
+          ? {}
+          : { 'content-type': isText ? 'application/x-ndjson' : 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     });
     const text = await answer.body.text();
-    if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
+    if (answer.statusCode >= 400)
+      throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
     return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   };
 }
 
-async function sendEvents(call: Call, path: string, range: { from: number; to: number }, say: (line: string) => void): Promise<void> {
+async function sendEvents(
+  call: Call,
+  path: string,
+  range: { from: number; to: number },
+  say: (line: string) => void,
+): Promise<void> {
   let batch: string[] = [];
   let taken = 0;
   let duplicates = 0;
@@ -98,7 +156,12 @@ async function sendEvents(call: Call, path: string, range: { from: number; to: n
     duplicates += Number(answer['duplicates']);
     batch = [];
   };
-  for (const event of generateWebShop({ seed: 1, from: range.from, to: range.to, events: events_total })) {
+  for (const event of generateWebShop({
+    seed: 1,
+    from: range.from,
+    to: range.to,
+    events: events_total,
+  })) {
     batch.push(JSON.stringify(event));
     if (batch.length === 5_000) await flush();
   }
@@ -106,15 +169,24 @@ async function sendEvents(call: Call, path: string, range: { from: number; to: n
   say(`  events     ${taken} stored${duplicates > 0 ? `, ${duplicates} were there already` : ''}`);
 }
 
-async function followBackfill(call: Call, exportPath: string, backfillId: string, say: (line: string) => void): Promise<Run[]> {
+async function followBackfill(
+  call: Call,
+  exportPath: string,
+  backfillId: string,
+  say: (line: string) => void,
+): Promise<Run[]> {
   let isFirst = true;
   for (;;) {
     const backfill = await call('GET', `${exportPath}/backfills/${backfillId}/`);
     const page = await call('GET', `${exportPath}/runs/?ordering=-data_interval_start&limit=100`);
-    const runs = (page['results'] as (Run & { backfill: string | null })[]).filter((run) => run.backfill === backfillId);
+    const runs = (page['results'] as (Run & { backfill: string | null })[]).filter(
+      (run) => run.backfill === backfillId,
+    );
     const first = runs.find((run) => run.status === 'Completed');
     if (isFirst && first !== undefined) {
-      say(`  first run  ${first.id} completed: ${first.records_completed} events of the hour from ${first.data_interval_start}`);
+      say(
+        `  first run  ${first.id} completed: ${first.records_completed} events of the hour from ${first.data_interval_start}`,
+      );
       isFirst = false;
     }
     if (backfill['finished_at'] !== null) return runs;

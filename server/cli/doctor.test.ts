@@ -33,7 +33,13 @@ before(async () => {
     user_uuid = user.uuid;
     organization_id = (await insertOrganization(tx, { name: 'Acme' }, user.id)).id;
     const append = (chain: Chain, scope: string) =>
-      appendActivity(tx, openSecrets(secret_key), chain, server_actor, { activity: 'updated', scope, item_id: '1', item_name: null, changes: [] });
+      appendActivity(tx, openSecrets(secret_key), chain, server_actor, {
+        activity: 'updated',
+        scope,
+        item_id: '1',
+        item_name: null,
+        changes: [],
+      });
     for (const scope of ['project', 'member', 'domain']) await append({ organization_id }, scope);
     await append({ user_uuid }, 'personal_api_key');
   });
@@ -45,7 +51,9 @@ after(async () => {
 });
 
 /** Runs `sluice doctor` on the stores and gives its exit code and what it says of the activity log, with its last line. */
-async function looked(key = secret_key): Promise<{ code: number; lines: string[]; activity: string[]; last: string | undefined }> {
+async function looked(
+  key = secret_key,
+): Promise<{ code: number; lines: string[]; activity: string[]; last: string | undefined }> {
   const config = readConfig({
     SLUICE_DATABASE_URL: stores.database_url,
     SLUICE_CLICKHOUSE_URL: stores.clickhouse_url,
@@ -58,7 +66,9 @@ async function looked(key = secret_key): Promise<{ code: number; lines: string[]
   return {
     code,
     lines,
-    activity: lines.filter((line) => line.includes('activity log:')).map((line) => line.replace(/^(\w+) +activity log: /, '$1 ')),
+    activity: lines
+      .filter((line) => line.includes('activity log:'))
+      .map((line) => line.replace(/^(\w+) +activity log: /, '$1 ')),
     last: lines.at(-1),
   };
 }
@@ -67,12 +77,21 @@ const tamper = (statement: string) => db.text(statement);
 
 test('a log that is whole is well, and the doctor finds no fault', async () => {
   const { code, activity, last } = await looked();
-  assert.deepEqual({ code, activity, last }, { code: 0, activity: ['ok 4 entries in 2 chains, as they were written'], last: 'Nothing is wrong.' });
+  assert.deepEqual(
+    { code, activity, last },
+    {
+      code: 0,
+      activity: ['ok 4 entries in 2 chains, as they were written'],
+      last: 'Nothing is wrong.',
+    },
+  );
 });
 
 test('a fault is told in a sentence with the name of the organization or person, and the exit code is 1', async () => {
   await tamper('CREATE TABLE kept AS TABLE activity');
-  await tamper(`UPDATE activity SET user_email = 'other@example.com' WHERE number = 1 AND chain_id = '${organization_id}'`);
+  await tamper(
+    `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1 AND chain_id = '${organization_id}'`,
+  );
   await tamper(`DELETE FROM activity WHERE number = 3 AND chain_id = '${organization_id}'`);
   await tamper(`DELETE FROM activity WHERE chain_id = '${user_uuid}'`);
   const { code, activity, last } = await looked();
@@ -96,7 +115,10 @@ test('a fault is told in a sentence with the name of the organization or person,
 test('another secret key opens nothing, and the doctor says which one to start with', async () => {
   const { code, lines } = await looked('the secret of another server, 32 or more');
   assert.equal(code, 1);
-  assert.match(lines.join('\n'), /^fault +stores: This database was set up under another secret key\. Start with that one/m);
+  assert.match(
+    lines.join('\n'),
+    /^fault +stores: This database was set up under another secret key\. Start with that one/m,
+  );
 });
 
 test('where the own keys of the server were lost every entry is wrong, and the doctor says what to look for', async () => {

@@ -20,10 +20,17 @@ const faults_told_max = 20;
 
 /** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It changes nothing but what any start changes. */
 export async function doctor(context: CommandContext): Promise<number> {
-  const findings = [...machine(context.config), ...folders(context.config), ...(await stores(context))];
-  for (const finding of findings) context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
+  const findings = [
+    ...machine(context.config),
+    ...folders(context.config),
+    ...(await stores(context)),
+  ];
+  for (const finding of findings)
+    context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
   const faults = findings.filter((finding) => finding.state === 'fault').length;
-  context.say(faults === 0 ? 'Nothing is wrong.' : `${faults} thing${faults === 1 ? ' is' : 's are'} wrong.`);
+  context.say(
+    faults === 0 ? 'Nothing is wrong.' : `${faults} thing${faults === 1 ? ' is' : 's are'} wrong.`,
+  );
   return faults === 0 ? 0 : 1;
 }
 
@@ -31,11 +38,18 @@ function machine(config: Config): Finding[] {
   const major = Number(process.versions.node.split('.')[0]);
   const isEmbedded = config.database_url === undefined || config.clickhouse_url === undefined;
   return [
-    major >= 24 ? ok('Node', process.versions.node) : fault('Node', `${process.versions.node} is too old; install Node 24.`),
-    cpus().length >= 2 ? ok('processors', String(cpus().length)) : warning('processors', 'one processor; exports and requests will slow each other down.'),
+    major >= 24
+      ? ok('Node', process.versions.node)
+      : fault('Node', `${process.versions.node} is too old; install Node 24.`),
+    cpus().length >= 2
+      ? ok('processors', String(cpus().length))
+      : warning('processors', 'one processor; exports and requests will slow each other down.'),
     freemem() > gibibyte
       ? ok('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free`)
-      : warning('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`),
+      : warning(
+          'memory',
+          `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`,
+        ),
     isEmbedded && platform() === 'win32'
       ? fault('platform', 'there is no embedded ClickHouse for Windows; set SLUICE_CLICKHOUSE_URL.')
       : ok('platform', `${platform()} ${process.arch}`),
@@ -53,11 +67,16 @@ function folders(config: Config): Finding[] {
       mkdirSync(path, { recursive: true });
       accessSync(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      return fault(subject, `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); give this user the right or set ${variable}.`);
+      return fault(
+        subject,
+        `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); give this user the right or set ${variable}.`,
+      );
     }
     const disk = statfsSync(path);
     const free = (disk.bavail * disk.bsize) / gibibyte;
-    return free < 1 ? warning(subject, `${path} has ${free.toFixed(1)} GiB free.`) : ok(subject, `${path}, ${free.toFixed(0)} GiB free`);
+    return free < 1
+      ? warning(subject, `${path} has ${free.toFixed(1)} GiB free.`)
+      : ok(subject, `${path}, ${free.toFixed(0)} GiB free`);
   });
 }
 
@@ -65,8 +84,16 @@ async function stores(context: CommandContext): Promise<Finding[]> {
   const { config, log } = context;
   const findings: Finding[] = [];
   const holder = findFolderHolder(config.data_dir);
-  findings.push(ok('server', holder === undefined ? 'none runs on this data folder' : `process ${holder} runs on this data folder`));
-  if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`)) findings.push(ok('secret key', 'will be made at the first start'));
+  findings.push(
+    ok(
+      'server',
+      holder === undefined
+        ? 'none runs on this data folder'
+        : `process ${holder} runs on this data folder`,
+    ),
+  );
+  if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`))
+    findings.push(ok('secret key', 'will be made at the first start'));
   try {
     const found = await joinStores(config, log, { start: 'existing' });
     try {
@@ -76,7 +103,8 @@ async function stores(context: CommandContext): Promise<Finding[]> {
       await found.close();
     }
   } catch (error) {
-    if (error instanceof NoStoreError) findings.push(ok('stores', 'none yet; the first start makes them'));
+    if (error instanceof NoStoreError)
+      findings.push(ok('stores', 'none yet; the first start makes them'));
     else findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
   }
   return findings;
@@ -86,7 +114,9 @@ async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
   const [postgres] = await deps.db.rows<{ version: string; instant: number }>(sql`
     SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
-  const clickhouse = await (await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })).json<{ version: string }>();
+  const clickhouse = await (
+    await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })
+  ).json<{ version: string }>();
   const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
     SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
     WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs => ${engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
@@ -97,31 +127,59 @@ async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
     ok('PostgreSQL', postgres!.version),
     ok('ClickHouse', clickhouse[0]!.version),
     skew > 2_000
-      ? warning('clock', `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`)
+      ? warning(
+          'clock',
+          `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`,
+        )
       : ok('clock', `within ${skew} ms of PostgreSQL`),
-    ...late.map((row) => warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`)),
-    ...failed.map((row) => warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`)),
+    ...late.map((row) =>
+      warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
+    ),
+    ...failed.map((row) =>
+      warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`),
+    ),
     ...(await activity(deps.db, await verifyActivity(deps.db, deps.secrets))),
   ];
 }
 
 /** A sentence for each place at which the activity log is not what was written; of very many only the first. */
-async function activity(db: Database, { entries, chains, entries_changed, faults_found, faults }: VerifiedActivity): Promise<Finding[]> {
-  if (faults_found === 0) return [ok('activity log', `${entries} entries in ${chains} chains, as they were written`)];
+async function activity(
+  db: Database,
+  { entries, chains, entries_changed, faults_found, faults }: VerifiedActivity,
+): Promise<Finding[]> {
+  if (faults_found === 0)
+    return [ok('activity log', `${entries} entries in ${chains} chains, as they were written`)];
   const told = faults.slice(0, faults_told_max);
   const names = await chainNames(
     db,
     told.map(({ chain_id }) => chain_id),
   );
   const findings = told.map(({ chain_id, number, detail }) =>
-    fault('activity log', `${names.get(chain_id) ?? `${chain_id} (deleted)`}, entry ${number}: ${detail}`),
+    fault(
+      'activity log',
+      `${names.get(chain_id) ?? `${chain_id} (deleted)`}, entry ${number}: ${detail}`,
+    ),
   );
-  if (faults_found > told.length) findings.push(fault('activity log', `${faults_found - told.length} more places are not as they were written.`));
+  if (faults_found > told.length)
+    findings.push(
+      fault(
+        'activity log',
+        `${faults_found - told.length} more places are not as they were written.`,
+      ),
+    );
   if (entries_changed === entries && entries > 0)
-    findings.push(warning('activity log', 'no entry is as it was written: look first whether this is the secret key that the server had then.'));
+    findings.push(
+      warning(
+        'activity log',
+        'no entry is as it was written: look first whether this is the secret key that the server had then.',
+      ),
+    );
   else
     findings.push(
-      warning('activity log', 'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.'),
+      warning(
+        'activity log',
+        'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.',
+      ),
     );
   return findings;
 }

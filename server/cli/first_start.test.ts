@@ -22,19 +22,29 @@ after(() => harness.close());
 test('a configured key with a wrong checksum is refused before anything is made', async () => {
   const key = makeApiKey();
   const owner_api_key = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
-  await assert.rejects(firstStart({ ...harness.deps, config: { ...harness.deps.config, owner_api_key } }), UserError);
+  await assert.rejects(
+    firstStart({ ...harness.deps, config: { ...harness.deps.config, owner_api_key } }),
+    UserError,
+  );
   assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM users`), undefined);
 });
 
 test('of five processes that start at once one makes the owner, whose key and password work', async () => {
-  const made = (await Promise.all(Array.from({ length: 5 }, () => firstStart(harness.deps)))).filter((start) => start !== undefined);
+  const made = (
+    await Promise.all(Array.from({ length: 5 }, () => firstStart(harness.deps)))
+  ).filter((start) => start !== undefined);
   assert.equal(made.length, 1);
   const [start] = made;
   assert.equal(start!.email, 'owner@example.com');
   const { body } = await harness.request('GET', '/api/organizations/', { key: start!.api_key });
   assert.equal(body.count, 1);
-  assert.deepEqual([body.results[0].name, body.results[0].membership_level, body.results[0].teams[0].name], ['My organization', 15, 'Default project']);
-  const user = await harness.deps.db.row<{ password_hash: string }>(sql`SELECT password_hash FROM users`);
+  assert.deepEqual(
+    [body.results[0].name, body.results[0].membership_level, body.results[0].teams[0].name],
+    ['My organization', 15, 'Default project'],
+  );
+  const user = await harness.deps.db.row<{ password_hash: string }>(
+    sql`SELECT password_hash FROM users`,
+  );
   assert.ok(await isPassword(start!.password!, user!.password_hash));
   assert.equal(await firstStart(harness.deps), undefined);
 });
@@ -44,10 +54,18 @@ test('a store that takes the question and falls silent does not keep a process s
   const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
-  const clickhouse = openClickHouse(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, { application: 'test' });
+  const clickhouse = openClickHouse(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, {
+    application: 'test',
+  });
   try {
-    const refusal = { name: 'UserError', message: /^ClickHouse \(SLUICE_CLICKHOUSE_URL\) cannot be used: it takes the question/ };
-    await assert.rejects(waitForStores(harness.deps.db, clickhouse, harness.deps.log, 200), refusal);
+    const refusal = {
+      name: 'UserError',
+      message: /^ClickHouse \(SLUICE_CLICKHOUSE_URL\) cannot be used: it takes the question/,
+    };
+    await assert.rejects(
+      waitForStores(harness.deps.db, clickhouse, harness.deps.log, 200),
+      refusal,
+    );
   } finally {
     for (const socket of sockets) socket.destroy();
     await clickhouse.close();

@@ -20,7 +20,9 @@ export type FirstStart = { email: string; password: string | undefined; api_key:
  * Makes the owner, "My organization" with "Default project" and a key with all scopes when this database has had no first start; undefined otherwise. Guarantee: two processes
  * that start at once do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key that the API would refuse.
  */
-export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>): Promise<FirstStart | undefined> {
+export async function firstStart(
+  deps: Pick<Deps, 'db' | 'config' | 'secrets'>,
+): Promise<FirstStart | undefined> {
   const { db, config, secrets } = deps;
   if (await db.row(sql`SELECT 1 FROM server_facts WHERE name = 'first_start'`)) return undefined;
   const password = config.owner_password ?? randomBytes(15).toString('base64url');
@@ -32,11 +34,18 @@ export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>):
   const password_hash = await hashPassword(password);
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${first_start_lock})`);
-    const fact = await tx.run(sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}') ON CONFLICT (name) DO NOTHING`);
+    const fact = await tx.run(
+      sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}') ON CONFLICT (name) DO NOTHING`,
+    );
     if (fact === 0) return undefined;
     const user = await insertUser(tx, { email: config.owner_email, password_hash });
     const organization = await insertOrganization(tx, { name: 'My organization' }, user.id);
-    await insertApiKey(tx, secrets, { user_id: user.id, label: 'First start', scopes: ['*'] }, api_key);
+    await insertApiKey(
+      tx,
+      secrets,
+      { user_id: user.id, label: 'First start', scopes: ['*'] },
+      api_key,
+    );
     const made = {
       activity: 'created',
       scope: 'organization',
@@ -45,6 +54,10 @@ export async function firstStart(deps: Pick<Deps, 'db' | 'config' | 'secrets'>):
       changes: changesOf(undefined, { name: organization.name }),
     };
     await appendActivity(tx, secrets, { organization_id: organization.id }, server_actor, made);
-    return { email: config.owner_email, password: config.owner_password === undefined ? password : undefined, api_key };
+    return {
+      email: config.owner_email,
+      password: config.owner_password === undefined ? password : undefined,
+      api_key,
+    };
   });
 }

@@ -23,7 +23,12 @@ export type ImportOptions = ImportMapping & {
 };
 
 /** The terminal: lines for people, and whether a bar can be drawn. */
-export type ImportTerminal = { stdin: Readable; is_tty: boolean; say(line: string): void; complain(line: string): void };
+export type ImportTerminal = {
+  stdin: Readable;
+  is_tty: boolean;
+  say(line: string): void;
+  complain(line: string): void;
+};
 
 const request_lines_max = 5_000;
 const request_characters_max = 4 * 1024 * 1024;
@@ -37,8 +42,13 @@ type Bar = { advance(lines: number): void; note(text: string): void; stop(text: 
  * Sends a file of events to a running server and gives the exit code: 0, or 1 when lines were refused. Guarantees: the same content never makes an event twice, however often and
  * wherever the import is broken off; run again it goes on after the last line that the server answered; a bad line is named and skipped. Throws a UserError when the file cannot be read or the server refuses.
  */
-export async function importFile(options: ImportOptions, terminal: ImportTerminal): Promise<number> {
-  const source = await openImportSource(options.file, terminal.stdin).catch(explainFile(options.file));
+export async function importFile(
+  options: ImportOptions,
+  terminal: ImportTerminal,
+): Promise<number> {
+  const source = await openImportSource(options.file, terminal.stdin).catch(
+    explainFile(options.file),
+  );
   try {
     return await importSource(source, options, terminal);
   } finally {
@@ -46,12 +56,21 @@ export async function importFile(options: ImportOptions, terminal: ImportTermina
   }
 }
 
-async function importSource(source: ImportSource, options: ImportOptions, terminal: ImportTerminal): Promise<number> {
+async function importSource(
+  source: ImportSource,
+  options: ImportOptions,
+  terminal: ImportTerminal,
+): Promise<number> {
   const url = options.url.replace(/\/+$/, '');
   const statePath = options.file === '-' ? undefined : `${options.file}.sluice-import`;
-  const kept = await openProgress(statePath, { sha256: source.sha256.toString('hex'), url, project: options.project });
+  const kept = await openProgress(statePath, {
+    sha256: source.sha256.toString('hex'),
+    url,
+    project: options.project,
+  });
   const { state } = kept;
-  if (state.line > 0) terminal.say(`Going on after line ${state.line} of an import that was broken off.`);
+  if (state.line > 0)
+    terminal.say(`Going on after line ${state.line} of an import that was broken off.`);
   const bar = openBar(terminal, source.lines_total, state.line);
   const target: SendTarget = {
     url,
@@ -68,7 +87,9 @@ async function importSource(source: ImportSource, options: ImportOptions, termin
     throw error;
   }
   await kept.clear();
-  bar.stop(`${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} lines refused.`);
+  bar.stop(
+    `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} lines refused.`,
+  );
   complain.rest(state.rejected);
   return state.rejected > 0 ? 1 : 0;
 }
@@ -82,7 +103,8 @@ async function sendAll(
 ): Promise<void> {
   const { state } = kept;
   const answer = async (pending: Pending, sent: Sent) => {
-    for (const { index, detail } of sent.refused) tell.complain(pending.numbers[index] ?? pending.last_number, detail);
+    for (const { index, detail } of sent.refused)
+      tell.complain(pending.numbers[index] ?? pending.last_number, detail);
     tell.bar.advance(pending.last_number - state.line);
     state.line = pending.last_number;
     state.taken += sent.taken;
@@ -92,17 +114,32 @@ async function sendAll(
   };
   // One request is under way while the next one is being read, which keeps both sides busy and the order of lines.
   let underWay: Promise<void> = Promise.resolve();
-  for await (const { pending, rejected } of readPending(source, mapping, state.line, tell.complain)) {
+  for await (const { pending, rejected } of readPending(
+    source,
+    mapping,
+    state.line,
+    tell.complain,
+  )) {
     await underWay;
-    const sending = pending.jsons.length === 0 ? Promise.resolve({ taken: 0, duplicates: 0, rejected: 0, refused: [] }) : sendLines(target, pending.jsons);
-    underWay = sending.then((sent) => answer(pending, { ...sent, rejected: sent.rejected + rejected }));
+    const sending =
+      pending.jsons.length === 0
+        ? Promise.resolve({ taken: 0, duplicates: 0, rejected: 0, refused: [] })
+        : sendLines(target, pending.jsons);
+    underWay = sending.then((sent) =>
+      answer(pending, { ...sent, rejected: sent.rejected + rejected }),
+    );
     // Its failure is thrown where it is awaited.
     underWay.catch(() => {});
   }
   await underWay;
 }
 
-async function* readPending(source: ImportSource, mapping: ImportMapping, after: number, complain: (number: number, detail: string) => void) {
+async function* readPending(
+  source: ImportSource,
+  mapping: ImportMapping,
+  after: number,
+  complain: (number: number, detail: string) => void,
+) {
   let pending: Pending = { numbers: [], jsons: [], characters: 0, last_number: after };
   let rejected = 0;
   for await (const lines of source.lines()) {
@@ -112,7 +149,12 @@ async function* readPending(source: ImportSource, mapping: ImportMapping, after:
       const mapped =
         line.problem === undefined
           ? mapLine(line.text, line.number, source.sha256, mapping)
-          : { problem: line.problem === 'too_long' ? 'This line is longer than 20 MiB.' : 'This line is not UTF-8.' };
+          : {
+              problem:
+                line.problem === 'too_long'
+                  ? 'This line is longer than 20 MiB.'
+                  : 'This line is not UTF-8.',
+            };
       if (mapped.json === undefined) {
         complain(line.number, mapped.problem);
         rejected += 1;
@@ -121,7 +163,8 @@ async function* readPending(source: ImportSource, mapping: ImportMapping, after:
       pending.numbers.push(line.number);
       pending.jsons.push(mapped.json);
       pending.characters += mapped.json.length;
-      if (pending.jsons.length < request_lines_max && pending.characters < request_characters_max) continue;
+      if (pending.jsons.length < request_lines_max && pending.characters < request_characters_max)
+        continue;
       yield { pending, rejected };
       pending = { numbers: [], jsons: [], characters: 0, last_number: line.number };
       rejected = 0;
@@ -138,7 +181,10 @@ function openComplaints(terminal: ImportTerminal) {
       if (told <= complaints_max) terminal.complain(`line ${number}: ${detail}`);
     },
     rest: (rejected: number) => {
-      if (told > complaints_max) terminal.complain(`... and more: ${rejected} lines were refused, the first ${complaints_max} problems are named above.`);
+      if (told > complaints_max)
+        terminal.complain(
+          `... and more: ${rejected} lines were refused, the first ${complaints_max} problems are named above.`,
+        );
     },
   };
 }
@@ -174,8 +220,10 @@ function explainFile(file: string) {
   return (error: unknown): never => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'ENOENT') throw new UserError(`There is no file "${file}".`);
-    if (code === 'EACCES' || code === 'EISDIR') throw new UserError(`The file "${file}" cannot be read.`);
-    if (code.startsWith('Z_')) throw new UserError(`The gzip data of "${file}" is broken or cut off.`);
+    if (code === 'EACCES' || code === 'EISDIR')
+      throw new UserError(`The file "${file}" cannot be read.`);
+    if (code.startsWith('Z_'))
+      throw new UserError(`The gzip data of "${file}" is broken or cut off.`);
     throw error;
   };
 }

@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { line_bytes_max } from '../engine/ingest/lines.ts';
 import type { Line } from '../engine/ingest/lines.ts';
 
-const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d];
+const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
+  0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
+];
 
 /**
  * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item and one chunk. It finds where items end and leaves it to the
@@ -20,7 +22,10 @@ export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGener
     let from = depth > 0 ? 0 : -1;
     const finish = (end: number) => {
       const tail = chunk.subarray(Math.max(from, 0), end);
-      const item = carriedBytes + tail.length > line_bytes_max ? 'too_long' : Buffer.concat([...carried, tail]);
+      const item =
+        carriedBytes + tail.length > line_bytes_max
+          ? 'too_long'
+          : Buffer.concat([...carried, tail]);
       carried = [];
       carriedBytes = 0;
       if (Buffer.isBuffer(item) && isBlank(item)) return;
@@ -60,5 +65,7 @@ function isBlank(bytes: Buffer): boolean {
 }
 
 function toItem(number: number, bytes: Buffer): Line {
-  return isUtf8(bytes) ? { number, text: bytes.toString('utf8').trim() } : { number, problem: 'not_utf8' };
+  return isUtf8(bytes)
+    ? { number, text: bytes.toString('utf8').trim() }
+    : { number, problem: 'not_utf8' };
 }

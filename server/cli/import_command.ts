@@ -17,9 +17,16 @@ export type ImportFlags = {
 };
 
 /** `sluice import`: sends a file to a running server. Exit code 1 when lines were refused; they are named. */
-export async function importCommand({ config, say }: CommandContext, file: string, flags: ImportFlags): Promise<number> {
+export async function importCommand(
+  { config, say }: CommandContext,
+  file: string,
+  flags: ImportFlags,
+): Promise<number> {
   const key = flags.key ?? config.owner_api_key;
-  if (key === undefined) throw new UserError('An import needs a key with the scope event:write: --key slk_..., or SLUICE_OWNER_API_KEY.');
+  if (key === undefined)
+    throw new UserError(
+      'An import needs a key with the scope event:write: --key slk_..., or SLUICE_OWNER_API_KEY.',
+    );
   return importFile(
     {
       file,
@@ -34,6 +41,11 @@ export async function importCommand({ config, say }: CommandContext, file: strin
       uuid_field: flags.uuidField,
       timezone: flags.timezone,
     },
-    { stdin: process.stdin, is_tty: process.stdout.isTTY, say, complain: (line) => process.stderr.write(`${line}\n`) },
+    {
+      stdin: process.stdin,
+      is_tty: process.stdout.isTTY,
+      say,
+      complain: (line) => process.stderr.write(`${line}\n`),
+    },
   );
 }

@@ -23,7 +23,9 @@ export type ImportMapping = {
 };
 
 /** A line as the server takes it, or why it cannot become an event. */
-export type MappedLine = { json: string; problem?: undefined } | { json?: undefined; problem: string };
+export type MappedLine =
+  | { json: string; problem?: undefined }
+  | { json?: undefined; problem: string };
 
 // Ids of foreign systems become uuids under this namespace, the same for every import.
 const foreign_id_namespace = '2f3f7c0e-8a54-5a3e-9d55-6a7d1d0f3a27';
@@ -35,7 +37,12 @@ const datePattern = /^\d{4}-\d{2}-\d{2}$/;
  * Turns one line into the event to send, always with a uuid: the line's own, or one that only the file's content and the line's number decide, so that the same file can be sent
  * again. With the default fields the line must be an event already; with others, all fields that have no place in an event become properties.
  */
-export function mapLine(text: string, number: number, sha256: Buffer, mapping: ImportMapping): MappedLine {
+export function mapLine(
+  text: string,
+  number: number,
+  sha256: Buffer,
+  mapping: ImportMapping,
+): MappedLine {
   let line: unknown;
   try {
     line = parseExact(text);
@@ -45,7 +52,11 @@ export function mapLine(text: string, number: number, sha256: Buffer, mapping: I
   if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
   try {
     const event = isForeign(mapping) ? mapForeign(line, mapping) : withDistinctId(line, mapping);
-    return { json: JSON.stringify(event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event) };
+    return {
+      json: JSON.stringify(
+        event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event,
+      ),
+    };
   } catch (error) {
     if (error instanceof Unmappable) return { problem: error.message };
     throw error;
@@ -82,7 +93,12 @@ function readForeignInstant(value: unknown, timezone: string): string | undefine
 
 class Unmappable extends Error {}
 
-const own_fields = { event: 'event', distinct_id: 'distinct_id', timestamp: 'timestamp', uuid: 'uuid' };
+const own_fields = {
+  event: 'event',
+  distinct_id: 'distinct_id',
+  timestamp: 'timestamp',
+  uuid: 'uuid',
+};
 
 function fieldsOf(mapping: ImportMapping): typeof own_fields {
   return {
@@ -95,7 +111,12 @@ function fieldsOf(mapping: ImportMapping): typeof own_fields {
 
 function isForeign(mapping: ImportMapping): boolean {
   const fields = fieldsOf(mapping);
-  return mapping.event_name !== undefined || Object.entries(own_fields).some(([name, own]) => fields[name as keyof typeof own_fields] !== own);
+  return (
+    mapping.event_name !== undefined ||
+    Object.entries(own_fields).some(
+      ([name, own]) => fields[name as keyof typeof own_fields] !== own,
+    )
+  );
 }
 
 function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
@@ -107,12 +128,26 @@ function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
   if (timestamp === undefined && (given !== undefined || fields.timestamp !== own_fields.timestamp))
     throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
   const used = new Set(
-    [mapping.event_name === undefined ? fields.event : '', fields.distinct_id, fields.timestamp, fields.uuid].filter((field) => Object.hasOwn(line, field)),
+    [
+      mapping.event_name === undefined ? fields.event : '',
+      fields.distinct_id,
+      fields.timestamp,
+      fields.uuid,
+    ].filter((field) => Object.hasOwn(line, field)),
   );
   const rest = Object.entries(line).filter(([name]) => !used.has(name) && name !== 'properties');
   const own = line['properties'];
-  const properties = { ...Object.fromEntries(rest), ...(isJsonObject(own) ? own : own === undefined ? {} : { properties: own }) };
-  return { event, distinct_id, ...(timestamp === undefined ? {} : { timestamp }), ...foreignUuid(line, fields.uuid), properties };
+  const properties = {
+    ...Object.fromEntries(rest),
+    ...(isJsonObject(own) ? own : own === undefined ? {} : { properties: own }),
+  };
+  return {
+    event,
+    distinct_id,
+    ...(timestamp === undefined ? {} : { timestamp }),
+    ...foreignUuid(line, fields.uuid),
+    properties,
+  };
 }
 
 function withDistinctId(line: JsonObject, mapping: ImportMapping): JsonObject {
@@ -128,14 +163,16 @@ function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | u
 
 function foreignUuid(line: JsonObject, field: string): { uuid?: string } {
   const id = scalarText(valueAt(line, field));
-  if (id !== undefined && id !== '') return { uuid: uuidPattern.test(id) ? id : v5(id, foreign_id_namespace) };
+  if (id !== undefined && id !== '')
+    return { uuid: uuidPattern.test(id) ? id : v5(id, foreign_id_namespace) };
   if (field !== own_fields.uuid) throw new Unmappable(`The field "${field}" holds no id.`);
   return {};
 }
 
 function nameAt(line: JsonObject, field: string): string {
   const text = scalarText(valueAt(line, field));
-  if (text === undefined || text.trim() === '') throw new Unmappable(`The field "${field}" is missing or empty.`);
+  if (text === undefined || text.trim() === '')
+    throw new Unmappable(`The field "${field}" is missing or empty.`);
   return text;
 }
 
@@ -153,7 +190,9 @@ function valueAt(line: JsonObject, field: string): unknown {
 /** A string as it is, a number as it is written in the file; undefined for everything else. */
 function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  const isNumber = typeof value === 'number' || (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
+  const isNumber =
+    typeof value === 'number' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
   return isNumber ? JSON.stringify(value) : undefined;
 }
 

@@ -41,15 +41,22 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
   const started = performance.now();
   for (let attempt = 0; ; attempt += 1) {
     const reply = await ask(target, body);
-    if (reply.status === 200) return sentOf(accountedFor(reply.answer, lines.length, target), reply.answer.rejected ?? 0);
-    if (reply.status === 400 && refusesAll(reply.answer, lines.length)) return sentOf(reply.answer, lines.length);
-    const mayPass = reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
+    if (reply.status === 200)
+      return sentOf(accountedFor(reply.answer, lines.length, target), reply.answer.rejected ?? 0);
+    if (reply.status === 400 && refusesAll(reply.answer, lines.length))
+      return sentOf(reply.answer, lines.length);
+    const mayPass =
+      reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
     const reason =
-      reply.status === 0 ? `the server at ${target.url} cannot be reached` : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
+      reply.status === 0
+        ? `the server at ${target.url} cannot be reached`
+        : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
     if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
     const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
     if (performance.now() - started + seconds * 1_000 > target.patience_ms)
-      throw new UserError(`The import stopped: ${reason} Run the same command again to go on where it stopped.`);
+      throw new UserError(
+        `The import stopped: ${reason} Run the same command again to go on where it stopped.`,
+      );
     target.onPause(reason, seconds);
     await pause(seconds * 1_000);
   }
@@ -57,7 +64,8 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
 
 // Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only when the answer speaks of them.
 function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
-  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines) return answer;
+  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines)
+    return answer;
   throw new UserError(
     `The import stopped: the answer of ${target.url} does not say what became of all ${lines} lines that were sent. Is it the address of the server? Run the same command again to go on where it stopped.`,
   );
@@ -66,21 +74,38 @@ function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer
 function refusesAll(answer: Answer, lines: number): boolean {
   if (!Array.isArray(answer.errors) || answer.errors.length === 0) return false;
   const named = new Set(answer.errors.map(({ attr }) => /^lines__(\d+)/.exec(attr ?? '')?.[1]));
-  return !named.has(undefined) && (named.size === lines || answer.errors.length >= named_errors_max);
+  return (
+    !named.has(undefined) && (named.size === lines || answer.errors.length >= named_errors_max)
+  );
 }
 
-async function ask(target: SendTarget, body: Buffer): Promise<{ status: number; retry_after?: number | undefined; answer: Answer }> {
+async function ask(
+  target: SendTarget,
+  body: Buffer,
+): Promise<{ status: number; retry_after?: number | undefined; answer: Answer }> {
   try {
-    const reply = await request(`${target.url}/api/projects/${encodeURIComponent(target.project)}/events/`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' },
-      body,
-    });
+    const reply = await request(
+      `${target.url}/api/projects/${encodeURIComponent(target.project)}/events/`,
+      {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${target.key}`,
+          'content-type': 'application/x-ndjson',
+          'content-encoding': 'gzip',
+        },
+        body,
+      },
+    );
     const text = await reply.body.text();
     const wait = Number(reply.headers['retry-after']);
-    return { status: reply.statusCode, retry_after: Number.isFinite(wait) && wait >= 0 ? wait : undefined, answer: readAnswer(text) };
+    return {
+      status: reply.statusCode,
+      retry_after: Number.isFinite(wait) && wait >= 0 ? wait : undefined,
+      answer: readAnswer(text),
+    };
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return { status: 0, answer: { detail: error.message } };
+    if (error instanceof Error && 'code' in error)
+      return { status: 0, answer: { detail: error.message } };
     throw error;
   }
 }
@@ -97,7 +122,10 @@ function readAnswer(text: string): Answer {
 function sentOf(answer: Answer, rejected: number): Sent {
   const refused = (answer.errors ?? []).map(({ attr, detail }) => {
     const [, line = '1', field] = /^lines__(\d+)(?:__(.+))?$/.exec(attr ?? '') ?? [];
-    return { index: Number(line) - 1, detail: field === undefined ? detail : `${field}: ${detail}` };
+    return {
+      index: Number(line) - 1,
+      detail: field === undefined ? detail : `${field}: ${detail}`,
+    };
   });
   return { taken: answer.taken ?? 0, duplicates: answer.duplicates ?? 0, rejected, refused };
 }

@@ -36,7 +36,8 @@ export async function openImportSource(file: string, stdin: Readable): Promise<I
   };
   try {
     const path = folder === undefined ? file : join(folder, 'stdin');
-    if (folder !== undefined) await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream());
+    if (folder !== undefined)
+      await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream());
     const handle = await open(path, 'r');
     const isGzip = await startsWith(handle, 0x1f, 0x8b).finally(() => handle.close());
     const bytes = () => openBytes(path, isGzip);
@@ -68,7 +69,9 @@ async function* openBytes(path: string, isGzip: boolean): AsyncGenerator<Buffer>
   yield* unpacked;
 }
 
-async function survey(bytes: AsyncIterable<Buffer>): Promise<{ sha256: Buffer; lines: number; isArray: boolean }> {
+async function survey(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ sha256: Buffer; lines: number; isArray: boolean }> {
   const hash = createHash('sha256');
   let feeds = 0;
   let lastByte = line_feed;
@@ -76,8 +79,13 @@ async function survey(bytes: AsyncIterable<Buffer>): Promise<{ sha256: Buffer; l
   for await (const chunk of bytes) {
     hash.update(chunk);
     first ??= /\S/.exec(chunk.toString('utf8').replace(/^\uFEFF/, ''))?.[0];
-    for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1)) feeds += 1;
+    for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1))
+      feeds += 1;
     lastByte = chunk.at(-1) ?? lastByte;
   }
-  return { sha256: hash.digest(), lines: feeds + (lastByte === line_feed ? 0 : 1), isArray: first === '[' };
+  return {
+    sha256: hash.digest(),
+    lines: feeds + (lastByte === line_feed ? 0 : 1),
+    isArray: first === '[',
+  };
 }

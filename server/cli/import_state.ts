@@ -1,7 +1,15 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 /** How far an import has come: everything up to `line` was answered by the server. */
-export type ImportState = { sha256: string; url: string; project: string; line: number; taken: number; duplicates: number; rejected: number };
+export type ImportState = {
+  sha256: string;
+  url: string;
+  project: string;
+  line: number;
+  taken: number;
+  duplicates: number;
+  rejected: number;
+};
 
 /** What is kept beside the file while it is being imported. */
 export type ImportProgress = {
@@ -13,7 +21,10 @@ export type ImportProgress = {
 };
 
 /** Reads the state of an earlier, broken import of the same content into the same project of the same server; a fresh one when there is none. */
-export async function openProgress(path: string | undefined, wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>): Promise<ImportProgress> {
+export async function openProgress(
+  path: string | undefined,
+  wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>,
+): Promise<ImportProgress> {
   const fresh: ImportState = { ...wanted, line: 0, taken: 0, duplicates: 0, rejected: 0 };
   const state = path === undefined ? fresh : ((await readEarlier(path, wanted)) ?? fresh);
   return {
@@ -33,11 +44,19 @@ export async function openProgress(path: string | undefined, wanted: Pick<Import
   };
 }
 
-async function readEarlier(path: string, wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>): Promise<ImportState | undefined> {
+async function readEarlier(
+  path: string,
+  wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>,
+): Promise<ImportState | undefined> {
   try {
     const earlier = JSON.parse(await readFile(path, 'utf8')) as Partial<ImportState>;
-    const isSame = earlier.sha256 === wanted.sha256 && earlier.url === wanted.url && earlier.project === wanted.project;
-    const isWhole = [earlier.line, earlier.taken, earlier.duplicates, earlier.rejected].every((count) => Number.isSafeInteger(count));
+    const isSame =
+      earlier.sha256 === wanted.sha256 &&
+      earlier.url === wanted.url &&
+      earlier.project === wanted.project;
+    const isWhole = [earlier.line, earlier.taken, earlier.duplicates, earlier.rejected].every(
+      (count) => Number.isSafeInteger(count),
+    );
     return isSame && isWhole ? (earlier as ImportState) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || isFileError(error)) return undefined;
@@ -46,5 +65,10 @@ async function readEarlier(path: string, wanted: Pick<ImportState, 'sha256' | 'u
 }
 
 function isFileError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('E');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('E')
+  );
 }

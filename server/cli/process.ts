@@ -37,12 +37,18 @@ export type OpenProcess = { deps: Deps; engine: Engine; close(): Promise<void> }
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the process carries; the pool is sized by it.
  */
-export async function openProcess(config: Config, stores: Stores, log: Logger, role: 'server' | 'api' | 'worker' | 'command'): Promise<OpenProcess> {
+export async function openProcess(
+  config: Config,
+  stores: Stores,
+  log: Logger,
+  role: 'server' | 'api' | 'worker' | 'command',
+): Promise<OpenProcess> {
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
   const db = openDatabase(stores.database_url, {
     connections_max: role === 'command' ? 4 : 16,
     application_name: `sluice-${role}`,
-    onError: (error) => log.warn({ err: error }, 'an idle connection to PostgreSQL broke and is replaced'),
+    onError: (error) =>
+      log.warn({ err: error }, 'an idle connection to PostgreSQL broke and is replaced'),
   });
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
   let secrets: Secrets;
@@ -97,10 +103,18 @@ async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void
 }
 
 function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): SecretKeys {
-  return secret_key === undefined ? keptSecretKeys(data_dir) : [secret_key, ...previous_secret_keys];
+  return secret_key === undefined
+    ? keptSecretKeys(data_dir)
+    : [secret_key, ...previous_secret_keys];
 }
 
 /** What the queries of tenants leave for everything else is enough that ingestion and exports without a query go on beside them. */
-function queryMemory({ query_memory_total_mb }: Config, { clickhouse_memory_bytes }: Stores): number {
-  return Math.min(query_memory_total_mb * 1024 * 1024, Math.floor((clickhouse_memory_bytes ?? Infinity) * 0.6));
+function queryMemory(
+  { query_memory_total_mb }: Config,
+  { clickhouse_memory_bytes }: Stores,
+): number {
+  return Math.min(
+    query_memory_total_mb * 1024 * 1024,
+    Math.floor((clickhouse_memory_bytes ?? Infinity) * 0.6),
+  );
 }

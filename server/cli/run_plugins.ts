@@ -8,11 +8,22 @@ const idle_seconds = 60;
 const retry_seconds = 5;
 
 /** Runs plugins on what the process has, until `stop`, which resolves when everything is at a safe point and stored. The options are for tests that cannot wait. */
-export function runPlugins(deps: Deps, options: { retry_seconds?: number; idle_seconds?: number } = {}): { stop(): Promise<void> } {
+export function runPlugins(
+  deps: Deps,
+  options: { retry_seconds?: number; idle_seconds?: number } = {},
+): { stop(): Promise<void> } {
   const { config, log, db, clickhouse } = deps;
   const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
-  const running = { ...deps, ingestion, failures_max: config.plugin_failures_max, retry_seconds: options.retry_seconds ?? retry_seconds };
-  const runner = startPluginRunner(running, { configs_max: config.plugins_max, idle_seconds: options.idle_seconds ?? idle_seconds });
+  const running = {
+    ...deps,
+    ingestion,
+    failures_max: config.plugin_failures_max,
+    retry_seconds: options.retry_seconds ?? retry_seconds,
+  };
+  const runner = startPluginRunner(running, {
+    configs_max: config.plugins_max,
+    idle_seconds: options.idle_seconds ?? idle_seconds,
+  });
   return {
     stop: async () => {
       await runner.stop();

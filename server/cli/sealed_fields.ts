@@ -13,10 +13,21 @@ export const sealed_fields: readonly SealedField[] = [
   { table: 'server_keys', id: 'id', field: 'sealed', context: () => server_keys_context },
   { table: 'users', id: 'id', field: 'totp_secret', context: (id) => totpSealContext(Number(id)) },
   { table: 'batch_exports', id: 'id', field: 'destination_secrets', context: secretsContext },
-  { table: 'batch_export_runs', id: 'id', field: 'destination_secrets', owner: 'batch_export_id', context: secretsContext },
+  {
+    table: 'batch_export_runs',
+    id: 'id',
+    field: 'destination_secrets',
+    owner: 'batch_export_id',
+    context: secretsContext,
+  },
   { table: 'notice_targets', id: 'id', field: 'secret', context: secretContext },
   { table: 'notice_targets', id: 'id', field: 'url_sealed', context: urlContext },
   { table: 'plugins', id: 'id', field: 'origin', context: (id) => pluginOriginContext(Number(id)) },
-  { table: 'plugin_configs', id: 'id', field: 'config_secrets', context: (id) => pluginConfigContext(Number(id)) },
+  {
+    table: 'plugin_configs',
+    id: 'id',
+    field: 'config_secrets',
+    context: (id) => pluginConfigContext(Number(id)),
+  },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
 ];

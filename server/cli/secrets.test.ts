@@ -13,7 +13,11 @@ import { readConfig } from '../config.ts';
 import { loadConfig } from '../engine/destination_config.ts';
 import { readReceipt } from '../engine/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
-import { exchangeKeptSecretKey, forgetFormerSecretKey, keptSecretKeys } from '../platform/kept_secret_keys.ts';
+import {
+  exchangeKeptSecretKey,
+  forgetFormerSecretKey,
+  keptSecretKeys,
+} from '../platform/kept_secret_keys.ts';
 import { silentLog } from '../platform/log.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
@@ -22,7 +26,10 @@ import { WrongSecretKeyError, openServerSecrets } from '../platform/server_keys.
 import { sealed_fields } from './sealed_fields.ts';
 import { rewrapAll, rotateSecrets } from './secrets.ts';
 
-const [first, second] = ['a secret that only tests have, 32 or more', 'the secret that comes after that of the tests'];
+const [first, second] = [
+  'a secret that only tests have, 32 or more',
+  'the secret that comes after that of the tests',
+];
 const password = 'hunter2 of the table of exports';
 
 let exporting: QueryHouse;
@@ -52,15 +59,26 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   const { house } = exporting;
   const { secrets } = house.deps;
   const session = await house.newSession(home.user);
-  const files = await exporting.scheduled(home, { destination: { type: 'File', config: { prefix: 'before' } } });
+  const files = await exporting.scheduled(home, {
+    destination: { type: 'File', config: { prefix: 'before' } },
+  });
   const [delivered] = await exporting.runAll(files.id);
-  const postgres = await newExport(house, home, { destination: { type: 'Postgres', config: { user: 'u', password, host: 'h.example', database: 'd' } } });
+  const postgres = await newExport(house, home, {
+    destination: {
+      type: 'Postgres',
+      config: { user: 'u', password, host: 'h.example', database: 'd' },
+    },
+  });
   const run = await insertRunRow(house, postgres.id, { status: 'Completed' });
   await db.run(
     sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
   );
   const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
-  const targeted = await house.request('POST', `/api/organizations/${home.organization.id}/notice_targets/`, { key: home.key, body: target });
+  const targeted = await house.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/notice_targets/`,
+    { key: home.key, body: target },
+  );
   assert.equal(targeted.status, 201, targeted.text);
   const made = await newExportOnce();
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
@@ -68,14 +86,26 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     sql`INSERT INTO plugins (organization_id, collection, plugin_type) VALUES (${home.organization.id}, 'pipeline_destinations', 'custom') RETURNING id`,
   ))!;
   await sealIn('plugins', 'origin', plugin.id, '{}');
-  const config = (await db.row<{ id: number }>(sql`INSERT INTO plugin_configs (plugin_id, team_id) VALUES (${plugin.id}, ${home.project.id}) RETURNING id`))!;
+  const config = (await db.row<{ id: number }>(
+    sql`INSERT INTO plugin_configs (plugin_id, team_id) VALUES (${plugin.id}, ${home.project.id}) RETURNING id`,
+  ))!;
   await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
   let hour = 1;
   return async (phase) => {
-    assert.equal((await house.request('GET', '/api/users/@me/', { key: home.key })).status, 200, `${phase}: key`);
-    assert.equal((await house.request('GET', '/api/users/@me/', { headers: { cookie: session } })).status, 200, `${phase}: session`);
+    assert.equal(
+      (await house.request('GET', '/api/users/@me/', { key: home.key })).status,
+      200,
+      `${phase}: key`,
+    );
+    assert.equal(
+      (await house.request('GET', '/api/users/@me/', { headers: { cookie: session } })).status,
+      200,
+      `${phase}: session`,
+    );
     assert.equal((await newExportOnce()).id, made.id, `${phase}: replay`);
-    const { receipt } = (await db.row<{ receipt: string }>(sql`SELECT receipt FROM batch_export_runs WHERE id = ${delivered!.id}`))!;
+    const { receipt } = (await db.row<{ receipt: string }>(
+      sql`SELECT receipt FROM batch_export_runs WHERE id = ${delivered!.id}`,
+    ))!;
     assert.equal(readReceipt(receipt, secrets.public_key)?.records, 1, `${phase}: receipt`);
     assert.deepEqual((await verifyActivity(db, secrets)).faults, [], `${phase}: log`);
     for (const { table, id, field, owner, context } of sealed_fields) {
@@ -83,16 +113,35 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
         sql`SELECT ${raw(owner ?? id)}::text AS owner, ${raw(field)} AS envelope FROM ${raw(table)} WHERE ${raw(field)} IS NOT NULL`,
       );
       assert.ok(rows.length > 0, `nothing is in ${table}.${field}`);
-      for (const row of rows) assert.notEqual(secrets.open(row.envelope, context(row.owner)), '', `${phase}: ${table}.${field}`);
+      for (const row of rows)
+        assert.notEqual(
+          secrets.open(row.envelope, context(row.owner)),
+          '',
+          `${phase}: ${table}.${field}`,
+        );
     }
     const stored = await db.row<Parameters<typeof loadConfig>[2]>(
       sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`,
     );
-    assert.equal(loadConfig(secrets, postgres.id, stored!)['password'], password, `${phase}: password`);
+    assert.equal(
+      loadConfig(secrets, postgres.id, stored!)['password'],
+      password,
+      `${phase}: password`,
+    );
     const event = { event: phase, at: `2026-01-01T0${hour}:10:00Z` };
     await exporting.insert(home, [event]);
-    const runs = await exporting.runAll((await exporting.scheduled(home, { destination: { type: 'File', config: { prefix: `phase-${hour}` } } })).id);
-    assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed'], `${phase}: export`);
+    const runs = await exporting.runAll(
+      (
+        await exporting.scheduled(home, {
+          destination: { type: 'File', config: { prefix: `phase-${hour}` } },
+        })
+      ).id,
+    );
+    assert.deepEqual(
+      [...new Set(runs.map(({ status }) => status))],
+      ['Completed'],
+      `${phase}: export`,
+    );
     hour = hour === 1 ? 2 : 1;
   };
 }
@@ -100,11 +149,15 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
 /** The same export each time, from an answer that is kept. */
 async function newExportOnce() {
   const body = { name: 'once', interval: 'hour', destination: { type: 'NoOp', config: {} } };
-  const made = await exporting.house.request('POST', `/api/projects/${home.project.id}/batch_exports/`, {
-    key: home.key,
-    headers: { 'idempotency-key': 'once' },
-    body,
-  });
+  const made = await exporting.house.request(
+    'POST',
+    `/api/projects/${home.project.id}/batch_exports/`,
+    {
+      key: home.key,
+      headers: { 'idempotency-key': 'once' },
+      body,
+    },
+  );
   assert.equal(made.status, 201, made.text);
   return made.body;
 }
@@ -192,7 +245,11 @@ test('the data folder keeps every secret key that is needed, wherever an exchang
   assert.notEqual(next, old);
   assert.deepEqual(keptSecretKeys(folder), [present(), old]);
   exchangeKeptSecretKey(folder);
-  assert.deepEqual(keptSecretKeys(folder), [next, old], 'an exchange that is not over must not begin another one');
+  assert.deepEqual(
+    keptSecretKeys(folder),
+    [next, old],
+    'an exchange that is not over must not begin another one',
+  );
   forgetFormerSecretKey(folder);
   assert.deepEqual(keptSecretKeys(folder), [next]);
 });
@@ -202,11 +259,23 @@ test('the command counts what it does, names what no key opens, and makes the ke
   const data_dir = join(folder, 'own');
   const rotated = async (set: Record<string, string>) => {
     const lines: string[] = [];
-    const environment = { SLUICE_DATABASE_URL: stores.database_url, SLUICE_CLICKHOUSE_URL: stores.clickhouse_url, SLUICE_DATA_DIR: data_dir, ...set };
-    const code = await rotateSecrets({ config: readConfig(environment), log: silentLog(), say: (line) => lines.push(line) });
+    const environment = {
+      SLUICE_DATABASE_URL: stores.database_url,
+      SLUICE_CLICKHOUSE_URL: stores.clickhouse_url,
+      SLUICE_DATA_DIR: data_dir,
+      ...set,
+    };
+    const code = await rotateSecrets({
+      config: readConfig(environment),
+      log: silentLog(),
+      say: (line) => lines.push(line),
+    });
     return { code, text: lines.join('\n') };
   };
-  const own = openDatabase(stores.database_url, { connections_max: 1, application_name: 'sluice-test' });
+  const own = openDatabase(stores.database_url, {
+    connections_max: 1,
+    application_name: 'sluice-test',
+  });
   try {
     await rotated({ SLUICE_SECRET_KEY: keptSecretKeys(data_dir)[0] });
     const begun = await rotated({});
@@ -217,9 +286,18 @@ test('the command counts what it does, names what no key opens, and makes the ke
     assert.match((await rotated({})).text, /^Goes on with an exchange/);
     assert.deepEqual(keptSecretKeys(data_dir), [next, former]);
     const moved = await rotated({ SLUICE_SECRET_KEY: second, SLUICE_PREVIOUS_SECRET_KEYS: next });
-    assert.deepEqual([moved.code, /^ {7}1 {2}server_keys\.sealed$/m.test(moved.text)], [0, true], moved.text);
-    assert.match((await rotated({ SLUICE_SECRET_KEY: second })).text, /^ {7}0 {2}server_keys\.sealed$/m);
-    await own.text("INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), 'x', 'x@example.com', '\\x01')");
+    assert.deepEqual(
+      [moved.code, /^ {7}1 {2}server_keys\.sealed$/m.test(moved.text)],
+      [0, true],
+      moved.text,
+    );
+    assert.match(
+      (await rotated({ SLUICE_SECRET_KEY: second })).text,
+      /^ {7}0 {2}server_keys\.sealed$/m,
+    );
+    await own.text(
+      "INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), 'x', 'x@example.com', '\\x01')",
+    );
     const faulty = await rotated({ SLUICE_SECRET_KEY: second });
     assert.equal(faulty.code, 1);
     assert.match(faulty.text, /^None of the accepted secret keys opens users \d+:/m);

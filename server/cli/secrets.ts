@@ -1,5 +1,9 @@
 import { findFolderHolder } from '../platform/data_folder.ts';
-import { exchangeKeptSecretKey, forgetFormerSecretKey, isExchangingKept } from '../platform/kept_secret_keys.ts';
+import {
+  exchangeKeptSecretKey,
+  forgetFormerSecretKey,
+  isExchangingKept,
+} from '../platform/kept_secret_keys.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { rewrapField } from '../platform/rewrap.ts';
 import type { Rewrapped } from '../platform/rewrap.ts';
@@ -21,21 +25,34 @@ export async function rotateSecrets({ config, log, say }: CommandContext): Promi
   try {
     const isKept = config.secret_key === undefined;
     if (isKept) {
-      say(isExchangingKept(config.data_dir) ? 'Goes on with an exchange that is not over.' : 'Makes a new secret key in the data folder.');
+      say(
+        isExchangingKept(config.data_dir)
+          ? 'Goes on with an exchange that is not over.'
+          : 'Makes a new secret key in the data folder.',
+      );
       exchangeKeptSecretKey(config.data_dir);
     }
     const opened = await openProcess(config, stores, log, 'command');
     try {
       const found = await rewrapAll(opened.deps.db, opened.deps.secrets);
-      for (const { table, field, rewrapped } of found) say(`${String(rewrapped).padStart(8)}  ${table}.${field}`);
-      const unreadable = found.flatMap(({ table, unreadable: ids }) => ids.map((id) => `${table} ${id}`));
+      for (const { table, field, rewrapped } of found)
+        say(`${String(rewrapped).padStart(8)}  ${table}.${field}`);
+      const unreadable = found.flatMap(({ table, unreadable: ids }) =>
+        ids.map((id) => `${table} ${id}`),
+      );
       for (const row of unreadable)
-        say(`None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`);
+        say(
+          `None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`,
+        );
       if (unreadable.length > 0) return 1;
     } finally {
       await opened.close();
     }
-    say(isKept ? endKept(config.data_dir) : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS can be taken away.');
+    say(
+      isKept
+        ? endKept(config.data_dir)
+        : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS can be taken away.',
+    );
     return 0;
   } finally {
     await stores.close();
@@ -44,13 +61,22 @@ export async function rotateSecrets({ config, log, say }: CommandContext): Promi
 
 /** Goes through every column until nothing is left to do, and gives what was done, by column. */
 export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapped[]> {
-  const sums = new Map(sealed_fields.map((sealed) => [sealed, { table: sealed.table, field: sealed.field, rewrapped: 0, unreadable: [] as string[] }]));
+  const sums = new Map(
+    sealed_fields.map((sealed) => [
+      sealed,
+      { table: sealed.table, field: sealed.field, rewrapped: 0, unreadable: [] as string[] },
+    ]),
+  );
   for (let pass = 0; pass < passes_max; pass += 1) {
     let rewrapped = 0;
     for (const [sealed, sum] of sums) {
       const found = await rewrapField(db, secrets, sealed);
       rewrapped += found.rewrapped;
-      sums.set(sealed, { ...sum, rewrapped: sum.rewrapped + found.rewrapped, unreadable: found.unreadable });
+      sums.set(sealed, {
+        ...sum,
+        rewrapped: sum.rewrapped + found.rewrapped,
+        unreadable: found.unreadable,
+      });
     }
     if (rewrapped === 0) break;
   }

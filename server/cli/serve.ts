@@ -34,16 +34,29 @@ export type Parts = { api: boolean; worker: boolean };
  * Starts the parts on this machine: stores (embedded where no URL is set), migrations, the first owner, API and worker, in this order. Guarantee: when a part cannot start, those
  * before it are stopped again and the error is thrown. `say` gets the lines for the operator.
  */
-export async function serve(config: Config, log: Logger, parts: Parts, say: (line: string) => void): Promise<RunningServer> {
+export async function serve(
+  config: Config,
+  log: Logger,
+  parts: Parts,
+  say: (line: string) => void,
+): Promise<RunningServer> {
   if (!parts.api) giveWay(worker_niceness);
-  const stores = parts.api ? await openStores(config, log) : await joinStores(config, log, { start: 'never' });
+  const stores = parts.api
+    ? await openStores(config, log)
+    : await joinStores(config, log, { start: 'never' });
   const stops: (() => Promise<void>)[] = [() => stores.close()];
   let isFault = false;
   const stop = once(async () => {
-    for (const step of stops.toReversed()) await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
+    for (const step of stops.toReversed())
+      await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
   });
   try {
-    const opened = await openProcess(config, stores, log, parts.api && parts.worker ? 'server' : parts.api ? 'api' : 'worker');
+    const opened = await openProcess(
+      config,
+      stores,
+      log,
+      parts.api && parts.worker ? 'server' : parts.api ? 'api' : 'worker',
+    );
     stops.push(() => opened.close());
     let worker: Worker | undefined;
     if (parts.worker) {
@@ -66,11 +79,18 @@ export async function serve(config: Config, log: Logger, parts: Parts, say: (lin
   }
 }
 
-async function listen(config: Config, opened: OpenProcess, stops: (() => Promise<void>)[], say: (line: string) => void): Promise<string> {
+async function listen(
+  config: Config,
+  opened: OpenProcess,
+  stops: (() => Promise<void>)[],
+  say: (line: string) => void,
+): Promise<string> {
   const app = buildApp(opened.deps);
   stops.push(() => closeApp(app));
   // The address first: an owner who is made before a port turns out to be taken would never be shown.
-  const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => explainListen(error, config));
+  const address = await app
+    .listen({ host: config.host, port: config.port })
+    .catch((error: unknown) => explainListen(error, config));
   const made = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
@@ -82,7 +102,9 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
     say(`  password   ${made.password ?? '(the one of SLUICE_OWNER_PASSWORD)'}`);
     say(`  API key    ${made.api_key}`);
     say('');
-    say(`Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`);
+    say(
+      `Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`,
+    );
   }
   return address;
 }
@@ -90,8 +112,13 @@ async function listen(config: Config, opened: OpenProcess, stops: (() => Promise
 function explainListen(error: unknown, config: Config): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
-    throw new UserError(`Port ${config.port} on ${config.host} is taken by another program; give the server another one with SLUICE_PORT.`);
-  if (code === 'EACCES') throw new UserError(`This user may not listen on port ${config.port}; choose one above 1023 with SLUICE_PORT.`);
+    throw new UserError(
+      `Port ${config.port} on ${config.host} is taken by another program; give the server another one with SLUICE_PORT.`,
+    );
+  if (code === 'EACCES')
+    throw new UserError(
+      `This user may not listen on port ${config.port}; choose one above 1023 with SLUICE_PORT.`,
+    );
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     throw new UserError(`SLUICE_HOST ${config.host} is not an address of this machine.`);
   throw error;

@@ -7,7 +7,11 @@ import type { Parts } from './serve.ts';
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and slices in hand come to a safe end, stop the stores and exit with 0; a second signal
  * exits at once.
  */
-export async function start(context: CommandContext, parts: Parts, isDemo: boolean): Promise<number> {
+export async function start(
+  context: CommandContext,
+  parts: Parts,
+  isDemo: boolean,
+): Promise<number> {
   const { config, log, say } = context;
   const stopped = stopSignal();
   let isFault = false;
@@ -22,15 +26,22 @@ export async function start(context: CommandContext, parts: Parts, isDemo: boole
   const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
   const demo = isDemo
-    ? runDemo(server, config, say).catch((error: unknown) => say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`))
+    ? runDemo(server, config, say).catch((error: unknown) =>
+        say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`),
+      )
     : undefined;
   const lost = server.lost.then(() => {
-    say('The server whose stores this worker used has ended or was started anew. Start the worker again.');
+    say(
+      'The server whose stores this worker used has ended or was started anew. Start the worker again.',
+    );
     return 1;
   });
   const code = await Promise.race([stopped, crashed, lost]);
   say('Stopping.');
-  await Promise.race([server.stop({ is_fault: isFault }), new Promise((resolve) => setTimeout(resolve, 30_000).unref())]);
+  await Promise.race([
+    server.stop({ is_fault: isFault }),
+    new Promise((resolve) => setTimeout(resolve, 30_000).unref()),
+  ]);
   await Promise.race([demo, Promise.resolve()]);
   // Connections of a client that never closes would keep the process; everything that matters has been stopped above.
   setImmediate(() => process.exit(code));

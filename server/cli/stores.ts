@@ -61,29 +61,45 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
     unlock();
   };
   const [postgres, clickhouse] = await Promise.allSettled([
-    config.database_url === undefined ? keep(openEmbeddedPostgres({ folder: join(config.data_dir, 'postgres'), log })) : { url: config.database_url },
+    config.database_url === undefined
+      ? keep(openEmbeddedPostgres({ folder: join(config.data_dir, 'postgres'), log }))
+      : { url: config.database_url },
     config.clickhouse_url === undefined
       ? keep(openEmbeddedClickHouse({ folder: join(config.data_dir, 'clickhouse'), log }))
       : { url: config.clickhouse_url, memory_bytes_max: undefined },
   ]);
   if (postgres.status === 'rejected' || clickhouse.status === 'rejected') {
     await close();
-    throw postgres.status === 'rejected' ? postgres.reason : (clickhouse as PromiseRejectedResult).reason;
+    throw postgres.status === 'rejected'
+      ? postgres.reason
+      : (clickhouse as PromiseRejectedResult).reason;
   }
   const urls = { database_url: postgres.value.url, clickhouse_url: clickhouse.value.url };
   writeRunning(config, { pid: process.pid, ...urls });
-  return { ...urls, clickhouse_memory_bytes: clickhouse.value.memory_bytes_max, lost: never(), close };
+  return {
+    ...urls,
+    clickhouse_memory_bytes: clickhouse.value.memory_bytes_max,
+    lost: never(),
+    close,
+  };
 }
 
 /**
  * The stores for a worker process or a short command: the configured ones, else those of the server that runs on the data folder, else embedded ones for as long as the
  * command runs: always, only on a folder that has them, or never. Throws `NoStoreError` where there are none.
  */
-export async function joinStores(config: Config, log: Logger, options: { start: 'never' | 'existing' | 'always' }): Promise<Stores> {
-  if (config.database_url !== undefined && config.clickhouse_url !== undefined) return openStores(config, log);
+export async function joinStores(
+  config: Config,
+  log: Logger,
+  options: { start: 'never' | 'existing' | 'always' },
+): Promise<Stores> {
+  if (config.database_url !== undefined && config.clickhouse_url !== undefined)
+    return openStores(config, log);
   const running = findRunning(config);
   if (running !== undefined) return joined(config, running);
-  const mayStart = options.start === 'always' || (options.start === 'existing' && existsSync(join(config.data_dir, 'postgres')));
+  const mayStart =
+    options.start === 'always' ||
+    (options.start === 'existing' && existsSync(join(config.data_dir, 'postgres')));
   if (!mayStart) throw new NoStoreError(config.data_dir);
   return openStores(config, log);
 }
@@ -96,7 +112,13 @@ function joined(config: Config, running: Running): Stores {
     timer.unref();
   });
   const { database_url, clickhouse_url } = running;
-  return { database_url, clickhouse_url, clickhouse_memory_bytes: undefined, lost, close: async () => clearInterval(timer) };
+  return {
+    database_url,
+    clickhouse_url,
+    clickhouse_memory_bytes: undefined,
+    lost,
+    close: async () => clearInterval(timer),
+  };
 }
 
 function never(): Promise<void> {

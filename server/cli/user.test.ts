@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
-import { newPerson, openTestClock, other_password, setUpSecondFactor, signedIn, trySignIn, userNow } from '../../test/people.ts';
+import {
+  newPerson,
+  openTestClock,
+  other_password,
+  setUpSecondFactor,
+  signedIn,
+  trySignIn,
+  userNow,
+} from '../../test/people.ts';
 import { UserError } from './user_error.ts';
 import { makeUser, resetUser, setUserActive } from './user.ts';
 
@@ -15,27 +23,53 @@ before(async () => {
 after(() => harness.close());
 
 const choose = (link: string) =>
-  harness.request('POST', '/api/users/reset_password/confirm/', { body: { token: link.split('/').at(-1), password: other_password } });
+  harness.request('POST', '/api/users/reset_password/confirm/', {
+    body: { token: link.split('/').at(-1), password: other_password },
+  });
 const logOf = (chain_id: string) =>
-  harness.deps.db.rows<{ activity: string; user_id: number | null; ip: string | null; user_email: string | null }>(
+  harness.deps.db.rows<{
+    activity: string;
+    user_id: number | null;
+    ip: string | null;
+    user_email: string | null;
+  }>(
     sql`SELECT activity, user_id, ip, user_email FROM activity WHERE chain_id = ${chain_id}::uuid AND user_id IS NULL ORDER BY number`,
   );
 
 test('a user is made with a link to choose a password, in an organization by id or slug, as the doing of the server', async () => {
   const { organization } = await harness.newOrganization();
-  for (const [index, named] of [organization.id, organization.id.toUpperCase(), organization.slug, undefined].entries()) {
+  for (const [index, named] of [
+    organization.id,
+    organization.id.toUpperCase(),
+    organization.slug,
+    undefined,
+  ].entries()) {
     const email = `made-${index}@example.com`;
-    const link = await makeUser(harness.deps, { email, level: '8', ...(named === undefined ? {} : { organization: named }) });
+    const link = await makeUser(harness.deps, {
+      email,
+      level: '8',
+      ...(named === undefined ? {} : { organization: named }),
+    });
     assert.ok(link.startsWith(`${harness.deps.config.public_url}/reset-password/`));
     assert.equal((await trySignIn(harness, email, { password: other_password })).status, 401);
     assert.deepEqual((await choose(link)).body, { email });
-    const browser = await signedIn(harness, await userNow(harness, email), { password: other_password });
+    const browser = await signedIn(harness, await userNow(harness, email), {
+      password: other_password,
+    });
     const { body } = await browser.ask('GET', '/api/users/@me/');
-    assert.deepEqual([body.is_email_verified, body.organizations.length], [false, named === undefined ? 0 : 1]);
+    assert.deepEqual(
+      [body.is_email_verified, body.organizations.length],
+      [false, named === undefined ? 0 : 1],
+    );
     if (named !== undefined) assert.equal(body.organizations[0].membership_level, 8);
-    assert.deepEqual(await logOf(body.uuid), [{ activity: 'created', user_id: null, ip: null, user_email: null }]);
+    assert.deepEqual(await logOf(body.uuid), [
+      { activity: 'created', user_id: null, ip: null, user_email: null },
+    ]);
   }
-  assert.equal((await logOf(organization.id)).filter(({ activity }) => activity === 'joined').length, 3);
+  assert.equal(
+    (await logOf(organization.id)).filter(({ activity }) => activity === 'joined').length,
+    3,
+  );
 });
 
 test('what cannot be is told in a sentence and leaves nothing', async () => {
@@ -47,7 +81,10 @@ test('what cannot be is told in a sentence and leaves nothing', async () => {
     { email: 'new@example.com', level: '1', organization: 'unknown-slug' },
   ])
     await assert.rejects(makeUser(harness.deps, wanted), UserError);
-  await assert.rejects(resetUser(harness.deps, { email: 'new@example.com', second_factor: false }), UserError);
+  await assert.rejects(
+    resetUser(harness.deps, { email: 'new@example.com', second_factor: false }),
+    UserError,
+  );
   await assert.rejects(setUserActive(harness.deps, 'new@example.com', true), UserError);
 });
 
@@ -56,8 +93,13 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
   const browser = await signedIn(harness, user);
   await setUpSecondFactor(harness, browser);
   await choose(await resetUser(harness.deps, { email: user.email, second_factor: false }));
-  assert.equal((await trySignIn(harness, user.email, { password: other_password })).body.code, 'second_factor_required');
-  await choose(await resetUser(harness.deps, { email: user.email.toUpperCase(), second_factor: true }));
+  assert.equal(
+    (await trySignIn(harness, user.email, { password: other_password })).body.code,
+    'second_factor_required',
+  );
+  await choose(
+    await resetUser(harness.deps, { email: user.email.toUpperCase(), second_factor: true }),
+  );
   assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
   assert.deepEqual(
     (await logOf(user.uuid)).map(({ activity }) => activity),
@@ -74,9 +116,16 @@ test('who is deactivated is out at once, with keys, sessions and links, until he
   assert.equal((await harness.request('GET', '/api/users/@me/', { key })).status, 401);
   assert.equal((await browser.ask('GET', '/api/users/@me/')).status, 401);
   assert.equal((await choose(link)).body.code, 'expired');
-  await assert.rejects(resetUser(harness.deps, { email: user.email, second_factor: false }), UserError);
+  await assert.rejects(
+    resetUser(harness.deps, { email: user.email, second_factor: false }),
+    UserError,
+  );
   await setUserActive(harness.deps, user.email, true);
   assert.equal((await harness.request('GET', '/api/users/@me/', { key })).status, 200);
-  assert.equal((await browser.ask('GET', '/api/users/@me/')).status, 401, 'a session that was ended stays ended');
+  assert.equal(
+    (await browser.ask('GET', '/api/users/@me/')).status,
+    401,
+    'a session that was ended stays ended',
+  );
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });

@@ -18,7 +18,10 @@ import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 /** Does one thing with the control store on behalf of `sluice user`; what `work` gives is printed on a line of its own. Works beside a running server and without one. */
-export async function userCommand({ config, log, say }: CommandContext, work: (deps: Deps) => Promise<string>): Promise<number> {
+export async function userCommand(
+  { config, log, say }: CommandContext,
+  work: (deps: Deps) => Promise<string>,
+): Promise<number> {
   const stores = await joinStores(config, log, { start: 'existing' });
   try {
     const opened = await openProcess(config, stores, log, 'command');
@@ -37,14 +40,19 @@ export async function userCommand({ config, log, say }: CommandContext, work: (d
  * Makes a user without a password, a member of the organization (its id or slug) when one is named, and gives the link under which he chooses a password. Nobody gets a mail. Throws
  * `UserError` for an address that is taken or is none, an unknown organization or level.
  */
-export async function makeUser(deps: Deps, wanted: { email: string; organization?: string; level: string }): Promise<string> {
+export async function makeUser(
+  deps: Deps,
+  wanted: { email: string; organization?: string; level: string },
+): Promise<string> {
   const { email, organization } = wanted;
   const level = Number(wanted.level);
   if (!isAddress(email)) throw new UserError(`${email} is not an e-mail address.`);
-  if (![1, 8, 15].includes(level)) throw new UserError('--level must be 1 (member), 8 (administrator) or 15 (owner).');
+  if (![1, 8, 15].includes(level))
+    throw new UserError('--level must be 1 (member), 8 (administrator) or 15 (owner).');
   try {
     return await deps.db.transaction(async (tx) => {
-      const organization_id = organization === undefined ? undefined : await findOrganizationId(tx, organization);
+      const organization_id =
+        organization === undefined ? undefined : await findOrganizationId(tx, organization);
       const user = await insertUser(tx, { email, password_hash: null });
       const link = await makeLink(tx, deps, 'reset_password', user.id, null);
       await log(deps, tx, user, 'created', changesOf(undefined, { email }));
@@ -52,7 +60,8 @@ export async function makeUser(deps: Deps, wanted: { email: string; organization
       return link;
     });
   } catch (error) {
-    if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw new UserError(`There is a user with the address ${email} already.`);
+    if (isDatabaseError(error) && error.constraint === 'users_email_unique')
+      throw new UserError(`There is a user with the address ${email} already.`);
     throw error;
   }
 }
@@ -61,13 +70,25 @@ export async function makeUser(deps: Deps, wanted: { email: string; organization
  * Gives a link under which the user chooses a new password, good for an hour and once; with `second_factor` his second factor is taken away at once. For somebody who has lost both, or
  * on a server that sends no mail. Throws `UserError` when nobody has the address or he is not active.
  */
-export async function resetUser(deps: Deps, wanted: { email: string; second_factor: boolean }): Promise<string> {
+export async function resetUser(
+  deps: Deps,
+  wanted: { email: string; second_factor: boolean },
+): Promise<string> {
   return deps.db.transaction(async (tx) => {
     const user = await getUser(tx, wanted.email);
-    if (!user.is_active) throw new UserError(`${user.email} is not active: activate the account first (sluice user activate --email ${user.email}).`);
+    if (!user.is_active)
+      throw new UserError(
+        `${user.email} is not active: activate the account first (sluice user activate --email ${user.email}).`,
+      );
     if (wanted.second_factor) await removeSecondFactor(tx, user.id);
     const link = await makeLink(tx, deps, 'reset_password', user.id, null);
-    await log(deps, tx, user, 'requested_reset', wanted.second_factor ? [secretChange('second_factor', 'deleted')] : []);
+    await log(
+      deps,
+      tx,
+      user,
+      'requested_reset',
+      wanted.second_factor ? [secretChange('second_factor', 'deleted')] : [],
+    );
     return link;
   });
 }
@@ -90,7 +111,11 @@ export async function letIn(deps: Deps, email: string): Promise<string> {
  * Lets the user in again, or keeps him out: all his sessions end and his keys are refused at once; links that he has are void. His memberships stay. Throws `UserError` when nobody has
  * the address.
  */
-export async function setUserActive(deps: Deps, email: string, is_active: boolean): Promise<string> {
+export async function setUserActive(
+  deps: Deps,
+  email: string,
+  is_active: boolean,
+): Promise<string> {
   return deps.db.transaction(async (tx) => {
     const user = await getUser(tx, email);
     await updateUser(tx, user.id, { is_active });
@@ -98,7 +123,13 @@ export async function setUserActive(deps: Deps, email: string, is_active: boolea
       await deleteLinks(tx, user.id);
       await endSessions(tx, user.id, null);
     }
-    await log(deps, tx, user, is_active ? 'activated' : 'deactivated', changesOf({ is_active: user.is_active }, { is_active }));
+    await log(
+      deps,
+      tx,
+      user,
+      is_active ? 'activated' : 'deactivated',
+      changesOf({ is_active: user.is_active }, { is_active }),
+    );
     return `${user.email} is ${is_active ? 'active' : 'no longer active'}.`;
   });
 }
@@ -110,18 +141,47 @@ async function getUser(tx: Transaction, email: string): Promise<UserRow> {
 }
 
 async function findOrganizationId(tx: Transaction, named: string): Promise<string> {
-  const row = await tx.row<{ id: string }>(sql`SELECT id FROM organizations WHERE id::text = lower(${named}) OR slug = ${named} FOR NO KEY UPDATE`);
-  if (row === undefined) throw new UserError(`There is no organization with the id or slug ${named}.`);
+  const row = await tx.row<{ id: string }>(
+    sql`SELECT id FROM organizations WHERE id::text = lower(${named}) OR slug = ${named} FOR NO KEY UPDATE`,
+  );
+  if (row === undefined)
+    throw new UserError(`There is no organization with the id or slug ${named}.`);
   return row.id;
 }
 
-async function join(deps: Deps, tx: Transaction, organization_id: string, user: UserRow, level: number): Promise<void> {
-  await tx.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}::uuid, ${user.id}, ${level})`);
-  const entry = { activity: 'joined', scope: 'member', item_id: user.uuid, item_name: user.email, changes: changesOf(undefined, { level }) };
+async function join(
+  deps: Deps,
+  tx: Transaction,
+  organization_id: string,
+  user: UserRow,
+  level: number,
+): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}::uuid, ${user.id}, ${level})`,
+  );
+  const entry = {
+    activity: 'joined',
+    scope: 'member',
+    item_id: user.uuid,
+    item_name: user.email,
+    changes: changesOf(undefined, { level }),
+  };
   await appendActivity(tx, deps.secrets, { organization_id }, server_actor, entry);
 }
 
 /** The server's own doing: the log cannot know who sits at the terminal. */
-async function log(deps: Deps, tx: Transaction, { uuid, email }: UserRow, activity: string, changes: Change[]): Promise<void> {
-  await appendActivity(tx, deps.secrets, { user_uuid: uuid }, server_actor, { activity, scope: 'user', item_id: uuid, item_name: email, changes });
+async function log(
+  deps: Deps,
+  tx: Transaction,
+  { uuid, email }: UserRow,
+  activity: string,
+  changes: Change[],
+): Promise<void> {
+  await appendActivity(tx, deps.secrets, { user_uuid: uuid }, server_actor, {
+    activity,
+    scope: 'user',
+    item_id: uuid,
+    item_name: email,
+    changes,
+  });
 }

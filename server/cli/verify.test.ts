@@ -20,7 +20,10 @@ test('what is wrong with one export keeps no other from being compared', async (
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
   const ids: string[] = [];
   for (const prefix of ['gone', 'unknown', 'sealed', 'whole']) {
-    const { id } = await exporting.scheduled(home, { name: prefix, destination: { type: 'File', config: { prefix } } });
+    const { id } = await exporting.scheduled(home, {
+      name: prefix,
+      destination: { type: 'File', config: { prefix } },
+    });
     await exporting.runAll(id);
     ids.push(id);
   }
@@ -35,18 +38,38 @@ test('what is wrong with one export keeps no other from being compared', async (
   await house.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Postgres', destination_config = ${JSON.stringify(destination_config)}, destination_secrets = ${destination_secrets} WHERE id = ANY (${[gone, sealed]}::uuid[])`,
   );
-  await house.deps.db.run(sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`,
+  );
   await newExport(house, home, {
     name: 'new',
     paused: true,
-    destination: { type: 'Postgres', config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' } },
+    destination: {
+      type: 'Postgres',
+      config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' },
+    },
   });
   const found = await verifyExports(engineOf(house.deps), undefined);
   assert.deepEqual(
-    found.map(({ name, records, differences, fault }) => [name, records, differences, fault?.replace(/.*receipts: (.*) Mend .*/, '$1') ?? null]),
+    found.map(({ name, records, differences, fault }) => [
+      name,
+      records,
+      differences,
+      fault?.replace(/.*receipts: (.*) Mend .*/, '$1') ?? null,
+    ]),
     [
-      ['gone', 1, [], 'The server does not answer at this host and port. Check both, and that its firewall lets this server in. (connection_failed)'],
-      ['unknown', 0, [], 'This server has no destination of type Punchcards: run a version that has it. (unknown_destination)'],
+      [
+        'gone',
+        1,
+        [],
+        'The server does not answer at this host and port. Check both, and that its firewall lets this server in. (connection_failed)',
+      ],
+      [
+        'unknown',
+        0,
+        [],
+        'This server has no destination of type Punchcards: run a version that has it. (unknown_destination)',
+      ],
       [
         'sealed',
         1,

@@ -1,6 +1,12 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError, RetryableError } from '../engine/destination.ts';
-import type { Delivery, DeliveredSlices, DestinationDefinition, Difference, SourceKeys } from '../engine/destination.ts';
+import type {
+  Delivery,
+  DeliveredSlices,
+  DestinationDefinition,
+  Difference,
+  SourceKeys,
+} from '../engine/destination.ts';
 import { findDestination } from '../engine/destinations/index.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -26,7 +32,13 @@ type ExportRow = {
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;
 };
-type RunRow = { id: string; delivery_id: string; data_interval_start: string; data_interval_end: string; receipt: string };
+type RunRow = {
+  id: string;
+  delivery_id: string;
+  data_interval_start: string;
+  data_interval_end: string;
+  receipt: string;
+};
 
 /** What was found at one export's destination. `fault` says why it could not be compared; null when it was. */
 export type Finding = {
@@ -44,7 +56,10 @@ export type Finding = {
  * Reads the destinations again and compares them with the receipts of all completed runs; of those that cannot be read again only the receipts are checked. Exit code 0 when everything is as delivered, 1 when something differs or could
  * not be compared; each difference is named, and what is wrong with one export keeps no other from being compared. Deliveries of earlier revisions (another destination or layout) are not looked at.
  */
-export async function verify({ config, log, say }: CommandContext, options: { export?: string; json?: boolean }): Promise<number> {
+export async function verify(
+  { config, log, say }: CommandContext,
+  options: { export?: string; json?: boolean },
+): Promise<number> {
   const stores = await joinStores(config, log, { start: 'existing' });
   try {
     const opened = await openProcess(config, stores, log, 'command');
@@ -53,7 +68,9 @@ export async function verify({ config, log, say }: CommandContext, options: { ex
       if (options.json === true) say(JSON.stringify({ exports: findings }));
       else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
       else for (const finding of findings) tell(finding, say);
-      return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null) ? 1 : 0;
+      return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null)
+        ? 1
+        : 0;
     } finally {
       await opened.close();
     }
@@ -65,19 +82,28 @@ export async function verify({ config, log, say }: CommandContext, options: { ex
 function tell(finding: Finding, say: (line: string) => void): void {
   const summary = `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ${finding.deliveries} deliveries, ${finding.records} rows`;
   const isWhole = finding.differences.length === 0 && finding.fault === null;
-  say(`${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ${summary}`);
+  say(
+    `${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ${summary}`,
+  );
   if (finding.fault !== null) say(`  ${finding.fault}`);
-  if (isWhole && !finding.is_readable) say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
-  for (const difference of finding.differences) say(`  ${difference.kind.padEnd(10)} ${difference.name}: ${difference.detail}`);
+  if (isWhole && !finding.is_readable)
+    say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
+  for (const difference of finding.differences)
+    say(`  ${difference.kind.padEnd(10)} ${difference.name}: ${difference.detail}`);
 }
 
 /** A finding for each export that is not deleted, or for the one that is named, oldest first. Throws a `UserError` when there is no such export. */
-export async function verifyExports(engine: Engine, exportId: string | undefined): Promise<Finding[]> {
-  if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId)) throw new UserError(`"${exportId}" is not the id of an export.`);
+export async function verifyExports(
+  engine: Engine,
+  exportId: string | undefined,
+): Promise<Finding[]> {
+  if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId))
+    throw new UserError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
     SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config, destination_secrets FROM batch_exports
     WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null}) ORDER BY created_at`);
-  if (rows.length === 0 && exportId !== undefined) throw new UserError(`There is no export ${exportId}.`);
+  if (rows.length === 0 && exportId !== undefined)
+    throw new UserError(`There is no export ${exportId}.`);
   const findings: Finding[] = [];
   for (const row of rows) findings.push(await verifyExport(engine, row));
   return findings;
@@ -97,7 +123,10 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
   try {
     const definition = findDestination(row.destination_type);
     if (definition === undefined)
-      throw new NonRetryableError('unknown_destination', `This server has no destination of type ${row.destination_type}: run a version that has it.`);
+      throw new NonRetryableError(
+        'unknown_destination',
+        `This server has no destination of type ${row.destination_type}: run a version that has it.`,
+      );
     await compare(engine, row, definition, finding);
   } catch (error) {
     finding.fault = faultOf(engine, row, error);
@@ -106,7 +135,12 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
 }
 
 /** Fills the finding. What the receipts say stands in it also when the destination cannot be read. */
-async function compare(engine: Engine, row: ExportRow, definition: DestinationDefinition, finding: Finding): Promise<void> {
+async function compare(
+  engine: Engine,
+  row: ExportRow,
+  definition: DestinationDefinition,
+  finding: Finding,
+): Promise<void> {
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   finding.is_readable = definition.shows_as_written !== true;
   const runs = await engine.db.rows<RunRow>(sql`
@@ -123,26 +157,46 @@ async function compare(engine: Engine, row: ExportRow, definition: DestinationDe
     }
     receipts.set(run.delivery_id, receipt);
     finding.records += receipt.records;
-    const outcomes = (await listSlices(engine, run.id)).flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-    if (outcomes.length > 0) delivered.push({ delivery: deliveryOf(row, run, definition.column_set), outcomes, manifest: run.receipt });
+    const outcomes = (await listSlices(engine, run.id)).flatMap((slice) =>
+      slice.outcome === null ? [] : [slice.outcome],
+    );
+    if (outcomes.length > 0)
+      delivered.push({
+        delivery: deliveryOf(row, run, definition.column_set),
+        outcomes,
+        manifest: run.receipt,
+      });
   }
   finding.deliveries = delivered.length;
   // Without a delivery nothing was made at the destination that could be missing there.
   if (!finding.is_readable || delivered.length === 0) return;
   const source: SourceKeys = (deliveryId) => keysOf(engine, row, receipts.get(deliveryId));
   const config = openConfig(engine, row.id, row);
-  finding.differences.push(...(await definition.verify(config, delivered, source, destinationDeps(engine, AbortSignal.timeout(3_600_000)))));
+  finding.differences.push(
+    ...(await definition.verify(
+      config,
+      delivered,
+      source,
+      destinationDeps(engine, AbortSignal.timeout(3_600_000)),
+    )),
+  );
 }
 
 /** Why an export could not be compared, in a sentence without secrets. */
 function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
   engine.log.info({ err: error, batch_export_id: row.id }, 'an export could not be verified');
   const isKnown = error instanceof NonRetryableError || error instanceof RetryableError;
-  const reason = isKnown ? `${error.message} (${error.code})` : 'A fault without a name of its own; the log has it under the id of the export.';
+  const reason = isKnown
+    ? `${error.message} (${error.code})`
+    : 'A fault without a name of its own; the log has it under the id of the export.';
   return `It could not be compared with its receipts: ${reason} Mend this, then verify it again with --export ${row.id}.`;
 }
 
-async function* keysOf(engine: Engine, row: ExportRow, receipt: Receipt | undefined): AsyncGenerator<string> {
+async function* keysOf(
+  engine: Engine,
+  row: ExportRow,
+  receipt: Receipt | undefined,
+): AsyncGenerator<string> {
   if (receipt === undefined) return;
   const { selection, data_interval_end } = receipt;
   yield* streamKeys(engine, await openReading(engine, { ...row, selection, data_interval_end }));

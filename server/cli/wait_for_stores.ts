@@ -15,15 +15,33 @@ const passing_states = /^(57P|08|53)/;
  * Returns when both stores answer. A store that is starting or restarting, or takes the question and falls silent, is waited for, up to 30 s each; one that refuses (a wrong password, a missing database) or stays away is a `UserError` that
  * says which and why.
  */
-export async function waitForStores(db: Database, clickhouse: ClickHouse, log: Logger, patience_ms = patience_default_ms): Promise<void> {
-  const ask = async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text();
-  await waitFor({ store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', patience_ms, log }, isPassingInPostgres, () => db.row(sql`SELECT 1 AS up`));
-  await waitFor({ store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log }, isPassingInClickHouse, ask);
+export async function waitForStores(
+  db: Database,
+  clickhouse: ClickHouse,
+  log: Logger,
+  patience_ms = patience_default_ms,
+): Promise<void> {
+  const ask = async () =>
+    (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text();
+  await waitFor(
+    { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', patience_ms, log },
+    isPassingInPostgres,
+    () => db.row(sql`SELECT 1 AS up`),
+  );
+  await waitFor(
+    { store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log },
+    isPassingInClickHouse,
+    ask,
+  );
 }
 
 type Waiting = { store: string; setting: string; patience_ms: number; log: Logger };
 
-async function waitFor({ store, setting, patience_ms, log }: Waiting, isPassing: (error: unknown) => boolean, ask: () => Promise<unknown>): Promise<void> {
+async function waitFor(
+  { store, setting, patience_ms, log }: Waiting,
+  isPassing: (error: unknown) => boolean,
+  ask: () => Promise<unknown>,
+): Promise<void> {
   const end = performance.now() + patience_ms;
   for (let isFirst = true; ; isFirst = false) {
     try {
@@ -31,7 +49,8 @@ async function waitFor({ store, setting, patience_ms, log }: Waiting, isPassing:
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (!isPassing(error) || performance.now() > end) throw new UserError(`${store} (${setting}) cannot be used: ${reason}`);
+      if (!isPassing(error) || performance.now() > end)
+        throw new UserError(`${store} (${setting}) cannot be used: ${reason}`);
       if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
       await pause(pause_ms);
     }
@@ -41,9 +60,11 @@ async function waitFor({ store, setting, patience_ms, log }: Waiting, isPassing:
 /** Rejects when the answer does not come in time. The clients wait for as long as an export may take, and a process that starts would do so for ever. */
 async function answerBefore(end: number, answer: Promise<unknown>): Promise<void> {
   const over = new AbortController();
-  const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(() => {
-    throw new Error('it takes the question and does not answer; look whether it is well.');
-  });
+  const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(
+    () => {
+      throw new Error('it takes the question and does not answer; look whether it is well.');
+    },
+  );
   late.catch(() => undefined);
   try {
     await Promise.race([answer, late]);

@@ -31,13 +31,23 @@ export type BackfillMode = 'missing' | 'all';
 /** What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the rows in it. */
 export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
 
-type ExportRow = { id: string; team_id: number; revision: number; interval: Interval; timezone: string };
+type ExportRow = {
+  id: string;
+  team_id: number;
+  revision: number;
+  interval: Interval;
+  timezone: string;
+};
 
 /**
  * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
  * What was inserted before this moment (the watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when the watermark has settled. The caller has checked the range.
  */
-export async function startBackfill(tx: Transaction, exportId: string, range: BackfillRange): Promise<string> {
+export async function startBackfill(
+  tx: Transaction,
+  exportId: string,
+  range: BackfillRange,
+): Promise<string> {
   const row = await lockExport(tx, exportId);
   if (row === undefined) throw new Error('The export is gone.');
   const watermark = await databaseInstant(tx);
@@ -46,7 +56,12 @@ export async function startBackfill(tx: Transaction, exportId: string, range: Ba
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at, end_at, watermark, next_start_at, total_runs)
     VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)}, ${iso(range.to)}, ${iso(watermark)}, ${iso(range.from)},
       ${intervalCount(row.interval, row.timezone, range.from, range.to)})`);
-  await writeRunLog(tx, { batch_export_id: exportId, run_id: null, level: 'INFO', message: startMessage(range) });
+  await writeRunLog(tx, {
+    batch_export_id: exportId,
+    run_id: null,
+    level: 'INFO',
+    message: startMessage(range),
+  });
   return id;
 }
 
@@ -74,7 +89,10 @@ export async function advanceBackfills(engine: Engine): Promise<number> {
     } catch (error) {
       // A wait that was too long (SQLSTATE 55P03) was most likely for ingestion, and the project's other backfills would wait for it as long.
       if (isDatabaseError(error) && error.code === '55P03') busyTeams.add(backfill.team_id);
-      engine.log.warn({ err: error, backfill_id: backfill.id }, 'a backfill could not be advanced; it is tried again');
+      engine.log.warn(
+        { err: error, backfill_id: backfill.id },
+        'a backfill could not be advanced; it is tried again',
+      );
     }
   }
   return planned;
@@ -93,7 +111,11 @@ type BackfillRow = {
 };
 type RunCounts = { open: number; failed: number; cancelled: number; not_completed: number };
 
-async function advance(engine: Engine, tx: Transaction, key: { id: string; batch_export_id: string }): Promise<number> {
+async function advance(
+  engine: Engine,
+  tx: Transaction,
+  key: { id: string; batch_export_id: string },
+): Promise<number> {
   await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
   const row = await lockExport(tx, key.batch_export_id);
   const backfill = await tx.row<BackfillRow>(sql`
@@ -127,7 +149,11 @@ async function advance(engine: Engine, tx: Transaction, key: { id: string; batch
     await tx.run(sql`
       UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, status = 'Running', last_updated_at = now() WHERE id = ${backfill.id}`);
   } else if (counts.open === 0) {
-    await finishBackfill(tx, backfill, next < Date.parse(backfill.end_at) ? 'Failed' : endOf(counts));
+    await finishBackfill(
+      tx,
+      backfill,
+      next < Date.parse(backfill.end_at) ? 'Failed' : endOf(counts),
+    );
   }
   return spans.length;
 }
@@ -139,14 +165,25 @@ function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' 
 }
 
 /** What a backfill covers is final once nothing can be inserted below its watermark any more, and stays so: with its first runs planned nobody needs to ask again. */
-async function isSettled(engine: Engine, tx: Transaction, row: ExportRow, backfill: BackfillRow): Promise<boolean> {
+async function isSettled(
+  engine: Engine,
+  tx: Transaction,
+  row: ExportRow,
+  backfill: BackfillRow,
+): Promise<boolean> {
   if (backfill.status === 'Running') return true;
-  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000) return false;
+  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000)
+    return false;
   return Date.parse(await settled(tx, row.team_id)) >= Date.parse(backfill.watermark);
 }
 
 /** The spans do not overlap, so what one of these runs takes is nothing to the others. */
-async function planRuns(tx: Transaction, row: ExportRow, backfill: BackfillRow, spans: { from: number; to: number }[]): Promise<void> {
+async function planRuns(
+  tx: Transaction,
+  row: ExportRow,
+  backfill: BackfillRow,
+  spans: { from: number; to: number }[],
+): Promise<void> {
   const watermark = Date.parse(backfill.watermark);
   const taken = backfill.mode === 'all' ? [] : ((await takenOf(tx, [row])).get(row.id) ?? []);
   const planned = spans.map(({ from, to }) => {
@@ -156,7 +193,11 @@ async function planRuns(tx: Transaction, row: ExportRow, backfill: BackfillRow, 
   await insertRuns(tx, planned);
 }
 
-async function finishBackfill(tx: Transaction, backfill: BackfillRow, status: 'Completed' | 'Failed' | 'Cancelled'): Promise<void> {
+async function finishBackfill(
+  tx: Transaction,
+  backfill: BackfillRow,
+  status: 'Completed' | 'Failed' | 'Cancelled',
+): Promise<void> {
   await tx.run(sql`
     UPDATE batch_export_backfills SET status = ${status}, finished_at = now(), last_updated_at = now() WHERE id = ${backfill.id}`);
   await writeRunLog(tx, {
@@ -175,7 +216,12 @@ export async function cancelBackfill(tx: Transaction, backfillId: string): Promi
   const runs = await tx.run(sql`
     UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
   const message = `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to be taken back.`;
-  await writeRunLog(tx, { batch_export_id: ended.batch_export_id, run_id: null, level: 'WARNING', message });
+  await writeRunLog(tx, {
+    batch_export_id: ended.batch_export_id,
+    run_id: null,
+    level: 'WARNING',
+    message,
+  });
   return true;
 }
 

@@ -17,8 +17,18 @@ export function timesOf(model: Model['name']): readonly [BackfillBy, ...Backfill
  * What a backfill's run over [from, to) covers before anything is subtracted; all in milliseconds. What is inserted from the watermark on is never a part of it. By insertion time the
  * rectangle is empty where the watermark lies before `from`.
  */
-export function backfillArea(by: BackfillBy, from: number, to: number, watermark: number): Rectangle {
+export function backfillArea(
+  by: BackfillBy,
+  from: number,
+  to: number,
+  watermark: number,
+): Rectangle {
   return by === 'timestamp'
     ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
-    : { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: Math.min(to, watermark) };
+    : {
+        event_from: -Infinity,
+        event_to: Infinity,
+        inserted_from: from,
+        inserted_to: Math.min(to, watermark),
+      };
 }

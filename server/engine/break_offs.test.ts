@@ -36,9 +36,14 @@ async function breakOff(id: string, times: number): Promise<number[]> {
   }
   return pauses;
 }
-const hurry = () => house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = now() - interval '1 day' WHERE status IN ('Starting', 'Running')`);
+const hurry = () =>
+  house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = now() - interval '1 day' WHERE status IN ('Starting', 'Running')`,
+  );
 const breakOffsOf = async (id: string) =>
-  (await house.deps.db.row<{ break_offs: number }>(sql`SELECT break_offs FROM batch_export_runs WHERE id = ${id}`))!.break_offs;
+  (await house.deps.db.row<{ break_offs: number }>(
+    sql`SELECT break_offs FROM batch_export_runs WHERE id = ${id}`,
+  ))!.break_offs;
 
 test('a run that broke off twice is alone in its worker: the eldest makes itself free for it, the others pass it over, and its neighbours go on', async () => {
   const [suspect, neighbour] = [await world.newRun(0), await world.newRun(1)];
@@ -46,7 +51,9 @@ test('a run that broke off twice is alone in its worker: the eldest makes itself
   await world.end(neighbour);
   const [eldest, other] = [world.openClaimant(), world.openClaimant()];
   await house.deps.db.run(sql`INSERT INTO workers (id) VALUES (${other.worker_id})`);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${suspect}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${suspect}`,
+  );
   const held = [await world.newRun(1, { hour: 1 }), await world.newRun(2, { hour: 1 })];
   assert.deepEqual([...(await eldest.claim(1)), ...(await other.claim(1))], held);
   await hurry();
@@ -67,8 +74,21 @@ test('a run that broke off twice is alone in its worker: the eldest makes itself
 test('a run that gets further begins its count anew, and what was lost and is written again is no progress', async () => {
   const engine = engineOf(house.deps);
   const id = await world.newRun(0);
-  const slice = (number: number) => ({ number, inserted_from: null, inserted_to: null, records: 1, outcome: null });
-  const outcome = (number: number) => ({ number, name: 'x', records: 1, bytes: 1, sha256: '', state: null });
+  const slice = (number: number) => ({
+    number,
+    inserted_from: null,
+    inserted_to: null,
+    records: 1,
+    outcome: null,
+  });
+  const outcome = (number: number) => ({
+    number,
+    name: 'x',
+    records: 1,
+    bytes: 1,
+    sha256: '',
+    state: null,
+  });
   const again = async (work: (run: ClaimedRun) => Promise<unknown>, expected: number) => {
     await breakOff(id, 1);
     const worker = world.openClaimant();
@@ -97,7 +117,8 @@ test('only a worker that ends without a word or by a fault counts: not one that 
     assert.deepEqual(await worker.claim(1), [id]);
     return worker;
   };
-  const released = async () => (await releaseDead(house.deps.db)).map(({ break_offs }) => break_offs);
+  const released = async () =>
+    (await releaseDead(house.deps.db)).map(({ break_offs }) => break_offs);
   const asked = await take();
   await beginStop(house.deps.db, asked.worker_id);
   await beat(house.deps.db, asked.worker_id);
@@ -122,15 +143,26 @@ test('a run that broke off too often is given up; where its commit had begun it 
   };
   for (const [fate, [status, code, isInDoubt]] of Object.entries(expected)) {
     const id = await world.newRun(0);
-    if (fate === 'committing') await house.deps.db.run(sql`UPDATE batch_export_runs SET committing_at = now() WHERE id = ${id}`);
+    if (fate === 'committing')
+      await house.deps.db.run(
+        sql`UPDATE batch_export_runs SET committing_at = now() WHERE id = ${id}`,
+      );
     assert.deepEqual(await breakOff(id, break_offs_max), [...break_off_pauses_seconds, 0]);
-    if (fate === 'cancelled') await house.deps.db.run(sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`);
+    if (fate === 'cancelled')
+      await house.deps.db.run(
+        sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`,
+      );
     const worker = world.openClaimant();
     await worker.claim(1);
     await executeRun(engineOf(house.deps), worker.claimed()[0]!, new AbortController().signal);
-    const run = await house.deps.db.row<{ status: string; error_code: string; latest_error: string }>(
-      sql`SELECT status, error_code, latest_error FROM batch_export_runs WHERE id = ${id}`,
+    const run = await house.deps.db.row<{
+      status: string;
+      error_code: string;
+      latest_error: string;
+    }>(sql`SELECT status, error_code, latest_error FROM batch_export_runs WHERE id = ${id}`);
+    assert.deepEqual(
+      [run!.status, run!.error_code, run!.latest_error.includes('may or may not show')],
+      [status, code, isInDoubt],
     );
-    assert.deepEqual([run!.status, run!.error_code, run!.latest_error.includes('may or may not show')], [status, code, isInDoubt]);
   }
 });

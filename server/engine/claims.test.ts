@@ -23,12 +23,15 @@ beforeEach(() => world.clear());
 
 async function newRuns(project: number, count: number, host?: string): Promise<string[]> {
   const ids: string[] = [];
-  for (let hour = 0; hour < count; hour += 1) ids.push(await world.newRun(project, host === undefined ? { hour } : { hour, host }));
+  for (let hour = 0; hour < count; hour += 1)
+    ids.push(await world.newRun(project, host === undefined ? { hour } : { hour, host }));
   return ids;
 }
 
 const holderOf = async (id: string) =>
-  (await house.deps.db.row<{ worker_id: string | null }>(sql`SELECT worker_id FROM batch_export_runs WHERE id = ${id}`))!.worker_id;
+  (await house.deps.db.row<{ worker_id: string | null }>(
+    sql`SELECT worker_id FROM batch_export_runs WHERE id = ${id}`,
+  ))!.worker_id;
 
 test('projects are served in turn, and in each the run that waits longest comes first', async () => {
   const [a, b, c] = [await newRuns(0, 4), await newRuns(1, 2), await newRuns(2, 1)] as const;
@@ -43,7 +46,13 @@ test('a project with a thousand runs does not keep another one waiting', async (
     const hours = Array.from({ length: 1_000 }, (_, hour) => hour * 3_600_000);
     await insertRuns(
       tx,
-      hours.map((from) => ({ export: { id: world.exports[0]!.id, revision: 1 }, backfill_id: null, from, to: from + 3_600_000, selection: [] })),
+      hours.map((from) => ({
+        export: { id: world.exports[0]!.id, revision: 1 },
+        backfill_id: null,
+        from,
+        to: from + 3_600_000,
+        selection: [],
+      })),
     );
   });
   const worker = world.openClaimant();
@@ -70,10 +79,20 @@ test('what the schedule has planned is looked at before a worker takes it, and d
     [5, 5],
   );
   const [unseen, seen] = planned.map(({ id }) => id);
-  const look = async <Run extends { id: string }>(runs: Run[]) => ({ quiet: [], small: [], busy: runs.filter(({ id }) => id === seen) });
-  for (let more = await completeQuietRuns(engine, look); more > 0; more = await completeQuietRuns(engine, look));
+  const look = async <Run extends { id: string }>(runs: Run[]) => ({
+    quiet: [],
+    small: [],
+    busy: runs.filter(({ id }) => id === seen),
+  });
+  for (
+    let more = await completeQuietRuns(engine, look);
+    more > 0;
+    more = await completeQuietRuns(engine, look)
+  );
   assert.deepEqual(await worker.claim(10), [seen]);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
+  );
   assert.deepEqual(await worker.claim(10), [unseen]);
 });
 
@@ -98,9 +117,17 @@ test('the bounds hold over all workers, and what they keep back takes nobody els
   const free = await world.newRun(1, { hour: 20 });
   const elsewhere = await world.newRun(0, { hour: 20, host: 'other.example.com' });
   const third = await world.newRun(2, { hour: 20, host: 'db.example.com' });
-  assert.deepEqual(await second.claim(10), [free], 'the first project has two, and behind runs to the full host another one goes');
+  assert.deepEqual(
+    await second.claim(10),
+    [free],
+    'the first project has two, and behind runs to the full host another one goes',
+  );
   await world.end(a[0]!);
-  assert.deepEqual(await first.claim(10), [third, elsewhere], 'one more to the host, one more of the first project');
+  assert.deepEqual(
+    await first.claim(10),
+    [third, elsewhere],
+    'one more to the host, one more of the first project',
+  );
   await world.end(a[1]!);
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
@@ -114,22 +141,41 @@ test('what a worker has that shows no progress takes no place of its project, up
     two.forEach(worker.silence);
   }
   assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
-  const [one, other] = [await world.newRun(1, { host: 'db.example.com' }), await world.newRun(2, { host: 'db.example.com' })];
-  assert.deepEqual(await worker.claim(10), [one], 'another project does not wait, but the host has five');
+  const [one, other] = [
+    await world.newRun(1, { host: 'db.example.com' }),
+    await world.newRun(2, { host: 'db.example.com' }),
+  ];
+  assert.deepEqual(
+    await worker.claim(10),
+    [one],
+    'another project does not wait, but the host has five',
+  );
   await world.end(runs[0]!);
-  assert.deepEqual(await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10), [other], 'a worker knows of its own silence only');
+  assert.deepEqual(
+    await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
+    [other],
+    'a worker knows of its own silence only',
+  );
 });
 
 test('a run remembers the host of its destination, as far as that is bounded', async () => {
   const hosts: [string, Record<string, unknown>, string | null][] = [
-    ['Postgres', { host: 'DB.example.com', user: 'u', password: 'p', database: 'd' }, 'db.example.com'],
+    [
+      'Postgres',
+      { host: 'DB.example.com', user: 'u', password: 'p', database: 'd' },
+      'db.example.com',
+    ],
     ['MySQL', { host: '127.0.0.1' }, '127.0.0.1'],
     ['ClickHouse', { url: 'https://Warehouse.example.com:8443' }, 'warehouse.example.com'],
     ['HTTP', { url: 'https://hooks.example.com/a/b' }, 'hooks.example.com'],
     ['S3', { endpoint_url: 'http://store.example.com:9000' }, 'store.example.com'],
     ['S3', { region: 'eu-central-1' }, null],
     ['Snowflake', { account: 'My_Org-Account' }, 'my-org-account.snowflakecomputing.com'],
-    ['Snowflake', { account: 'other', host: 'Account.privatelink.example.com:8443' }, 'account.privatelink.example.com'],
+    [
+      'Snowflake',
+      { account: 'other', host: 'Account.privatelink.example.com:8443' },
+      'account.privatelink.example.com',
+    ],
     ['BigQuery', { project_id: 'warehouse-1' }, 'warehouse-1.bigquery.googleapis.com'],
     ['File', { prefix: 'x' }, null],
     ['NoOp', {}, null],
@@ -138,7 +184,14 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     await house.deps.db.run(
       sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
     );
-    const planned = { export: { id: world.exports[0]!.id, revision: 1 }, backfill_id: null, from: 0, to: 1, selection: [], is_make_up: true };
+    const planned = {
+      export: { id: world.exports[0]!.id, revision: 1 },
+      backfill_id: null,
+      from: 0,
+      to: 1,
+      selection: [],
+      is_make_up: true,
+    };
     const [id] = await house.deps.db.transaction((tx) => insertRuns(tx, [planned]));
     assert.deepEqual(
       await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`),
@@ -151,21 +204,27 @@ test('a run remembers the host of its destination, as far as that is bounded', a
 test('workers that claim at once take each run once and keep the bounds', async () => {
   const bounds = { project_runs_max: 3, host_runs_max: 100 };
   for (const project of [0, 1, 2]) await newRuns(project, 5);
-  const claimed = (await Promise.all(Array.from({ length: 6 }, () => world.openClaimant(bounds).claim(4)))).flat();
+  const claimed = (
+    await Promise.all(Array.from({ length: 6 }, () => world.openClaimant(bounds).claim(4)))
+  ).flat();
   assert.equal(claimed.length, 9);
   assert.equal(new Set(claimed).size, 9);
 });
 
 test('a run in its pause is not taken, one that somebody is changing is passed over, and a cancelled one does not sit out its pause', async () => {
   const [paused, locked, next] = await newRuns(0, 3);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
+  );
   const worker = world.openClaimant();
   await house.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
     assert.deepEqual(await worker.claim(10), [next]);
   });
   assert.deepEqual(await worker.claim(10), [locked]);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
+  );
   await hurryCancelled(house.deps.db);
   assert.deepEqual(await worker.claim(10), [paused]);
 });
@@ -177,7 +236,9 @@ test('what a worker holds without working on it waits again, after a pause', asy
   worker.forget(run);
   assert.deepEqual(await worker.claim(1), []);
   assert.equal(await holderOf(run), null);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET due_at = due_at - interval '1 minute' WHERE id = ${run}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = due_at - interval '1 minute' WHERE id = ${run}`,
+  );
   assert.deepEqual(await worker.claim(1), [run]);
 });
 
@@ -201,8 +262,16 @@ test('the runs of a dead worker wait again, those of a living one do not, and on
 
 test('whatever comes and ends: no bound is broken, and nothing waits that could begin', async () => {
   const step = fc.oneof(
-    fc.record({ do: fc.constant('plan' as const), project: fc.nat(2), host: fc.constantFrom(null, 'one', 'two') }),
-    fc.record({ do: fc.constant('claim' as const), worker: fc.nat(1), count: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({
+      do: fc.constant('plan' as const),
+      project: fc.nat(2),
+      host: fc.constantFrom(null, 'one', 'two'),
+    }),
+    fc.record({
+      do: fc.constant('claim' as const),
+      worker: fc.nat(1),
+      count: fc.integer({ min: 1, max: 4 }),
+    }),
     fc.record({ do: fc.constant('end' as const), which: fc.nat(20) }),
   );
   await fc.assert(
@@ -216,7 +285,14 @@ test('whatever comes and ends: no bound is broken, and nothing waits that could 
         held().filter((other) => other.project === run.project).length < 2 &&
         (run.host === null || held().filter((other) => other.host === run.host).length < 2);
       for (const [hour, one] of steps.entries()) {
-        if (one.do === 'plan') known.set(await world.newRun(one.project, one.host === null ? { hour } : { hour, host: one.host }), { ...one, is_held: false });
+        if (one.do === 'plan')
+          known.set(
+            await world.newRun(
+              one.project,
+              one.host === null ? { hour } : { hour, host: one.host },
+            ),
+            { ...one, is_held: false },
+          );
         if (one.do === 'end') {
           const [id] = [...known].filter(([, run]) => run.is_held)[one.which] ?? [];
           if (id !== undefined) {
@@ -230,7 +306,11 @@ test('whatever comes and ends: no bound is broken, and nothing waits that could 
           assert.ok(isFree(known.get(id)!), 'a bound was broken');
           known.get(id)!.is_held = true;
         }
-        if (claimed.length < one.count) assert.ok(![...known.values()].some((run) => !run.is_held && isFree(run)), 'a run waits that could begin');
+        if (claimed.length < one.count)
+          assert.ok(
+            ![...known.values()].some((run) => !run.is_held && isFree(run)),
+            'a run waits that could begin',
+          );
       }
     }),
     { numRuns: 25 },

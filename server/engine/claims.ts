@@ -33,7 +33,12 @@ const broken_off_pause_seconds = 2;
  * so that none keeps another waiting, however many runs it has; what the claimant's silent runs hold of their project's bound is free, until the project has twice the bound; a run that may not begin yet takes
  * nobody's place; a run that broke off `break_offs_alone` times is alone in its worker until it gets further.
  */
-export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBounds, places: number): Promise<ClaimedRun[]> {
+export async function claimRuns(
+  db: Database,
+  claimant: Claimant,
+  bounds: RunBounds,
+  places: number,
+): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
     await tx.run(sql`
@@ -55,7 +60,11 @@ export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBou
         places: free,
       };
       const nearest = await listNext(tx, last, wanted);
-      const { runs, isLast } = fitting(nearest.length > 0 || last === 0 ? nearest : await listNext(tx, 0, wanted), isFree, free);
+      const { runs, isLast } = fitting(
+        nearest.length > 0 || last === 0 ? nearest : await listNext(tx, 0, wanted),
+        isFree,
+        free,
+      );
       const taken = await claimAll(
         tx,
         runs.map(({ id }) => id),
@@ -76,7 +85,10 @@ export async function claimRuns(db: Database, claimant: Claimant, bounds: RunBou
  * Whether the worker has a run that must be alone, and whether it is the one that makes itself free for those that wait: the eldest, so that the others go on meanwhile. Any other one takes them
  * when it happens to be free.
  */
-async function standingOf(tx: Transaction, { worker_id, run_ids }: Claimant): Promise<{ is_alone: boolean; is_eldest: boolean }> {
+async function standingOf(
+  tx: Transaction,
+  { worker_id, run_ids }: Claimant,
+): Promise<{ is_alone: boolean; is_eldest: boolean }> {
   const row = await tx.row<{ is_alone: boolean; is_eldest: boolean }>(sql`
     SELECT EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[]) AND worker_id = ${worker_id} AND break_offs >= ${break_offs_alone}) AS is_alone,
       coalesce((SELECT id FROM workers WHERE NOT is_stopping ORDER BY id LIMIT 1) = ${worker_id}, false) AS is_eldest`);
@@ -84,11 +96,27 @@ async function standingOf(tx: Transaction, { worker_id, run_ids }: Claimant): Pr
 }
 
 /** `break_offs_max`: how often a run may have broken off to be taken; null: any number of times. */
-type Wanted = { bounds: RunBounds; locked: string[]; silent_run_ids: string[]; break_offs_max: number | null; places: number };
-type NextRun = { id: string; team_id: number; host: string | null; is_small: boolean; is_for_alone: boolean };
+type Wanted = {
+  bounds: RunBounds;
+  locked: string[];
+  silent_run_ids: string[];
+  break_offs_max: number | null;
+  places: number;
+};
+type NextRun = {
+  id: string;
+  team_id: number;
+  host: string | null;
+  is_small: boolean;
+  is_for_alone: boolean;
+};
 
 /** Of the runs whose turn it is, in order, those that can be taken at once; `isLast` when nothing may be taken after them. */
-function fitting(next: NextRun[], isFree: boolean, places: number): { runs: NextRun[]; isLast: boolean } {
+function fitting(
+  next: NextRun[],
+  isFree: boolean,
+  places: number,
+): { runs: NextRun[]; isLast: boolean } {
   const runs: NextRun[] = [];
   const hosts = new Set<string>();
   let free = places;
@@ -106,7 +134,11 @@ function fitting(next: NextRun[], isFree: boolean, places: number): { runs: Next
 }
 
 /** The runs whose turn it is: one of each of the first projects after `lastTeamId` that may begin another one, for as many places at most. */
-async function listNext(tx: Transaction, lastTeamId: number, { bounds, locked, silent_run_ids, break_offs_max, places }: Wanted): Promise<NextRun[]> {
+async function listNext(
+  tx: Transaction,
+  lastTeamId: number,
+  { bounds, locked, silent_run_ids, break_offs_max, places }: Wanted,
+): Promise<NextRun[]> {
   // The index batch_export_runs_waiting is read from project to project and not through the runs of each: `project` jumps to the next one that has a waiting run, only as far as
   // LIMIT asks it to. Within a project the index gives the oldest first, and its columns `host` and `break_offs` what must be passed over.
   return tx.rows<NextRun>(sql`
@@ -132,12 +164,20 @@ async function listNext(tx: Transaction, lastTeamId: number, { bounds, locked, s
 }
 
 /** Puts a waiting run into a worker's hands and fences every earlier worker off; undefined when it does not wait any more, or somebody is changing it at this moment. */
-export async function claimRun(queryable: Queryable, runId: string, workerId: string): Promise<ClaimedRun | undefined> {
+export async function claimRun(
+  queryable: Queryable,
+  runId: string,
+  workerId: string,
+): Promise<ClaimedRun | undefined> {
   return (await claimAll(queryable, [runId], workerId))[0];
 }
 
 /** Puts those of the runs that still wait into a worker's hands, as `claimRun` does each, and gives them in the given order. */
-async function claimAll(queryable: Queryable, runIds: string[], workerId: string): Promise<ClaimedRun[]> {
+async function claimAll(
+  queryable: Queryable,
+  runIds: string[],
+  workerId: string,
+): Promise<ClaimedRun[]> {
   if (runIds.length === 0) return [];
   // SKIP LOCKED: whoever waits for a row here would keep all workers waiting.
   const taken = await queryable.rows<ClaimedRun>(sql`

@@ -9,7 +9,12 @@ import { writeRunLogs } from './run_log.ts';
 import type { ClaimedRun } from './runs.ts';
 
 type ExportRow = { id: string; revision: number; interval: Interval; timezone: string };
-type HeldRun = ClaimedRun & { is_make_up: boolean; records_completed: number; interval: Interval; timezone: string };
+type HeldRun = ClaimedRun & {
+  is_make_up: boolean;
+  records_completed: number;
+  interval: Interval;
+  timezone: string;
+};
 
 /** What a run's own log says last when all went well. */
 export const completed_message = 'Run completed.';
@@ -18,8 +23,13 @@ export const completed_message = 'Run completed.';
  * Completes runs of workers in one transaction, as `endRun` does each; gives true for those that are. Left, with nothing changed, is what is more than that: runs of backfills, of earlier revisions and deleted exports, a second
  * run of an export, an end that has to be told to somebody, what the worker has lost, and what somebody else is changing.
  */
-export async function completeTogether(engine: Engine, runs: ClaimedRun[]): Promise<(true | undefined)[]> {
-  const one_per_export = new Map(runs.filter((run) => run.backfill_id === null).map((run) => [run.batch_export_id, run]));
+export async function completeTogether(
+  engine: Engine,
+  runs: ClaimedRun[],
+): Promise<(true | undefined)[]> {
+  const one_per_export = new Map(
+    runs.filter((run) => run.backfill_id === null).map((run) => [run.batch_export_id, run]),
+  );
   const followed = await engine.db.transaction(async (tx) => {
     const held = await hold(tx, [...one_per_export.values()]);
     const { followed: completed } = await followCompletedRuns(tx, held);
@@ -59,6 +69,11 @@ async function complete(tx: Transaction, runs: HeldRun[]): Promise<void> {
   );
   await writeRunLogs(
     tx,
-    runs.map((run) => ({ batch_export_id: run.batch_export_id, run_id: run.id, level: 'INFO', message: completed_message })),
+    runs.map((run) => ({
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: 'INFO',
+      message: completed_message,
+    })),
   );
 }

@@ -20,7 +20,10 @@ const check_bytes_max = 64 * 1024 * 1024;
 const bytes_per_mebibyte = 1024 * 1024;
 
 /** What the operator has set, as limits of queries. The rows that a query may read are also the most that it may give; no query may take more memory than all together. */
-export function queryLimits(set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number }, budget: QueryBudget): QueryLimits {
+export function queryLimits(
+  set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number },
+  budget: QueryBudget,
+): QueryLimits {
   return {
     execution_seconds: set.query_seconds_max,
     memory_bytes: Math.min(set.query_memory_mb_max * bytes_per_mebibyte, budget.bytes_total),
@@ -36,12 +39,24 @@ export type QueryStore = { clickhouse: ClickHouse; query_limits: QueryLimits };
 export type CheckedQuery = { query: ResolvedQuery } | { faults: QueryFault[] };
 
 /** Reads a query for a model and has the store check it over no rows. Reads nothing of any project. Rejects only when the store cannot be asked. */
-export async function checkQuery({ clickhouse, query_limits }: QueryStore, text: string, model: Model['name'], signal: AbortSignal): Promise<CheckedQuery> {
+export async function checkQuery(
+  { clickhouse, query_limits }: QueryStore,
+  text: string,
+  model: Model['name'],
+  signal: AbortSignal,
+): Promise<CheckedQuery> {
   const memory_bytes = Math.min(query_limits.memory_bytes, check_bytes_max);
   try {
     const query = resolveQuery(text, { model });
     const execution_seconds = Math.min(query_limits.execution_seconds, check_seconds_max);
-    await checkByEngine({ clickhouse, settings: querySettings({ ...query_limits, execution_seconds, memory_bytes }), signal }, query);
+    await checkByEngine(
+      {
+        clickhouse,
+        settings: querySettings({ ...query_limits, execution_seconds, memory_bytes }),
+        signal,
+      },
+      query,
+    );
     return { query };
   } catch (error) {
     if (error instanceof QueryError) return { faults: error.faults };
@@ -50,7 +65,11 @@ export async function checkQuery({ clickhouse, query_limits }: QueryStore, text:
 }
 
 /** What a query was resolved into, as the API shows it: ClickHouse text and name of each column, the contents of the placeholders in the texts, and the query as it was sent. */
-export type QuerySchema = { fields: { expression: string; alias: string }[]; values: QueryParameters; custom_query: string };
+export type QuerySchema = {
+  fields: { expression: string; alias: string }[];
+  values: QueryParameters;
+  custom_query: string;
+};
 
 /** The `schema` of an export with this query. */
 export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
@@ -63,6 +82,9 @@ export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
  */
 export function columnsOfQuery({ columns, fields, is_row_wise }: ResolvedQuery): Column[] {
   // The printer names a column of a table `t<number>_<name>` and nothing else so; a row-wise query has the one table of the model.
-  const isOwn = ({ name }: Column, index: number) => is_row_wise && /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1] === name;
-  return columns.map((column, index) => (isOwn(column, index) ? column : { ...column, is_calculated: true }));
+  const isOwn = ({ name }: Column, index: number) =>
+    is_row_wise && /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1] === name;
+  return columns.map((column, index) =>
+    isOwn(column, index) ? column : { ...column, is_calculated: true },
+  );
 }

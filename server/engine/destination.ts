@@ -34,7 +34,14 @@ export function isOnly(slice: Slice): boolean {
 }
 
 /** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
-export type SliceOutcome = { number: number; name: string; records: number; bytes: number; sha256: string; state: Json };
+export type SliceOutcome = {
+  number: number;
+  name: string;
+  records: number;
+  bytes: number;
+  sha256: string;
+  state: Json;
+};
 
 /** The end of a delivery as it is stored, signed and left at the destination. `text` is the exact signed JSON text. */
 export type Manifest = { name: string; text: string };
@@ -59,7 +66,11 @@ export type Sink = {
 };
 
 /** A named thing that differs between a receipt and the destination. */
-export type Difference = { kind: 'missing' | 'changed' | 'added' | 'unreadable'; name: string; detail: string };
+export type Difference = {
+  kind: 'missing' | 'changed' | 'added' | 'unreadable';
+  name: string;
+  detail: string;
+};
 
 /** What the numbers say where rows have no key by which they could be told apart: nothing when they are equal. */
 export function countDifference(name: string, expected: number, found: number): Difference[] {
@@ -83,7 +94,10 @@ export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; ma
 
 /** How many rows deliveries brought. */
 export function recordsOf(delivered: DeliveredSlices[]): number {
-  return delivered.reduce((sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0), 0);
+  return delivered.reduce(
+    (sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0),
+    0,
+  );
 }
 
 /** Reads source rows again, for destinations whose content is compared row by row. */
@@ -110,13 +124,29 @@ export type DestinationDeps = {
 export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials'>;
 
 /** A violation of a destination's own rules; `attr` is the config key. */
-export type ConfigViolation = { attr: string; code: 'invalid_input' | 'invalid_choice' | 'required'; detail: string };
+export type ConfigViolation = {
+  attr: string;
+  code: 'invalid_input' | 'invalid_choice' | 'required';
+  detail: string;
+};
 
 /** One step of a connection test. */
-export type CheckStep = { name: string; status: 'passed' | 'failed' | 'skipped'; detail: string; duration_ms: number };
+export type CheckStep = {
+  name: string;
+  status: 'passed' | 'failed' | 'skipped';
+  detail: string;
+  duration_ms: number;
+};
 
 /** A request as a preview shows it: with `********` in the place of each secret. `body` is what is sent, `text` the same before compression. */
-export type ShownRequest = { format: string; compression: string | null; records: number; headers: Record<string, string>; text: string; body: Buffer };
+export type ShownRequest = {
+  format: string;
+  compression: string | null;
+  records: number;
+  headers: Record<string, string>;
+  text: string;
+  body: Buffer;
+};
 
 /** Which default columns a destination carries: those of files or those of database tables. */
 export type ColumnSet = 'files' | 'tables';
@@ -155,7 +185,12 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   /** Named, timed steps up to a row written, read back and removed. */
   check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
   /** Reads the destination again and names what differs from the receipts of all committed deliveries of one export. */
-  verify(config: Static<Schema>, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]>;
+  verify(
+    config: Static<Schema>,
+    delivered: DeliveredSlices[],
+    source: SourceKeys,
+    deps: DestinationDeps,
+  ): Promise<Difference[]>;
 };
 
 /** Destinations repeat what servers say. What the control store cannot keep (NUL, half of a surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored would never end. */
@@ -189,11 +224,15 @@ export class RetryableError extends Error {
 }
 
 /** Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is asked when it has failed. */
-export async function withCertainty<Result>(work: () => Promise<Result>, mayShow: () => boolean): Promise<Result> {
+export async function withCertainty<Result>(
+  work: () => Promise<Result>,
+  mayShow: () => boolean,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow()) error.is_certain = true;
+    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow())
+      error.is_certain = true;
     throw error;
   }
 }
@@ -216,7 +255,10 @@ export function throwIfStopped(signal: AbortSignal): void {
 }
 
 /** The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the outcome is nobody's. */
-export async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function unlessStopped<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = () => reject(stopError(signal));
   signal.addEventListener('abort', stop, { once: true });

@@ -8,10 +8,19 @@ import { literalColumns } from './formats/text_row.ts';
 import type { TextRow } from './formats/text_row.ts';
 
 /** The bytes that a run would send of a slice of this one row: ClickHouse writes them by the same settings, and they pass the same compression. Rejects with a sentence for the user when the store does not write them. */
-export async function encodeRow(clickhouse: ClickHouse, row: TextRow, encoding: Encoding, signal: AbortSignal): Promise<Buffer> {
+export async function encodeRow(
+  clickhouse: ClickHouse,
+  row: TextRow,
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const { expressions, format, settings } = selectFor(encoding, literalColumns(row));
   try {
-    const { stream } = await clickhouse.exec({ query: `SELECT ${expressions} FORMAT ${format}`, clickhouse_settings: settings, abort_signal: signal });
+    const { stream } = await clickhouse.exec({
+      query: `SELECT ${expressions} FORMAT ${format}`,
+      clickhouse_settings: settings,
+      abort_signal: signal,
+    });
     return await buffer(encodeStage(encoding).pipeline(stream));
   } catch (error) {
     if (signal.aborted) throw stopError(signal);

@@ -34,7 +34,11 @@ export type Engine = {
 };
 
 /** What a destination may use for one piece of work, which ends with the signal; `noteProgress` is told of its answers. */
-export function destinationDeps(engine: Engine, signal: AbortSignal, noteProgress: () => void = () => undefined): DestinationDeps {
+export function destinationDeps(
+  engine: Engine,
+  signal: AbortSignal,
+  noteProgress: () => void = () => undefined,
+): DestinationDeps {
   const { clickhouse, log, outbound, export_dir, has_environment_credentials } = engine;
   return {
     log,

@@ -15,12 +15,23 @@ const event_names_max = 100;
 const event_name_characters_max = 400;
 
 const names = (description: string) =>
-  Type.Optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: event_name_characters_max }), { maxItems: event_names_max, description })));
+  Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: event_name_characters_max }), {
+        maxItems: event_names_max,
+        description,
+      }),
+    ),
+  );
 
 /** The config keys that every destination has. */
 const filter_keys = {
-  include_events: names('Only events with one of these names, spelled exactly so; none or null: every event. Model `events` only.'),
-  exclude_events: names('No events with one of these names, spelled exactly so, whatever `include_events` says. Model `events` only.'),
+  include_events: names(
+    'Only events with one of these names, spelled exactly so; none or null: every event. Model `events` only.',
+  ),
+  exclude_events: names(
+    'No events with one of these names, spelled exactly so, whatever `include_events` says. Model `events` only.',
+  ),
 };
 
 /** The config keys of the filter, for rules that compare configs. */
@@ -38,11 +49,18 @@ export function eventFilterOf(config: Record<string, unknown> | null): EventFilt
 }
 
 /** The filter as a ClickHouse condition over the column `event` with what it binds; an empty text where every event passes. No name becomes part of the text. */
-export function filterCondition({ include_events, exclude_events }: EventFilter): { text: string; parameters: Record<string, string[]> } {
+export function filterCondition({ include_events, exclude_events }: EventFilter): {
+  text: string;
+  parameters: Record<string, string[]>;
+} {
   const included = include_events.length === 0 ? [] : ['event IN {include_events:Array(String)}'];
-  const excluded = exclude_events.length === 0 ? [] : ['event NOT IN {exclude_events:Array(String)}'];
+  const excluded =
+    exclude_events.length === 0 ? [] : ['event NOT IN {exclude_events:Array(String)}'];
   return {
     text: [...included, ...excluded].join(' AND '),
-    parameters: { ...(included.length === 0 ? {} : { include_events }), ...(excluded.length === 0 ? {} : { exclude_events }) },
+    parameters: {
+      ...(included.length === 0 ? {} : { include_events }),
+      ...(excluded.length === 0 ? {} : { exclude_events }),
+    },
   };
 }

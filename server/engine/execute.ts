@@ -10,7 +10,18 @@ import { openOrder, receiptText } from './order.ts';
 import type { Order } from './order.ts';
 import { noteInRunLog } from './run_log.ts';
 import type { LogLevel } from './run_log.ts';
-import { LostRunError, attempts_max, beginCommit, endRun, listSlices, resetProgress, retryLater, storeProgress, storeSlices, takeCommitBack } from './runs.ts';
+import {
+  LostRunError,
+  attempts_max,
+  beginCommit,
+  endRun,
+  listSlices,
+  resetProgress,
+  retryLater,
+  storeProgress,
+  storeSlices,
+  takeCommitBack,
+} from './runs.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 import { SilenceWatch } from './silence.ts';
 import { openReading } from './reading.ts';
@@ -55,7 +66,10 @@ export async function executeRun(
 }
 
 function isUnwanted(run: ClaimedRun): boolean {
-  return run.committing_at === null && (run.cancel_requested_at !== null || run.is_deleted || run.revision !== run.export_revision);
+  return (
+    run.committing_at === null &&
+    (run.cancel_requested_at !== null || run.is_deleted || run.revision !== run.export_revision)
+  );
 }
 
 function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
@@ -70,16 +84,25 @@ async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void)
   const { engine, run, definition, config } = attempt;
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
-  await say(attempt, 'INFO', `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`);
+  await say(
+    attempt,
+    'INFO',
+    `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
+  );
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
-    if (!(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))) return cancel(attempt);
+    if (
+      !(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))
+    )
+      return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
   const watch = new SilenceWatch(engine, run, attempt.signal, onSilence);
   try {
     const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
-    const sink = await watch.during('opening the delivery', () => definition.open(config, attempt.delivery, deps));
+    const sink = await watch.during('opening the delivery', () =>
+      definition.open(config, attempt.delivery, deps),
+    );
     try {
       await deliverTo({ ...attempt, signal: watch.signal, watch }, sink, slices);
     } finally {
@@ -90,9 +113,16 @@ async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void)
   }
 }
 
-async function deliverTo(attempt: WatchedAttempt, sink: Sink, slices: StoredSlice[]): Promise<void> {
+async function deliverTo(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slices: StoredSlice[],
+): Promise<void> {
   const { engine, run, watch } = attempt;
-  if (run.receipt !== null && (await watch.during('asking whether the delivery is there', () => sink.isCommitted())))
+  if (
+    run.receipt !== null &&
+    (await watch.during('asking whether the delivery is there', () => sink.isCommitted()))
+  )
     return endRun(engine, run, { status: 'Completed' });
   const outcomes = await writeSlices(attempt, sink, slices);
   const text =
@@ -103,14 +133,24 @@ async function deliverTo(attempt: WatchedAttempt, sink: Sink, slices: StoredSlic
     await watch.during('removing the delivery', () => sink.abort(outcomes));
     return endCancelled(attempt);
   }
-  await watch.during('showing the delivery', () => sink.commit(outcomes, { name: 'manifest', text }));
+  await watch.during('showing the delivery', () =>
+    sink.commit(outcomes, { name: 'manifest', text }),
+  );
   await endRun(engine, run, { status: 'Completed' });
 }
 
 async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run, definition, config } = attempt;
   if (run.records_total_count !== null) return listSlices(engine, run.id);
-  const slices = run.selection.length === 0 ? [] : await cutSlicesOnce(engine, await readingOf(attempt), definition.sliceBytes(config), attempt.signal);
+  const slices =
+    run.selection.length === 0
+      ? []
+      : await cutSlicesOnce(
+          engine,
+          await readingOf(attempt),
+          definition.sliceBytes(config),
+          attempt.signal,
+        );
   await storeSlices(engine, run, slices);
   return slices;
 }
@@ -120,10 +160,16 @@ function readingOf(attempt: Attempt): Promise<Reading> {
   return attempt.reading;
 }
 
-async function writeSlices(attempt: WatchedAttempt, sink: Sink, slices: StoredSlice[]): Promise<SliceOutcome[]> {
+async function writeSlices(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slices: StoredSlice[],
+): Promise<SliceOutcome[]> {
   const { engine, run, definition } = attempt;
   const known = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-  const surviving = await attempt.watch.during('looking for what earlier attempts wrote', () => sink.recover(known));
+  const surviving = await attempt.watch.during('looking for what earlier attempts wrote', () =>
+    sink.recover(known),
+  );
   if (surviving.length < known.length) await resetProgress(engine, run, surviving);
   const outcomes = new Map(surviving.map((outcome) => [outcome.number, outcome]));
   for (const slice of slices) {
@@ -145,25 +191,51 @@ async function writeSlices(attempt: WatchedAttempt, sink: Sink, slices: StoredSl
   return slices.map((slice) => outcomes.get(slice.number)!);
 }
 
-async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlice, total: number): Promise<SliceOutcome> {
+async function writeSlice(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slice: StoredSlice,
+  total: number,
+): Promise<SliceOutcome> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const source = await streamSliceOnce(engine, await readingOf(attempt), slice, delivery.columns, encoding, AbortSignal.any([signal, reading.signal]));
+  const source = await streamSliceOnce(
+    engine,
+    await readingOf(attempt),
+    slice,
+    delivery.columns,
+    encoding,
+    AbortSignal.any([signal, reading.signal]),
+  );
   let isRead = false;
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
   // A sink that waits for its place has not begun to read: without a listener the stop would end the process. Whoever reads is told by the stream itself.
   bytes.on('error', () => undefined);
-  const stop = () => bytes.destroy(signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'));
+  const stop = () =>
+    bytes.destroy(
+      signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'),
+    );
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const given = { number: slice.number, records: slice.records, ...(slice.number === total - 1 ? { is_last: true as const } : {}) };
+    const given = {
+      number: slice.number,
+      records: slice.records,
+      ...(slice.number === total - 1 ? { is_last: true as const } : {}),
+    };
     // What has been made and not been taken waits for the destination; where nothing waits and more is to come, the destination waits for the source.
-    const flow = { taken: () => stage.passed() - bytes.readableLength, isStarved: () => !isRead && bytes.readableLength === 0 };
-    const written = await attempt.watch.during(`writing slice ${slice.number + 1} of ${total}`, () => sink.write(given, bytes), flow);
+    const flow = {
+      taken: () => stage.passed() - bytes.readableLength,
+      isStarved: () => !isRead && bytes.readableLength === 0,
+    };
+    const written = await attempt.watch.during(
+      `writing slice ${slice.number + 1} of ${total}`,
+      () => sink.write(given, bytes),
+      flow,
+    );
     const counted = stage.finish();
     if (counted.records !== slice.records) {
       throw new RetryableError(
@@ -179,12 +251,20 @@ async function writeSlice(attempt: WatchedAttempt, sink: Sink, slice: StoredSlic
 }
 
 async function say({ engine, run }: Attempt, level: LogLevel, message: string): Promise<void> {
-  await noteInRunLog(engine.db, { batch_export_id: run.batch_export_id, run_id: run.id, level, message });
+  await noteInRunLog(engine.db, {
+    batch_export_id: run.batch_export_id,
+    run_id: run.id,
+    level,
+    message,
+  });
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
   const stored = JSON.parse(receipt) as { slices: { sha256: string }[] };
-  return stored.slices.length === outcomes.length && outcomes.every((outcome, index) => outcome.sha256 === stored.slices[index]!.sha256);
+  return (
+    stored.slices.length === outcomes.length &&
+    outcomes.every((outcome, index) => outcome.sha256 === stored.slices[index]!.sha256)
+  );
 }
 
 /** Takes a delivery back that has not begun to commit: removes what is at the destination, then records the end. */
@@ -195,9 +275,14 @@ async function cancel(attempt: Attempt): Promise<void> {
 
 /** Ends a run that takes its process down. What it left at the destination is removed once; a removal that takes the process down as well is not repeated. */
 async function giveUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
-  if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run, signal);
+  if (run.committing_at === null && run.break_offs === break_offs_max)
+    await cleanUp(engine, run, signal);
   if (isUnwanted(run)) return endCancelled({ engine, run });
-  return endRun(engine, run, { status: 'FailedRetryable', code: 'broke_off', message: inDoubt(broke_off_message, run.committing_at !== null) });
+  return endRun(engine, run, {
+    status: 'FailedRetryable',
+    code: 'broke_off',
+    message: inDoubt(broke_off_message, run.committing_at !== null),
+  });
 }
 
 async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): Promise<void> {
@@ -209,7 +294,12 @@ async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): P
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }
 
-async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
+async function settle(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
   if (signal.reason === 'gone') return cleanUp(engine, run, signal);
   if (error instanceof LostRunError || signal.reason === 'lost') return;
   if (signal.reason === 'shutdown') throw error;
@@ -220,7 +310,12 @@ async function settle(engine: Engine, run: ClaimedRun, error: unknown, signal: A
   }
 }
 
-async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, signal: AbortSignal): Promise<void> {
+async function recordFailure(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
   const { code, message } = explain(error);
   engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
   const state = await findHeld(engine, run);
@@ -230,24 +325,44 @@ async function recordFailure(engine: Engine, run: ClaimedRun, error: unknown, si
     state.is_committing = false;
   }
   const isFinal = error instanceof NonRetryableError;
-  const isCancelled = (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
-  if (!isCancelled && !isFinal && run.failures + 1 < attempts_max) return retryLater(engine, run, { code, message });
+  const isCancelled =
+    (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
+  if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
+    return retryLater(engine, run, { code, message });
   if (!state.is_committing) await cleanUp(engine, run, signal);
-  if (isCancelled) return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
-  return endRun(engine, run, { status: isFinal ? 'Failed' : 'FailedRetryable', code, message: inDoubt(message, state.is_committing) });
+  if (isCancelled)
+    return endRun(engine, run, {
+      status: 'Cancelled',
+      code: 'cancelled',
+      message: 'The run was cancelled.',
+    });
+  return endRun(engine, run, {
+    status: isFinal ? 'Failed' : 'FailedRetryable',
+    code,
+    message: inDoubt(message, state.is_committing),
+  });
 }
 
 /** An earlier attempt that had begun to commit may still be at it, whatever the destination says to this one. */
 function isRefused(run: ClaimedRun, error: unknown): boolean {
-  return run.committing_at === null && (error instanceof NonRetryableError || error instanceof RetryableError) && error.is_certain;
+  return (
+    run.committing_at === null &&
+    (error instanceof NonRetryableError || error instanceof RetryableError) &&
+    error.is_certain
+  );
 }
 
 function inDoubt(message: string, isCommitting: boolean): string {
-  return isCommitting ? `${message} The destination may or may not show this delivery; retry the run to settle it.` : message;
+  return isCommitting
+    ? `${message} The destination may or may not show this delivery; retry the run to settle it.`
+    : message;
 }
 
 /** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
-function findHeld(engine: Engine, run: ClaimedRun): Promise<{ is_committing: boolean } | undefined> {
+function findHeld(
+  engine: Engine,
+  run: ClaimedRun,
+): Promise<{ is_committing: boolean } | undefined> {
   return engine.db.row<{ is_committing: boolean }>(sql`
     SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
 }
@@ -264,10 +379,16 @@ async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Pr
 }
 
 function abandonAttempt({ engine, run, definition, config, delivery }: Attempt): Promise<void> {
-  return abandon(engine, run, (signal) => definition.open(config, delivery, destinationDeps(engine, signal)));
+  return abandon(engine, run, (signal) =>
+    definition.open(config, delivery, destinationDeps(engine, signal)),
+  );
 }
 
 function explain(error: unknown): { code: string; message: string } {
-  if (error instanceof NonRetryableError || error instanceof RetryableError) return { code: error.code, message: error.message };
-  return { code: 'internal', message: 'The attempt failed for a reason that the server logged; it is tried again.' };
+  if (error instanceof NonRetryableError || error instanceof RetryableError)
+    return { code: error.code, message: error.message };
+  return {
+    code: 'internal',
+    message: 'The attempt failed for a reason that the server logged; it is tried again.',
+  };
 }

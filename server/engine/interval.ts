@@ -7,7 +7,11 @@ export const intervals = ['every 5 minutes', 'every 15 minutes', 'hour', 'day', 
 export type Interval = (typeof intervals)[number];
 
 const minute_ms = 60_000;
-const fixed_ms: Partial<Record<Interval, number>> = { 'every 5 minutes': 5 * minute_ms, 'every 15 minutes': 15 * minute_ms, hour: 60 * minute_ms };
+const fixed_ms: Partial<Record<Interval, number>> = {
+  'every 5 minutes': 5 * minute_ms,
+  'every 15 minutes': 15 * minute_ms,
+  hour: 60 * minute_ms,
+};
 
 /**
  * The latest boundary at or before an instant (milliseconds). Minutes and hours turn on the UTC clock; days turn at midnight and weeks on Monday midnight
@@ -16,7 +20,9 @@ const fixed_ms: Partial<Record<Interval, number>> = { 'every 5 minutes': 5 * min
 export function boundaryAtOrBefore(interval: Interval, timezone: string, instant: number): number {
   const length = fixed_ms[interval];
   if (length !== undefined) return Math.floor(instant / length) * length;
-  const day = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timezone).toPlainDate();
+  const day = Temporal.Instant.fromEpochMilliseconds(instant)
+    .toZonedDateTimeISO(timezone)
+    .toPlainDate();
   const first = interval === 'week' ? day.subtract({ days: day.dayOfWeek - 1 }) : day;
   return startOf(first, timezone);
 }
@@ -26,18 +32,26 @@ export function boundaryAfter(interval: Interval, timezone: string, instant: num
   const length = fixed_ms[interval];
   const start = boundaryAtOrBefore(interval, timezone, instant);
   if (length !== undefined) return start + length;
-  const day = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(timezone).toPlainDate();
+  const day = Temporal.Instant.fromEpochMilliseconds(start)
+    .toZonedDateTimeISO(timezone)
+    .toPlainDate();
   return startOf(day.add({ days: interval === 'week' ? 7 : 1 }), timezone);
 }
 
 /** How many data intervals a range touches when it is cut at the boundaries; 0 for an empty range. */
-export function intervalCount(interval: Interval, timezone: string, from: number, to: number): number {
+export function intervalCount(
+  interval: Interval,
+  timezone: string,
+  from: number,
+  to: number,
+): number {
   if (from >= to) return 0;
   const length = fixed_ms[interval];
   if (length !== undefined) return Math.ceil(to / length) - Math.floor(from / length);
   // Days are walked and not divided: a zone may have skipped one, as Samoa did.
   let count = 0;
-  for (let boundary = from; boundary < to; boundary = boundaryAfter(interval, timezone, boundary)) count += 1;
+  for (let boundary = from; boundary < to; boundary = boundaryAfter(interval, timezone, boundary))
+    count += 1;
   return count;
 }
 

@@ -4,18 +4,30 @@ import fc from 'fast-check';
 import { contains, fromStored, merge, subtract, toStored, union } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 
-const edge = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 0, max: 12 }) }, { weight: 1, arbitrary: fc.constantFrom(-Infinity, Infinity) });
-const rectangle = fc
-  .tuple(edge, edge, edge, edge)
-  .map(([a, b, c, d]): Rectangle => ({ event_from: Math.min(a, b), event_to: Math.max(a, b), inserted_from: Math.min(c, d), inserted_to: Math.max(c, d) }));
-const points = Array.from({ length: 16 * 16 }, (_, index) => [Math.floor(index / 16) - 1.5, (index % 16) - 1.5] as const);
+const edge = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 0, max: 12 }) },
+  { weight: 1, arbitrary: fc.constantFrom(-Infinity, Infinity) },
+);
+const rectangle = fc.tuple(edge, edge, edge, edge).map(([a, b, c, d]): Rectangle => ({
+  event_from: Math.min(a, b),
+  event_to: Math.max(a, b),
+  inserted_from: Math.min(c, d),
+  inserted_to: Math.max(c, d),
+}));
+const points = Array.from(
+  { length: 16 * 16 },
+  (_, index) => [Math.floor(index / 16) - 1.5, (index % 16) - 1.5] as const,
+);
 
 function covered(rectangles: Rectangle[]): string {
-  return points.map(([event, inserted]) => (contains(rectangles, event, inserted) ? '#' : '.')).join('');
+  return points
+    .map(([event, inserted]) => (contains(rectangles, event, inserted) ? '#' : '.'))
+    .join('');
 }
 
 function assertDisjoint(rectangles: Rectangle[]): void {
-  for (const [event, inserted] of points) assert.ok(rectangles.filter((one) => contains([one], event, inserted)).length <= 1);
+  for (const [event, inserted] of points)
+    assert.ok(rectangles.filter((one) => contains([one], event, inserted)).length <= 1);
 }
 
 test('subtract leaves exactly the points of the base that nobody has taken, each once', () => {
@@ -25,7 +37,11 @@ test('subtract leaves exactly the points of the base that nobody has taken, each
       assertDisjoint(rest);
       assert.equal(
         covered(rest),
-        points.map(([event, inserted]) => (contains([base], event, inserted) && !contains(taken, event, inserted) ? '#' : '.')).join(''),
+        points
+          .map(([event, inserted]) =>
+            contains([base], event, inserted) && !contains(taken, event, inserted) ? '#' : '.',
+          )
+          .join(''),
       );
     }),
     { numRuns: 3000 },
@@ -38,7 +54,12 @@ test('union holds exactly the points of both, as disjoint rectangles', () => {
       const delivered = many.reduce<Rectangle[]>((sum, one) => union(sum, [one]), []);
       const both = union(delivered, [added]);
       assertDisjoint(both);
-      assert.equal(covered(both), points.map(([event, inserted]) => (contains([...many, added], event, inserted) ? '#' : '.')).join(''));
+      assert.equal(
+        covered(both),
+        points
+          .map(([event, inserted]) => (contains([...many, added], event, inserted) ? '#' : '.'))
+          .join(''),
+      );
     }),
     { numRuns: 3000 },
   );
@@ -47,10 +68,17 @@ test('union holds exactly the points of both, as disjoint rectangles', () => {
 test('a schedule that runs for years stays one rectangle, also beside a finished backfill', () => {
   let delivered: Rectangle[] = [];
   for (let hour = 0; hour < 500; hour += 1)
-    delivered = union(delivered, [{ event_from: hour, event_to: hour + 1, inserted_from: -Infinity, inserted_to: 1000 }]);
+    delivered = union(delivered, [
+      { event_from: hour, event_to: hour + 1, inserted_from: -Infinity, inserted_to: 1000 },
+    ]);
   assert.equal(delivered.length, 1);
   for (let hour = 1000; hour < 2000; hour += 1) {
-    const run: Rectangle = { event_from: -Infinity, event_to: Infinity, inserted_from: hour, inserted_to: hour + 1 };
+    const run: Rectangle = {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: hour,
+      inserted_to: hour + 1,
+    };
     delivered = union(delivered, subtract([run], delivered));
   }
   assert.equal(delivered.length, 2);
@@ -59,12 +87,16 @@ test('a schedule that runs for years stays one rectangle, also beside a finished
 test('stored rectangles come back as they were, with null for no bound', () => {
   fc.assert(
     fc.property(fc.array(rectangle), (many) =>
-      assert.deepEqual(fromStored(JSON.parse(JSON.stringify(toStored(many))) as ReturnType<typeof toStored>), fromStored(toStored(many))),
+      assert.deepEqual(
+        fromStored(JSON.parse(JSON.stringify(toStored(many))) as ReturnType<typeof toStored>),
+        fromStored(toStored(many)),
+      ),
     ),
   );
-  assert.deepEqual(toStored([{ event_from: -Infinity, event_to: Infinity, inserted_from: 1, inserted_to: 2 }]), [
-    { event_from: null, event_to: null, inserted_from: 1, inserted_to: 2 },
-  ]);
+  assert.deepEqual(
+    toStored([{ event_from: -Infinity, event_to: Infinity, inserted_from: 1, inserted_to: 2 }]),
+    [{ event_from: null, event_to: null, inserted_from: 1, inserted_to: 2 }],
+  );
 });
 
 test('merge joins what shares a whole edge and drops what is empty', () => {

@@ -2,7 +2,12 @@
  * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity where it has no bound. What an export has delivered is a set
  * of these, and a run delivers its own minus that set, so no mixture of schedules, backfills and retries can lose or double a row.
  */
-export type Rectangle = { event_from: number; event_to: number; inserted_from: number; inserted_to: number };
+export type Rectangle = {
+  event_from: number;
+  event_to: number;
+  inserted_from: number;
+  inserted_to: number;
+};
 
 /** A rectangle as it is stored in JSON, where null stands for "no bound". */
 export type StoredRectangle = { [Side in keyof Rectangle]: number | null };
@@ -38,7 +43,11 @@ export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
 /** What is both in one of `areas` and in one of `others`, as disjoint merged rectangles. */
 export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
   return areas.reduce<Rectangle[]>(
-    (sum, area) => others.reduce<Rectangle[]>((inner, other) => union(inner, [overlap(area, other)].filter(isNotEmpty)), sum),
+    (sum, area) =>
+      others.reduce<Rectangle[]>(
+        (inner, other) => union(inner, [overlap(area, other)].filter(isNotEmpty)),
+        sum,
+      ),
     [],
   );
 }
@@ -61,7 +70,11 @@ export function merge(rectangles: Rectangle[]): Rectangle[] {
 /** True when the point lies in one of the rectangles. */
 export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
   return rectangles.some(
-    (side) => eventTime >= side.event_from && eventTime < side.event_to && insertedAt >= side.inserted_from && insertedAt < side.inserted_to,
+    (side) =>
+      eventTime >= side.event_from &&
+      eventTime < side.event_to &&
+      insertedAt >= side.inserted_from &&
+      insertedAt < side.inserted_to,
   );
 }
 
@@ -83,8 +96,18 @@ function without(whole: Rectangle, hole: Rectangle): Rectangle[] {
   if (!isNotEmpty(inner)) return [whole];
   return [
     { ...whole, inserted_to: inner.inserted_from },
-    { ...whole, inserted_from: inner.inserted_from, inserted_to: inner.inserted_to, event_to: inner.event_from },
-    { ...whole, inserted_from: inner.inserted_from, inserted_to: inner.inserted_to, event_from: inner.event_to },
+    {
+      ...whole,
+      inserted_from: inner.inserted_from,
+      inserted_to: inner.inserted_to,
+      event_to: inner.event_from,
+    },
+    {
+      ...whole,
+      inserted_from: inner.inserted_from,
+      inserted_to: inner.inserted_to,
+      event_from: inner.event_to,
+    },
     { ...whole, inserted_from: inner.inserted_to },
   ].filter(isNotEmpty);
 }
@@ -96,22 +119,41 @@ function order(left: number, right: number): number {
 
 function joinAlongEvent(rectangles: Rectangle[]): Rectangle[] {
   const sorted = rectangles.toSorted(
-    (a, b) => order(a.inserted_from, b.inserted_from) || order(a.inserted_to, b.inserted_to) || order(a.event_from, b.event_from),
+    (a, b) =>
+      order(a.inserted_from, b.inserted_from) ||
+      order(a.inserted_to, b.inserted_to) ||
+      order(a.event_from, b.event_from),
   );
   return joinNeighbours(sorted, (a, b) =>
-    a.inserted_from === b.inserted_from && a.inserted_to === b.inserted_to && a.event_to === b.event_from ? { ...a, event_to: b.event_to } : undefined,
+    a.inserted_from === b.inserted_from &&
+    a.inserted_to === b.inserted_to &&
+    a.event_to === b.event_from
+      ? { ...a, event_to: b.event_to }
+      : undefined,
   );
 }
 
 function joinAlongInsertion(rectangles: Rectangle[]): Rectangle[] {
-  const sorted = rectangles.toSorted((a, b) => order(a.event_from, b.event_from) || order(a.event_to, b.event_to) || order(a.inserted_from, b.inserted_from));
-  const joined = joinNeighbours(sorted, (a, b) =>
-    a.event_from === b.event_from && a.event_to === b.event_to && a.inserted_to === b.inserted_from ? { ...a, inserted_to: b.inserted_to } : undefined,
+  const sorted = rectangles.toSorted(
+    (a, b) =>
+      order(a.event_from, b.event_from) ||
+      order(a.event_to, b.event_to) ||
+      order(a.inserted_from, b.inserted_from),
   );
-  return joined.toSorted((a, b) => order(a.inserted_from, b.inserted_from) || order(a.event_from, b.event_from));
+  const joined = joinNeighbours(sorted, (a, b) =>
+    a.event_from === b.event_from && a.event_to === b.event_to && a.inserted_to === b.inserted_from
+      ? { ...a, inserted_to: b.inserted_to }
+      : undefined,
+  );
+  return joined.toSorted(
+    (a, b) => order(a.inserted_from, b.inserted_from) || order(a.event_from, b.event_from),
+  );
 }
 
-function joinNeighbours(sorted: Rectangle[], join: (a: Rectangle, b: Rectangle) => Rectangle | undefined): Rectangle[] {
+function joinNeighbours(
+  sorted: Rectangle[],
+  join: (a: Rectangle, b: Rectangle) => Rectangle | undefined,
+): Rectangle[] {
   const result: Rectangle[] = [];
   for (const rectangle of sorted) {
     const last = result.at(-1);

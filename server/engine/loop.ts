@@ -9,7 +9,12 @@ export type Loop = {
 };
 
 /** Does the work at once and then `pause_ms` after the end of each turn. A turn that fails is logged under the name, and the next one comes all the same. */
-export function startLoop(name: string, pause_ms: number, log: Logger, work: () => Promise<void>): Loop {
+export function startLoop(
+  name: string,
+  pause_ms: number,
+  log: Logger,
+  work: () => Promise<void>,
+): Loop {
   let isStopping = false;
   let isWoken = false;
   let wakeUp = () => {};
@@ -24,7 +29,9 @@ export function startLoop(name: string, pause_ms: number, log: Logger, work: () 
   const run = async () => {
     while (!isStopping) {
       isWoken = false;
-      await work().catch((error: unknown) => log.warn({ err: error }, `${name} failed and is tried again`));
+      await work().catch((error: unknown) =>
+        log.warn({ err: error }, `${name} failed and is tried again`),
+      );
       if (!isStopping) await pause();
     }
   };

@@ -27,7 +27,9 @@ after(() => house.close());
 type Row = { id: string; backfill_id: string | null; selection: StoredRectangle[] };
 
 const runsOf = (exportId: string) =>
-  house.deps.db.rows<Row>(sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId} ORDER BY created_at, id`);
+  house.deps.db.rows<Row>(
+    sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId} ORDER BY created_at, id`,
+  );
 
 /** An hourly export whose last full hour has not been planned, and the start of that hour. */
 async function newLateExport(): Promise<{ id: string; from: number }> {
@@ -58,7 +60,8 @@ test('many planners at once plan an interval once', async () => {
 test('a project whose ingestion is in the way is waited for once, and not once for each of its exports', async () => {
   const home = await house.newOrganization();
   const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
-  for (let number = 0; number < 3; number += 1) await newExport(house, home, { name: `Due ${number}` });
+  for (let number = 0; number < 3; number += 1)
+    await newExport(house, home, { name: `Due ${number}` });
   await house.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due} WHERE team_id = ${home.project.id}`,
   );
@@ -88,14 +91,18 @@ test('backfills that have enough under way do not keep another project from its 
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection)
     SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
   const { id } = await newExport(house, other);
-  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }));
+  await house.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }),
+  );
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal((await runsOf(id)).length, 1);
 });
 
 test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
-  await house.deps.db.transaction((tx) => startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }));
+  await house.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }),
+  );
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal(await planDueExports(engine), 1);
   const [ofBackfill, scheduled] = await runsOf(id);
@@ -106,12 +113,20 @@ test('what a scheduled run left to a backfill is delivered also when the backfil
   ]);
 
   const claimed = await claimRun(engine.db, ofBackfill!.id, randomUUID());
-  await endRun(engine, claimed!, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  await endRun(engine, claimed!, {
+    status: 'Cancelled',
+    code: 'cancelled',
+    message: 'The run was cancelled.',
+  });
   const madeUp = (await runsOf(id))[2];
   assert.equal(madeUp?.backfill_id, null);
-  assert.deepEqual(madeUp.selection, [{ event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour }]);
+  assert.deepEqual(madeUp.selection, [
+    { event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour },
+  ]);
   await advanceBackfills(engine);
-  const backfill = await house.deps.db.row<{ status: string }>(sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`);
+  const backfill = await house.deps.db.row<{ status: string }>(
+    sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`,
+  );
   assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
 });
 
@@ -119,7 +134,8 @@ test('one export that cannot be planned does not keep the others of its project 
   const home = await house.newOrganization();
   const from = Math.floor(Date.now() / hour) * hour - hour;
   const ids: string[] = [];
-  for (let count = 0; count < 3; count += 1) ids.push(((await newExport(house, home)) as { id: string }).id);
+  for (let count = 0; count < 3; count += 1)
+    ids.push(((await newExport(house, home)) as { id: string }).id);
   await house.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,
   );

@@ -17,7 +17,11 @@ type EndedRun = {
   data_interval_start: string;
   data_interval_end: string;
 };
-type LaterRun = { data_interval_start: string; data_interval_end: string; backfill: { selects_by: BackfillBy; watermark: string } | null };
+type LaterRun = {
+  data_interval_start: string;
+  data_interval_end: string;
+  backfill: { selects_by: BackfillBy; watermark: string } | null;
+};
 
 /**
  * Plans what other runs left to a backfill's run that has now ended without delivering it. Guarantee: whoever was planned after that run and did without its selection does not end with a hole; what nobody
@@ -58,6 +62,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
 /** What a run was planned to cover before anything was subtracted. */
 function baseOf(run: LaterRun): Rectangle {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
-  if (run.backfill === null) return { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
+  if (run.backfill === null)
+    return { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
   return backfillArea(run.backfill.selects_by, from, to, Date.parse(run.backfill.watermark));
 }

@@ -11,12 +11,20 @@ import { makeReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from './runs.ts';
 
 /** What a run is to deliver, and where to: the destination with its full config, secrets included. */
-export type Order = { definition: DestinationDefinition; config: Record<string, unknown>; delivery: Delivery };
+export type Order = {
+  definition: DestinationDefinition;
+  config: Record<string, unknown>;
+  delivery: Delivery;
+};
 
 /** Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know the destination, cannot open its secrets or does not understand its query any more. */
 export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Order {
   const definition = findDestination(run.destination_type);
-  if (definition === undefined) throw new NonRetryableError('unknown_destination', `This server has no destination of type ${run.destination_type}.`);
+  if (definition === undefined)
+    throw new NonRetryableError(
+      'unknown_destination',
+      `This server has no destination of type ${run.destination_type}.`,
+    );
   const delivery: Delivery = {
     delivery_id: run.delivery_id,
     run_id: run.id,
@@ -32,7 +40,11 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Ord
 }
 
 /** The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key of this server does not open it. */
-export function openConfig(engine: Pick<Engine, 'secrets'>, exportId: string, stored: StoredConfig): Record<string, unknown> {
+export function openConfig(
+  engine: Pick<Engine, 'secrets'>,
+  exportId: string,
+  stored: StoredConfig,
+): Record<string, unknown> {
   try {
     return loadConfig(engine.secrets, exportId, stored);
   } catch (error) {

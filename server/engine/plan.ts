@@ -40,11 +40,17 @@ export function firstSchedule(
 ): { planned_until: number; next_run_at: number | null } {
   const from = Math.max(now, rhythm.start_at ?? -Infinity);
   const planned_until = boundaryAtOrBefore(rhythm.interval, rhythm.timezone, from);
-  return { planned_until, next_run_at: notAfter(boundaryAfter(rhythm.interval, rhythm.timezone, from), rhythm.end_at) };
+  return {
+    planned_until,
+    next_run_at: notAfter(boundaryAfter(rhythm.interval, rhythm.timezone, from), rhythm.end_at),
+  };
 }
 
 /** The scheduled run that follows what is planned already; it never leaves a gap, also when the interval was changed in between. */
-export function nextSchedule(rhythm: { interval: Interval; timezone: string; end_at: number | null }, plannedUntil: number): number | null {
+export function nextSchedule(
+  rhythm: { interval: Interval; timezone: string; end_at: number | null },
+  plannedUntil: number,
+): number | null {
   return notAfter(boundaryAfter(rhythm.interval, rhythm.timezone, plannedUntil), rhythm.end_at);
 }
 
@@ -57,14 +63,19 @@ function notAfter(boundary: number, end: number | null): number | null {
  * many processes call this; an export that is several intervals behind gets one run for each, in order, over the following calls; an export
  * or a project that cannot be planned does not keep the others from it. `onPlanned` is told each time when runs of a project have been written.
  */
-export async function planDueExports(engine: Engine, onPlanned: () => void = () => undefined): Promise<number> {
+export async function planDueExports(
+  engine: Engine,
+  onPlanned: () => void = () => undefined,
+): Promise<number> {
   const settledBefore = iso((await databaseInstant(engine.db)) - engine.settle_seconds * 1000);
   // At random among those that wait equally long, as all do when the hour turns: planners that go through the projects in one order would wait for each other at each of them.
   const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
     SELECT team_id, min(next_run_at) AS oldest FROM batch_exports WHERE deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore}
     GROUP BY team_id ORDER BY oldest, random() LIMIT ${teams_per_turn_max}`);
   const oldest = teams[0]?.oldest;
-  engine.metrics.planner_lag_seconds.set(oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000);
+  engine.metrics.planner_lag_seconds.set(
+    oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000,
+  );
   let planned = 0;
   const waiting = teams.values();
   const planSome = async () => {
@@ -84,10 +95,16 @@ async function planTeam(engine: Engine, teamId: number, settledBefore: string): 
   } catch (error) {
     // No row is waited for, so a wait that was too long (SQLSTATE 55P03) was for ingestion, and every export would wait for it as long.
     if (isDatabaseError(error) && error.code === '55P03') {
-      engine.log.warn({ err: error, team_id: teamId }, 'the ingestion of a project keeps its exports from being planned; they are tried again');
+      engine.log.warn(
+        { err: error, team_id: teamId },
+        'the ingestion of a project keeps its exports from being planned; they are tried again',
+      );
       return 0;
     }
-    engine.log.warn({ err: error, team_id: teamId }, 'the exports of a project could not be planned together; they are planned one by one');
+    engine.log.warn(
+      { err: error, team_id: teamId },
+      'the exports of a project could not be planned together; they are planned one by one',
+    );
   }
   const ids = await engine.db.rows<{ id: string }>(sql`
     SELECT id FROM batch_exports WHERE team_id = ${teamId} AND deleted_at IS NULL AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT ${exports_per_turn_max}`);
@@ -96,13 +113,21 @@ async function planTeam(engine: Engine, teamId: number, settledBefore: string): 
     try {
       planned += await planExports(engine, teamId, settledBefore, id);
     } catch (error) {
-      engine.log.error({ err: error, batch_export_id: id }, 'an export could not be planned; it is tried again');
+      engine.log.error(
+        { err: error, batch_export_id: id },
+        'an export could not be planned; it is tried again',
+      );
     }
   }
   return planned;
 }
 
-async function planExports(engine: Engine, teamId: number, settledBefore: string, only: string | null): Promise<number> {
+async function planExports(
+  engine: Engine,
+  teamId: number,
+  settledBefore: string,
+  only: string | null,
+): Promise<number> {
   return engine.db.transaction(async (tx) => {
     await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
     // Waits for ingestion before it locks a row: who holds rows while it waits would keep everybody waiting who wants them.
@@ -121,12 +146,27 @@ async function planScheduledRuns(tx: Transaction, due: DueExport[]): Promise<voi
   const taken = await takenOf(tx, due);
   const planned = due.map((item) => {
     const [from, to] = [Date.parse(item.planned_until), Date.parse(item.next_run_at)];
-    const base: Rectangle = { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
-    return { export: item, backfill_id: null, from, to, selection: subtract([base], taken.get(item.id) ?? []), look_seconds: look_seconds_max };
+    const base: Rectangle = {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: from,
+      inserted_to: to,
+    };
+    return {
+      export: item,
+      backfill_id: null,
+      from,
+      to,
+      selection: subtract([base], taken.get(item.id) ?? []),
+      look_seconds: look_seconds_max,
+    };
   });
   await insertRuns(tx, planned);
   const next = due.map(({ interval, timezone, end_at, next_run_at }) =>
-    nextSchedule({ interval, timezone, end_at: end_at === null ? null : Date.parse(end_at) }, Date.parse(next_run_at)),
+    nextSchedule(
+      { interval, timezone, end_at: end_at === null ? null : Date.parse(end_at) },
+      Date.parse(next_run_at),
+    ),
   );
   await tx.run(sql`
     UPDATE batch_exports SET planned_until = batch_exports.next_run_at, next_run_at = planned.next_run_at
@@ -186,7 +226,11 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
 
 /** Where runs of the exports are going, as far as their number is bounded there. It is a part of the revision, so it holds for the whole life of a run. */
 async function hostsOf(tx: Transaction, exportIds: string[]): Promise<Map<string, string>> {
-  const rows = await tx.rows<{ id: string; destination_type: string; destination_config: Record<string, unknown> | null }>(sql`
+  const rows = await tx.rows<{
+    id: string;
+    destination_type: string;
+    destination_config: Record<string, unknown> | null;
+  }>(sql`
     SELECT id, destination_type, destination_config FROM batch_exports WHERE id = ANY (${exportIds}::uuid[])`);
   const hosts = new Map<string, string>();
   for (const { id, destination_type, destination_config } of rows) {

@@ -58,7 +58,10 @@ test('who stops waiting is forgotten, and those behind go on', async () => {
 });
 
 test('whatever is asked for and given back, everybody is served and the sum holds', async () => {
-  const asked = fc.array(fc.record({ team_id: fc.integer({ min: 1, max: 4 }), bytes: fc.integer({ min: 1, max: 500 }) }), { minLength: 1, maxLength: 40 });
+  const asked = fc.array(
+    fc.record({ team_id: fc.integer({ min: 1, max: 4 }), bytes: fc.integer({ min: 1, max: 500 }) }),
+    { minLength: 1, maxLength: 40 },
+  );
   await fc.assert(
     fc.asyncProperty(asked, async (queries) => {
       const budget = openQueryBudget(400);

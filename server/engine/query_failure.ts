@@ -46,7 +46,9 @@ export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: u
   const expensive = limitReached(limits, error);
   if (expensive !== undefined) return tooExpensive(expensive, error);
   if (!own_faults.has(error.type)) return error;
-  return new NonRetryableError('query_failed', explainEngineError(query, error).message, { cause: error });
+  return new NonRetryableError('query_failed', explainEngineError(query, error).message, {
+    cause: error,
+  });
 }
 
 /** The error of a query for whose rows the reader waited longer than it may take. */

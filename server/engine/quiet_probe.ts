@@ -20,7 +20,10 @@ export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };
  * Parts runs by how many rows their project has in what they select, whatever filter comes on top. Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy. Some runs are in no
  * list when they have too many different windows for one turn.
  */
-export async function probe<Run extends ClaimedRun>(clickhouse: ClickHouse, runs: Run[]): Promise<Parted<Run>> {
+export async function probe<Run extends ClaimedRun>(
+  clickhouse: ClickHouse,
+  runs: Run[],
+): Promise<Parted<Run>> {
   const quiet: Run[] = [];
   const small: Run[] = [];
   const busy: Run[] = [];
@@ -35,9 +38,13 @@ export async function probe<Run extends ClaimedRun>(clickhouse: ClickHouse, runs
       else alike.runs.push(run);
     }
   }
-  const fullest = [...windows.values()].toSorted((one, other) => other.runs.length - one.runs.length).slice(0, windows_per_turn_max);
+  const fullest = [...windows.values()]
+    .toSorted((one, other) => other.runs.length - one.runs.length)
+    .slice(0, windows_per_turn_max);
   for (const { window, runs: alike } of fullest) {
-    const counts = await countRows(clickhouse, window, [...new Set(alike.map((run) => run.team_id))]);
+    const counts = await countRows(clickhouse, window, [
+      ...new Set(alike.map((run) => run.team_id)),
+    ]);
     for (const run of alike) {
       const records = counts.get(run.team_id) ?? 0;
       (records === 0 ? quiet : records <= few_records ? small : busy).push(run);
@@ -49,14 +56,24 @@ export async function probe<Run extends ClaimedRun>(clickhouse: ClickHouse, runs
 /** Undefined where insertion time bounds nothing; an empty selection has an empty window. */
 function windowOf({ model, selection }: ClaimedRun): Window | undefined {
   const sides = fromStored(selection);
-  const inserted_from = sides.reduce((least, side) => Math.min(least, side.inserted_from), sides[0]?.inserted_from ?? 0);
-  const inserted_to = sides.reduce((most, side) => Math.max(most, side.inserted_to), sides[0]?.inserted_to ?? 0);
+  const inserted_from = sides.reduce(
+    (least, side) => Math.min(least, side.inserted_from),
+    sides[0]?.inserted_from ?? 0,
+  );
+  const inserted_to = sides.reduce(
+    (most, side) => Math.max(most, side.inserted_to),
+    sides[0]?.inserted_to ?? 0,
+  );
   if (!Number.isFinite(inserted_from) || !Number.isFinite(inserted_to)) return undefined;
   return { table: model, inserted_from, inserted_to };
 }
 
 /** How many rows each project has in the window; those without any are left out. */
-async function countRows(clickhouse: ClickHouse, { table, inserted_from, inserted_to }: Window, teamIds: number[]): Promise<Map<number, number>> {
+async function countRows(
+  clickhouse: ClickHouse,
+  { table, inserted_from, inserted_to }: Window,
+  teamIds: number[],
+): Promise<Map<number, number>> {
   const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
   const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
   const result = await clickhouse.query({

@@ -12,7 +12,12 @@ import { writeRunLogs } from './run_log.ts';
 import type { ClaimedRun } from './runs.ts';
 
 /** A planned run that nobody has taken or looked at, with what a worker would take of its export now. */
-type UnseenRun = ClaimedRun & { is_make_up: boolean; records_completed: number; interval: Interval; timezone: string };
+type UnseenRun = ClaimedRun & {
+  is_make_up: boolean;
+  records_completed: number;
+  interval: Interval;
+  timezone: string;
+};
 
 /** Parts runs as `probe` does. */
 type Look = (runs: UnseenRun[]) => Promise<Parted<UnseenRun>>;
@@ -32,9 +37,14 @@ const lanes = [0, 1, 2, 3];
  *
  * The events and persons of a selection are final when its run is planned, so what the analytics store is asked here stays true until the transaction ends.
  */
-export async function completeQuietRuns(engine: Engine, look: Look = (runs) => probe(engine.clickhouse, runs)): Promise<number> {
+export async function completeQuietRuns(
+  engine: Engine,
+  look: Look = (runs) => probe(engine.clickhouse, runs),
+): Promise<number> {
   // In any order, so that processes seldom begin at the same one.
-  const order = lanes.map((lane) => ({ lane, rank: Math.random() })).toSorted((one, other) => one.rank - other.rank);
+  const order = lanes
+    .map((lane) => ({ lane, rank: Math.random() }))
+    .toSorted((one, other) => one.rank - other.rank);
   for (const { lane } of order) {
     const looked_at = await completeLane(engine, look, lane);
     if (looked_at > 0) return looked_at;
@@ -44,7 +54,9 @@ export async function completeQuietRuns(engine: Engine, look: Look = (runs) => p
 
 async function completeLane(engine: Engine, look: Look, lane: number): Promise<number> {
   const { completed, for_workers } = await engine.db.transaction(async (tx) => {
-    const turn = await tx.row<{ is_ours: boolean }>(sql`SELECT pg_try_advisory_xact_lock(${quiet_lock_class}::integer, ${lane}::integer) AS is_ours`);
+    const turn = await tx.row<{ is_ours: boolean }>(
+      sql`SELECT pg_try_advisory_xact_lock(${quiet_lock_class}::integer, ${lane}::integer) AS is_ours`,
+    );
     const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];
     if (unseen.length === 0) return { completed: [], for_workers: [] };
     const { quiet, small, busy } = await look(onePerExport(unseen));
@@ -56,7 +68,8 @@ async function completeLane(engine: Engine, look: Look, lane: number): Promise<n
     await leaveToWorkers(tx, busy, { is_small: false });
     return { completed: followed, for_workers: [...rest, ...busy] };
   });
-  for (const run of completed) engine.metrics.runs_finished.inc({ status: 'Completed', destination: run.destination_type });
+  for (const run of completed)
+    engine.metrics.runs_finished.inc({ status: 'Completed', destination: run.destination_type });
   return completed.length + for_workers.length;
 }
 
@@ -78,7 +91,11 @@ function onePerExport(planned: UnseenRun[]): UnseenRun[] {
   const first = new Map<string, UnseenRun>();
   for (const run of planned) {
     const known = first.get(run.batch_export_id);
-    if (known === undefined || Date.parse(run.data_interval_end) < Date.parse(known.data_interval_end)) first.set(run.batch_export_id, run);
+    if (
+      known === undefined ||
+      Date.parse(run.data_interval_end) < Date.parse(known.data_interval_end)
+    )
+      first.set(run.batch_export_id, run);
   }
   return [...first.values()];
 }
@@ -90,7 +107,10 @@ async function hold(tx: Transaction, runs: UnseenRun[]): Promise<UnseenRun[]> {
   const exports = await tx.rows<{ id: string; revision: number }>(sql`
     SELECT id, revision FROM batch_exports WHERE id = ANY (${runs.map((run) => run.batch_export_id)}::uuid[]) AND deleted_at IS NULL FOR UPDATE SKIP LOCKED`);
   const revisions = new Map(exports.map(({ id, revision }) => [id, revision]));
-  const same = runs.filter((run) => revisions.get(run.batch_export_id) === run.revision && run.export_revision === run.revision);
+  const same = runs.filter(
+    (run) =>
+      revisions.get(run.batch_export_id) === run.revision && run.export_revision === run.revision,
+  );
   const waiting = await tx.rows<{ id: string }>(sql`
     SELECT id FROM batch_export_runs
     WHERE id = ANY (${same.map((run) => run.id)}::uuid[]) AND status = 'Starting' AND attempt = 0 AND worker_id IS NULL AND cancel_requested_at IS NULL FOR UPDATE SKIP LOCKED`);
@@ -99,11 +119,17 @@ async function hold(tx: Transaction, runs: UnseenRun[]): Promise<UnseenRun[]> {
 }
 
 /** The receipts of runs without rows. A worker ends the run where one cannot be made, with what is wrong. */
-function signAll(engine: Engine, runs: UnseenRun[]): { receipts: Map<UnseenRun, string>; unreadable: UnseenRun[] } {
+function signAll(
+  engine: Engine,
+  runs: UnseenRun[],
+): { receipts: Map<UnseenRun, string>; unreadable: UnseenRun[] } {
   const receipts = new Map<UnseenRun, string>();
   for (const run of runs) {
     try {
-      receipts.set(run, receiptText(engine, run, openOrder(engine, run), { slices: [], outcomes: [] }));
+      receipts.set(
+        run,
+        receiptText(engine, run, openOrder(engine, run), { slices: [], outcomes: [] }),
+      );
     } catch (error) {
       engine.log.info({ err: error, run_id: run.id }, 'a run without rows is left to a worker');
     }
@@ -111,7 +137,11 @@ function signAll(engine: Engine, runs: UnseenRun[]): { receipts: Map<UnseenRun, 
   return { receipts, unreadable: runs.filter((run) => !receipts.has(run)) };
 }
 
-async function complete(tx: Transaction, runs: UnseenRun[], receipts: Map<UnseenRun, string>): Promise<void> {
+async function complete(
+  tx: Transaction,
+  runs: UnseenRun[],
+  receipts: Map<UnseenRun, string>,
+): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(sql`
     UPDATE batch_export_runs run SET status = 'Completed', started_at = now(), committing_at = now(), finished_at = now(), last_updated_at = now(),
@@ -124,11 +154,20 @@ async function complete(tx: Transaction, runs: UnseenRun[], receipts: Map<Unseen
   const message = 'Run completed: there are no rows, so there was nothing to deliver.';
   await writeRunLogs(
     tx,
-    runs.map((run) => ({ batch_export_id: run.batch_export_id, run_id: run.id, level: 'INFO', message })),
+    runs.map((run) => ({
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: 'INFO',
+      message,
+    })),
   );
 }
 
-async function leaveToWorkers(tx: Transaction, runs: UnseenRun[], { is_small }: { is_small: boolean }): Promise<void> {
+async function leaveToWorkers(
+  tx: Transaction,
+  runs: UnseenRun[],
+  { is_small }: { is_small: boolean },
+): Promise<void> {
   if (runs.length === 0) return;
   // SKIP LOCKED: a worker has just taken the row, or somebody cancels it.
   await tx.run(sql`

@@ -40,8 +40,13 @@ export type Reading = {
 };
 
 /** The columns of an export: those of its query, or the model's own in the set of its destination. Throws `query_failed` for a query that is not understood any more. */
-export function columnsOf(source: Pick<Source, 'model' | 'custom_query'>, columnSet: ColumnSet): Column[] {
-  return source.custom_query === null ? models[source.model].columns[columnSet] : columnsOfQuery(understood(source.custom_query, source.model));
+export function columnsOf(
+  source: Pick<Source, 'model' | 'custom_query'>,
+  columnSet: ColumnSet,
+): Column[] {
+  return source.custom_query === null
+    ? models[source.model].columns[columnSet]
+    : columnsOfQuery(understood(source.custom_query, source.model));
 }
 
 /**
@@ -53,15 +58,39 @@ export async function openReading(store: QueryStore, source: Source): Promise<Re
   const selection = fromStored(source.selection);
   const event_filter = eventFilterOf(source.destination_config);
   if (source.custom_query === null)
-    return { team_id: source.team_id, ...relation(source.team_id, selection, event_filter), order, key, settings: {}, query: undefined };
+    return {
+      team_id: source.team_id,
+      ...relation(source.team_id, selection, event_filter),
+      order,
+      key,
+      settings: {},
+      query: undefined,
+    };
   const query = understood(source.custom_query, source.model);
-  const printed = queryRelation(query, { team_id: source.team_id, selection, event_filter, data_interval_end: Date.parse(source.data_interval_end) });
-  const settings = querySettings(store.query_limits);
-  await gateRelation({ clickhouse: store.clickhouse, settings }, printed).catch((error: unknown) => {
-    throw error instanceof ForeignNodeError ? new NonRetryableError('query_failed', error.message, { cause: error }) : error;
+  const printed = queryRelation(query, {
+    team_id: source.team_id,
+    selection,
+    event_filter,
+    data_interval_end: Date.parse(source.data_interval_end),
   });
+  const settings = querySettings(store.query_limits);
+  await gateRelation({ clickhouse: store.clickhouse, settings }, printed).catch(
+    (error: unknown) => {
+      throw error instanceof ForeignNodeError
+        ? new NonRetryableError('query_failed', error.message, { cause: error })
+        : error;
+    },
+  );
   const { text, parameters } = printed;
-  return { team_id: source.team_id, text, parameters, order: printed.order, key: query.is_row_wise ? key : undefined, settings, query };
+  return {
+    team_id: source.team_id,
+    text,
+    parameters,
+    order: printed.order,
+    key: query.is_row_wise ? key : undefined,
+    settings,
+    query,
+  };
 }
 
 function understood(text: string, model: Source['model']): ResolvedQuery {
@@ -69,6 +98,10 @@ function understood(text: string, model: Source['model']): ResolvedQuery {
     return resolveQuery(text, { model });
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
-    throw new NonRetryableError('query_failed', `The query is not understood any more: ${error.message}`, { cause: error });
+    throw new NonRetryableError(
+      'query_failed',
+      `The query is not understood any more: ${error.message}`,
+      { cause: error },
+    );
   }
 }

@@ -29,12 +29,21 @@ export type Receipt = {
   created_at: string;
 };
 
-type SignedReceipt = Receipt & { signature: { algorithm: 'Ed25519'; public_key: string; value: string } };
+type SignedReceipt = Receipt & {
+  signature: { algorithm: 'Ed25519'; public_key: string; value: string };
+};
 
 /** The receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
 export function makeReceipt(
   delivery: Delivery,
-  facts: { selection: StoredRectangle[]; event_filter: EventFilter; source_records: number; encoding: Encoding; outcomes: SliceOutcome[]; created_at: string },
+  facts: {
+    selection: StoredRectangle[];
+    event_filter: EventFilter;
+    source_records: number;
+    encoding: Encoding;
+    outcomes: SliceOutcome[];
+    created_at: string;
+  },
 ): Receipt {
   const { columns, attempt: _attempt, ...names } = delivery;
   return {
@@ -47,7 +56,13 @@ export function makeReceipt(
     bytes: facts.outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0),
     encoding: facts.encoding,
     columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })),
-    slices: facts.outcomes.map(({ number, name, records, bytes, sha256 }) => ({ number, name, records, bytes, sha256 })),
+    slices: facts.outcomes.map(({ number, name, records, bytes, sha256 }) => ({
+      number,
+      name,
+      records,
+      bytes,
+      sha256,
+    })),
     created_at: facts.created_at,
   };
 }
@@ -56,7 +71,11 @@ export function makeReceipt(
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
   const signed: SignedReceipt = {
     ...receipt,
-    signature: { algorithm: 'Ed25519', public_key: secrets.public_key, value: secrets.sign(JSON.stringify(receipt)) },
+    signature: {
+      algorithm: 'Ed25519',
+      public_key: secrets.public_key,
+      value: secrets.sign(JSON.stringify(receipt)),
+    },
   };
   return JSON.stringify(signed);
 }
@@ -70,6 +89,7 @@ export function readReceipt(text: string, publicKey: string): Receipt | undefine
     return undefined;
   }
   const { signature, ...receipt } = parsed;
-  if (signature === undefined || !isSigned(JSON.stringify(receipt), signature.value, publicKey)) return undefined;
+  if (signature === undefined || !isSigned(JSON.stringify(receipt), signature.value, publicKey))
+    return undefined;
   return receipt as Receipt;
 }

@@ -9,15 +9,26 @@ const lifetime_ms = 10_000;
 const remembered_max = 1_000;
 
 /** By store, so that what is remembered goes with it. */
-const remembered = new WeakMap<ClickHouse, Map<string, { slices: StoredSlice[]; cut_at: number }>>();
+const remembered = new WeakMap<
+  ClickHouse,
+  Map<string, { slices: StoredSlice[]; cut_at: number }>
+>();
 
 /**
  * Cuts as `cutSlices` does, and remembers small answers for some seconds: exports of one project with the same rhythm select the same events, and the store is asked once for all of them. Events of a selection are final when a run is
  * planned, so the answer stays true; persons move on, and a query is its own, so they are counted each time.
  */
-export async function cutSlicesOnce(store: Store, reading: Reading, bytesMax: number | undefined, signal: AbortSignal): Promise<StoredSlice[]> {
-  if (reading.query !== undefined || reading.key !== 'uuid') return cutSlices(store, reading, bytesMax, signal);
-  const recent = remembered.get(store.clickhouse) ?? new Map<string, { slices: StoredSlice[]; cut_at: number }>();
+export async function cutSlicesOnce(
+  store: Store,
+  reading: Reading,
+  bytesMax: number | undefined,
+  signal: AbortSignal,
+): Promise<StoredSlice[]> {
+  if (reading.query !== undefined || reading.key !== 'uuid')
+    return cutSlices(store, reading, bytesMax, signal);
+  const recent =
+    remembered.get(store.clickhouse) ??
+    new Map<string, { slices: StoredSlice[]; cut_at: number }>();
   remembered.set(store.clickhouse, recent);
   const question = JSON.stringify([reading.text, reading.parameters, bytesMax ?? null]);
   const known = recent.get(question);

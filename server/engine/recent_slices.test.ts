@@ -23,7 +23,15 @@ after(async () => {
 test('slices that nobody begins to read give their connections back', async () => {
   const hour = Date.parse('2026-01-01T00:00:00Z');
   await fillEvents(clickhouse, { team_id: 1, events: 900, from: hour, to: hour + 3_600_000 });
-  const reading = { team_id: 1, text: 'events', parameters: {}, order: 'inserted_at, uuid', key: 'uuid', settings: {}, query: undefined } as const;
+  const reading = {
+    team_id: 1,
+    text: 'events',
+    parameters: {},
+    order: 'inserted_at, uuid',
+    key: 'uuid',
+    settings: {},
+    query: undefined,
+  } as const;
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
   const store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
   const slice = { number: 0, inserted_from: null, inserted_to: null, records: 900, outcome: null };

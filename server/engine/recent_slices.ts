@@ -35,9 +35,18 @@ export async function streamSliceOnce(
     return streamSlice(store, reading, slice, columns, encoding, signal);
   const recent = remembered.get(store.clickhouse) ?? { slices: new Map(), bytes: 0 };
   remembered.set(store.clickhouse, recent);
-  const question = JSON.stringify([reading.text, reading.parameters, slice.inserted_from, slice.inserted_to, slice.records, encoding, columns]);
+  const question = JSON.stringify([
+    reading.text,
+    reading.parameters,
+    slice.inserted_from,
+    slice.inserted_to,
+    slice.records,
+    encoding,
+    columns,
+  ]);
   const known = recent.slices.get(question);
-  if (known !== undefined && performance.now() - known.read_at < lifetime_ms) return Readable.from([known.bytes], { objectMode: false });
+  if (known !== undefined && performance.now() - known.read_at < lifetime_ms)
+    return Readable.from([known.bytes], { objectMode: false });
   const source = await streamSlice(store, reading, slice, columns, encoding, signal);
   const passed = Readable.from(
     passing(source, (bytes) => remember(recent, question, bytes)),

@@ -55,10 +55,18 @@ export class LostRunError extends Error {
 }
 
 /** How a run may end. */
-export type RunEnd = { status: 'Completed' } | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
+export type RunEnd =
+  | { status: 'Completed' }
+  | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
 
 /** A slice as it is stored: its bounds by insertion time (null: all rows of the run), its count at the source, and what was written once it is safe. */
-export type StoredSlice = { number: number; inserted_from: string | null; inserted_to: string | null; records: number; outcome: SliceOutcome | null };
+export type StoredSlice = {
+  number: number;
+  inserted_from: string | null;
+  inserted_to: string | null;
+  records: number;
+  outcome: SliceOutcome | null;
+};
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
@@ -67,7 +75,11 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
 }
 
 /** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
-export async function storeSlices(engine: Engine, run: ClaimedRun, slices: StoredSlice[]): Promise<void> {
+export async function storeSlices(
+  engine: Engine,
+  run: ClaimedRun,
+  slices: StoredSlice[],
+): Promise<void> {
   if (!(await cut(engine.db, { run, slices }))) throw new LostRunError();
 }
 
@@ -87,7 +99,12 @@ function step<Item extends { run: ClaimedRun }>(
 }
 
 const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking) => {
-  const cuts = items.map(({ run, slices }) => ({ id: run.id, attempt: run.attempt, slices, total: slices.reduce((sum, slice) => sum + slice.records, 0) }));
+  const cuts = items.map(({ run, slices }) => ({
+    id: run.id,
+    attempt: run.attempt,
+    slices,
+    total: slices.reduce((sum, slice) => sum + slice.records, 0),
+  }));
   // Fenced like `hold`: without the run's row there is nothing to insert beside.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
@@ -106,12 +123,21 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
 });
 
 /** Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor of the run follow from them. */
-export async function storeProgress(engine: Engine, run: ClaimedRun, outcomes: SliceOutcome[]): Promise<void> {
+export async function storeProgress(
+  engine: Engine,
+  run: ClaimedRun,
+  outcomes: SliceOutcome[],
+): Promise<void> {
   if (!(await advance(engine.db, { run, outcomes }))) throw new LostRunError();
 }
 
 const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, locking) => {
-  const advances = items.map(({ run, outcomes }) => ({ id: run.id, attempt: run.attempt, ...progressOf(outcomes), latest: outcomes.at(-1) ?? null }));
+  const advances = items.map(({ run, outcomes }) => ({
+    id: run.id,
+    attempt: run.attempt,
+    ...progressOf(outcomes),
+    latest: outcomes.at(-1) ?? null,
+  }));
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid, attempt int, slices int, records bigint, bytes bigint, latest jsonb)
@@ -129,31 +155,54 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
 });
 
 function progressOf(outcomes: SliceOutcome[]): { slices: number; records: number; bytes: number } {
-  const sum = (value: (outcome: SliceOutcome) => number) => outcomes.reduce((total, outcome) => total + value(outcome), 0);
-  return { slices: outcomes.length, records: sum(({ records }) => records), bytes: sum(({ bytes }) => bytes) };
+  const sum = (value: (outcome: SliceOutcome) => number) =>
+    outcomes.reduce((total, outcome) => total + value(outcome), 0);
+  return {
+    slices: outcomes.length,
+    records: sum(({ records }) => records),
+    bytes: sum(({ bytes }) => bytes),
+  };
 }
 
 /** Forgets slices that did not survive at the destination, so that they are written again. */
-export async function resetProgress(engine: Engine, run: ClaimedRun, surviving: SliceOutcome[]): Promise<void> {
+export async function resetProgress(
+  engine: Engine,
+  run: ClaimedRun,
+  surviving: SliceOutcome[],
+): Promise<void> {
   const numbers = surviving.map((outcome) => outcome.number);
   await engine.db.transaction(async (tx) => {
     const { slices, records, bytes } = progressOf(surviving);
-    await hold(tx, run, sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${slices === 0 ? null : String(slices)}`);
-    await tx.run(sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id} AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`);
+    await hold(
+      tx,
+      run,
+      sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${slices === 0 ? null : String(slices)}`,
+    );
+    await tx.run(
+      sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id} AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`,
+    );
   });
 }
 
 /**
  * Stores the receipt and marks the point of no return: from here on the destination may show the delivery. False when a cancel came first; then nothing was marked.
  */
-export async function beginCommit(engine: Engine, run: ClaimedRun, receipt: string): Promise<boolean> {
+export async function beginCommit(
+  engine: Engine,
+  run: ClaimedRun,
+  receipt: string,
+): Promise<boolean> {
   if (await mark(engine.db, { run, receipt })) return true;
   if (await isHeld(engine, run)) return false;
   throw new LostRunError();
 }
 
 const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => {
-  const [ids, attempts, receipts] = [items.map(({ run }) => run.id), items.map(({ run }) => run.attempt), items.map(({ receipt }) => receipt)];
+  const [ids, attempts, receipts] = [
+    items.map(({ run }) => run.id),
+    items.map(({ run }) => run.attempt),
+    items.map(({ receipt }) => receipt),
+  ];
   // One statement decides between a cancel and this: who changes the row first wins.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
@@ -175,10 +224,18 @@ export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<v
 }
 
 async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  return (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`)) !== undefined;
+  return (
+    (await engine.db.row(
+      sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`,
+    )) !== undefined
+  );
 }
 
-async function hold(tx: Transaction, run: ClaimedRun, assignments: ReturnType<typeof sql>): Promise<void> {
+async function hold(
+  tx: Transaction,
+  run: ClaimedRun,
+  assignments: ReturnType<typeof sql>,
+): Promise<void> {
   // The attempt number fences a worker that was believed dead: its statement touches no row.
   const touched = await tx.run(sql`
     UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
@@ -210,7 +267,8 @@ const completeRun = gather<Engine, ClaimedRun, true>({
 
 async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
   const error = end.status === 'Completed' ? null : end;
-  const keepsRows = end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written === true;
+  const keepsRows =
+    end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written === true;
   await engine.db.transaction(async (tx) => {
     // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
@@ -221,7 +279,8 @@ async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<v
       ${keepsRows ? sql`` : without_rows}
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
     );
-    if (end.status === 'Completed') await addDelivered(tx, [{ ...run, selection: fromStored(run.selection) }]);
+    if (end.status === 'Completed')
+      await addDelivered(tx, [{ ...run, selection: fromStored(run.selection) }]);
     else await makeUp(tx, run);
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,
@@ -234,7 +293,11 @@ async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<v
 }
 
 /** Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is over (2 s doubling to 2 min). */
-export async function retryLater(engine: Engine, run: ClaimedRun, error: { code: string; message: string }): Promise<void> {
+export async function retryLater(
+  engine: Engine,
+  run: ClaimedRun,
+  error: { code: string; message: string },
+): Promise<void> {
   const failures = run.failures + 1;
   const delay_seconds = Math.min(2 ** failures, 120);
   await engine.db.transaction(async (tx) => {

@@ -14,19 +14,42 @@ export type Flow = {
 };
 
 /** One call of a destination; `doing` says in a few words what is done ("writing slice 1 of 3"). */
-type Call = { doing: string; flow: Flow | undefined; began_at: number; taken: number; told_at: number; isMoving: boolean; giveUp(fault: Error): void };
+type Call = {
+  doing: string;
+  flow: Flow | undefined;
+  began_at: number;
+  taken: number;
+  told_at: number;
+  isMoving: boolean;
+  giveUp(fault: Error): void;
+};
 
 /**
  * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what it can,
  * before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says how far it is.
  */
-type Bounds = { place_ms: number; warning_ms: number; limit_ms: number; farewell_ms: number; tell_ms: number; look_ms: number };
+type Bounds = {
+  place_ms: number;
+  warning_ms: number;
+  limit_ms: number;
+  farewell_ms: number;
+  tell_ms: number;
+  look_ms: number;
+};
 
 /** The usual bounds, or parts of a limit that is shorter than they are. */
 function boundsOf(limit_seconds: number): Bounds {
   const limit_ms = limit_seconds * 1000;
-  const atMost = (usual_seconds: number, part: number) => Math.min(usual_seconds * 1000, limit_ms / part);
-  return { place_ms: atMost(30, 8), warning_ms: atMost(60, 4), limit_ms, farewell_ms: atMost(10, 1), tell_ms: atMost(300, 3), look_ms: atMost(1, 16) };
+  const atMost = (usual_seconds: number, part: number) =>
+    Math.min(usual_seconds * 1000, limit_ms / part);
+  return {
+    place_ms: atMost(30, 8),
+    warning_ms: atMost(60, 4),
+    limit_ms,
+    farewell_ms: atMost(10, 1),
+    tell_ms: atMost(300, 3),
+    look_ms: atMost(1, 16),
+  };
 }
 
 /**
@@ -53,7 +76,12 @@ export class SilenceWatch {
   private said: Promise<void> = Promise.resolve();
 
   /** @param onSilence told when the run begins to be silent, so that it takes no place from others, and when it goes on */
-  constructor(engine: Engine, run: ClaimedRun, signal: AbortSignal, onSilence: (isSilent: boolean) => void) {
+  constructor(
+    engine: Engine,
+    run: ClaimedRun,
+    signal: AbortSignal,
+    onSilence: (isSilent: boolean) => void,
+  ) {
     this.engine = engine;
     this.run = run;
     this.onSilence = onSilence;
@@ -89,7 +117,11 @@ export class SilenceWatch {
   readonly noteProgress = (): void => {
     if (this.call === undefined || this.fault !== undefined) return;
     this.call.isMoving = true;
-    if (this.warned_ms > 0) this.say('INFO', `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} without progress.`);
+    if (this.warned_ms > 0)
+      this.say(
+        'INFO',
+        `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} without progress.`,
+      );
     this.beginAnew();
   };
 
@@ -120,7 +152,8 @@ export class SilenceWatch {
     const silent_ms = now - Math.min(now, this.heard_at);
     this.setSilent(silent_ms >= bounds.place_ms);
     if (silent_ms >= bounds.limit_ms) this.end(call, silent_ms);
-    else if (silent_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms)) this.warn(call, silent_ms);
+    else if (silent_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms))
+      this.warn(call, silent_ms);
     else this.tell(call);
   }
 
@@ -166,7 +199,9 @@ export class SilenceWatch {
     const { id: run_id, batch_export_id } = this.run;
     this.said = this.said
       .then(() => writeRunLog(this.engine.db, { batch_export_id, run_id, level, message }))
-      .catch((error: unknown) => this.engine.log.warn({ err: error, run_id }, 'a line of the log could not be written'));
+      .catch((error: unknown) =>
+        this.engine.log.warn({ err: error, run_id }, 'a line of the log could not be written'),
+      );
   }
 }
 

@@ -24,7 +24,10 @@ const few_records = 10_000;
 const sample_records = 10_000;
 
 /** While rows are streamed the store's own clock counts the reader's time too, so it is set to what no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left. */
-const streaming_settings = { max_execution_time: 86_400, cancel_http_readonly_queries_on_client_close: 1 };
+const streaming_settings = {
+  max_execution_time: 86_400,
+  cancel_http_readonly_queries_on_client_close: 1,
+};
 
 /** The store, and what its queries may take. */
 export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
@@ -43,16 +46,29 @@ export type Question = {
  * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
  * may be larger by one batch. What cannot be cut is one slice without bounds. No rows give no slices. Aborting the signal kills the query.
  */
-export async function cutSlices(store: Store, reading: Reading, bytesMax: number | undefined, signal: AbortSignal): Promise<StoredSlice[]> {
+export async function cutSlices(
+  store: Store,
+  reading: Reading,
+  bytesMax: number | undefined,
+  signal: AbortSignal,
+): Promise<StoredSlice[]> {
   if (reading.key === undefined) {
     const records = await countRecords(store, reading, signal);
-    return records === 0 ? [] : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
+    return records === 0
+      ? []
+      : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
   }
   // Most runs are one slice, for which a plain count is a third cheaper than the cut.
-  const [whole] = await ask<CutRow>(store, reading, { query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`, signal });
+  const [whole] = await ask<CutRow>(store, reading, {
+    query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`,
+    signal,
+  });
   const total = Number(whole?.records ?? 0);
   if (whole === undefined || total === 0) return [];
-  const records = bytesMax === undefined ? slice_records_default : await recordsWithin(store, reading, bytesMax, signal);
+  const records =
+    bytesMax === undefined
+      ? slice_records_default
+      : await recordsWithin(store, reading, bytesMax, signal);
   if (total <= records) return storedSlices([whole]);
   const rows = await ask<CutRow>(store, reading, {
     query: `
@@ -70,7 +86,8 @@ export async function cutSlices(store: Store, reading: Reading, bytesMax: number
 
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 
-const cut_columns = 'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to';
+const cut_columns =
+  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to';
 
 function storedSlices(rows: CutRow[]): StoredSlice[] {
   return rows.map((row, number) => ({
@@ -82,16 +99,28 @@ function storedSlices(rows: CutRow[]): StoredSlice[] {
   }));
 }
 
-async function recordsWithin(store: Store, reading: Reading, bytesMax: number, signal: AbortSignal): Promise<number> {
+async function recordsWithin(
+  store: Store,
+  reading: Reading,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<number> {
   const [row] = await ask<{ bytes: number | null }>(store, reading, {
     query: `SELECT avg(byteSize(*)) AS bytes FROM (SELECT * FROM ${reading.text} LIMIT ${sample_records})`,
     signal,
   });
-  return Math.max(1, Math.min(slice_records_default, Math.floor(bytesMax / Math.max(row?.bytes ?? 1, 1))));
+  return Math.max(
+    1,
+    Math.min(slice_records_default, Math.floor(bytesMax / Math.max(row?.bytes ?? 1, 1))),
+  );
 }
 
 /** How many rows the source has. */
-export async function countRecords(store: Store, reading: Reading, signal: AbortSignal): Promise<number> {
+export async function countRecords(
+  store: Store,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<number> {
   const [row] = await ask<{ records: string | number }>(store, reading, {
     query: `SELECT toUInt64(count()) AS records FROM ${reading.text}`,
     signal,
@@ -110,25 +139,45 @@ export async function streamSlice(
 ): Promise<Readable> {
   const select = selectFor(encoding, columns);
   const isBounded = slice.inserted_from !== null && slice.inserted_to !== null;
-  const where = isBounded ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}" : '';
+  const where = isBounded
+    ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}"
+    : '';
   const written = (format: string): Question => ({
     query: `SELECT ${select.expressions} FROM ${reading.text}${where} ORDER BY ${reading.order} FORMAT ${format}`,
-    parameters: isBounded ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) } : {},
-    settings: slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
+    parameters: isBounded
+      ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) }
+      : {},
+    settings:
+      slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
     signal,
     is_large: slice.records > few_records,
   });
   if (reading.query === undefined) return exec(store, reading, written(select.format));
-  return Readable.from(streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }), { objectMode: false });
+  return Readable.from(
+    streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }),
+    { objectMode: false },
+  );
 }
 
 /** The source's first rows in their order, in the bytes of the encoding before compression. */
-export async function readFirst(store: Store, reading: Reading, count: number, columns: Column[], encoding: Encoding, signal: AbortSignal): Promise<Buffer> {
+export async function readFirst(
+  store: Store,
+  reading: Reading,
+  count: number,
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const select = selectFor(encoding, columns);
   const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text} ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
   return explained(store, reading, signal, async () => {
     const chunks: Buffer[] = [];
-    for await (const chunk of await exec(store, reading, { query, settings: select.settings, signal })) chunks.push(chunk as Buffer);
+    for await (const chunk of await exec(store, reading, {
+      query,
+      settings: select.settings,
+      signal,
+    }))
+      chunks.push(chunk as Buffer);
     return Buffer.concat(chunks);
   });
 }
@@ -137,22 +186,32 @@ export async function readFirst(store: Store, reading: Reading, count: number, c
 export async function* streamKeys(store: Store, reading: Reading): AsyncGenerator<string> {
   if (reading.key === undefined) return;
   const result = await store.clickhouse.query({
-    ...asked(unhurried(reading), { query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`, signal: new AbortController().signal }),
+    ...asked(unhurried(reading), {
+      query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`,
+      signal: new AbortController().signal,
+    }),
     format: 'JSONEachRow',
   });
-  for await (const rows of result.stream<{ key: string }>()) for (const row of rows) yield row.json().key;
+  for await (const rows of result.stream<{ key: string }>())
+    for (const row of rows) yield row.json().key;
 }
 
 /**
  * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that has begun can only break off, so then the store is asked for the same rows once more, without their bytes, and
  * says why. The time that the store keeps the reader waiting is bounded.
  */
-async function* streamQuery(store: Store, reading: Reading, { wanted, tried }: { wanted: Question; tried: Question }): AsyncGenerator<Buffer> {
+async function* streamQuery(
+  store: Store,
+  reading: Reading,
+  { wanted, tried }: { wanted: Question; tried: Question },
+): AsyncGenerator<Buffer> {
   const patience = openPatience(store.query_limits.execution_seconds);
   const signal = AbortSignal.any([patience.signal, wanted.signal]);
   const giveBack = await takeMemory(store, reading, wanted.signal);
   try {
-    const stream = await patience.wait(() => exec(store, unhurried(reading), { ...wanted, signal }));
+    const stream = await patience.wait(() =>
+      exec(store, unhurried(reading), { ...wanted, signal }),
+    );
     try {
       const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
       for (;;) {
@@ -179,18 +238,27 @@ async function* streamQuery(store: Store, reading: Reading, { wanted, tried }: {
 }
 
 /** The memory that the query may take of the store, once it is free. */
-function takeMemory({ query_budget, query_limits }: Store, { team_id }: Reading, signal: AbortSignal): Promise<() => void> {
+function takeMemory(
+  { query_budget, query_limits }: Store,
+  { team_id }: Reading,
+  signal: AbortSignal,
+): Promise<() => void> {
   return query_budget.take(team_id, query_limits.memory_bytes, signal);
 }
 
 function unhurried(reading: Reading): Reading {
-  return reading.query === undefined ? reading : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
+  return reading.query === undefined
+    ? reading
+    : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
 }
 
 /** The rows that a question about a reading has for its answer. Rejects with what `queryFailure` makes of an error where the reading is a query. */
 export async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
   return explained(store, reading, question.signal, async () => {
-    const result = await store.clickhouse.query({ ...asked(reading, question), format: 'JSONEachRow' });
+    const result = await store.clickhouse.query({
+      ...asked(reading, question),
+      format: 'JSONEachRow',
+    });
     return result.json<Row>();
   });
 }
@@ -213,7 +281,12 @@ function asked(reading: Reading, { query, parameters, settings, signal }: Questi
 }
 
 /** The result of one question: for a query, once its memory is free, and with its errors in words for its author. */
-async function explained<Result>(store: Store, reading: Reading, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+async function explained<Result>(
+  store: Store,
+  reading: Reading,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
   if (reading.query === undefined) return work();
   const giveBack = await takeMemory(store, reading, signal);
   try {
@@ -223,7 +296,11 @@ async function explained<Result>(store: Store, reading: Reading, signal: AbortSi
   }
 }
 
-async function run<Result>(store: Store, query: ResolvedQuery, work: () => Promise<Result>): Promise<Result> {
+async function run<Result>(
+  store: Store,
+  query: ResolvedQuery,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -13,7 +13,15 @@ import { completeQuietRuns } from './quiet_runs.ts';
 import { planDueExports } from './plan.ts';
 import { writeRunLog } from './run_log.ts';
 import type { ClaimedRun } from './runs.ts';
-import { beat, beginStop, hurryCancelled, leave, releaseDead, silence_seconds_max, stillLives } from './workers.ts';
+import {
+  beat,
+  beginStop,
+  hurryCancelled,
+  leave,
+  releaseDead,
+  silence_seconds_max,
+  stillLives,
+} from './workers.ts';
 import type { ReleasedRun } from './workers.ts';
 
 /** How often plans are made and active runs are looked after. */
@@ -42,7 +50,10 @@ export type Worker = {
 };
 
 /** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
-type Active = Map<ClaimedRun, { controller: AbortController; ended: Promise<void>; is_silent: boolean }>;
+type Active = Map<
+  ClaimedRun,
+  { controller: AbortController; ended: Promise<void>; is_silent: boolean }
+>;
 
 /**
  * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; the runs of a worker that dies are taken over after at most
@@ -54,7 +65,12 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   let last_team_id = 0;
   let isLeaving = false;
   await beat(engine.db, worker_id);
-  const watch = startLoop('looking after runs', tick_ms, engine.log, watching(engine, worker_id, active));
+  const watch = startLoop(
+    'looking after runs',
+    tick_ms,
+    engine.log,
+    watching(engine, worker_id, active),
+  );
   const plan = startLoop('planning', tick_ms, engine.log, async () => {
     if (await planning(engine, () => quiet.wake())) claim.wake();
   });
@@ -81,9 +97,17 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
     const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
     const taken = sumOfPlaces([...active.keys()]);
-    const free = Math.min(limits.runs_max - (taken - sumOfPlaces(silent)), (1 + silent_runs_factor) * limits.runs_max - taken);
+    const free = Math.min(
+      limits.runs_max - (taken - sumOfPlaces(silent)),
+      (1 + silent_runs_factor) * limits.runs_max - taken,
+    );
     if (free <= 0) return;
-    const claimant = { worker_id, run_ids: [...active.keys()].map((run) => run.id), silent_run_ids: silent.map((run) => run.id), last_team_id };
+    const claimant = {
+      worker_id,
+      run_ids: [...active.keys()].map((run) => run.id),
+      silent_run_ids: silent.map((run) => run.id),
+      last_team_id,
+    };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
@@ -91,9 +115,13 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     stop: async (end = { is_fault: false }) => {
       isLeaving = true;
       // First of all: a process that is not given the time to stop in order must not look like one that died.
-      if (!end.is_fault) await beginStop(engine.db, worker_id).catch((error: unknown) => engine.log.warn({ err: error }, 'the stop could not be announced'));
+      if (!end.is_fault)
+        await beginStop(engine.db, worker_id).catch((error: unknown) =>
+          engine.log.warn({ err: error }, 'the stop could not be announced'),
+        );
       await Promise.all([claim.stop(), plan.stop(), quiet.stop()]);
-      for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
+      for (const { controller } of active.values())
+        controller.abort('shutdown' satisfies StopReason);
       await Promise.all([...active.values()].map(({ ended }) => ended));
       await watch.stop();
       await leave(engine.db, worker_id, end);
@@ -106,11 +134,17 @@ function sumOfPlaces(runs: ClaimedRun[]): number {
 }
 
 /** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
-async function work(engine: Engine, run: ClaimedRun, signal: AbortSignal, onSilence: (isSilent: boolean) => void): Promise<void> {
+async function work(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  onSilence: (isSilent: boolean) => void,
+): Promise<void> {
   try {
     await executeRun(engine, run, signal, onSilence);
   } catch (error) {
-    if (signal.reason !== 'shutdown') engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
+    if (signal.reason !== 'shutdown')
+      engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
   }
 }
 
@@ -130,10 +164,19 @@ function watching(engine: Engine, workerId: string, active: Active): () => Promi
   };
 }
 
-async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun): Promise<void> {
-  engine.log.info({ run_id, break_offs }, 'a run of a worker that is not heard of any more waits for another one');
+async function tellReleased(
+  engine: Engine,
+  { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun,
+): Promise<void> {
+  engine.log.info(
+    { run_id, break_offs },
+    'a run of a worker that is not heard of any more waits for another one',
+  );
   if (!is_counted || break_offs < break_offs_alone) return;
-  const how = break_offs < break_offs_max ? `taken up again in ${pause_seconds} s, by a worker that has no other one` : 'given up';
+  const how =
+    break_offs < break_offs_max
+      ? `taken up again in ${pause_seconds} s, by a worker that has no other one`
+      : 'given up';
   const message = `The worker process that had this run is not heard of any more. That has happened ${break_offs} times since the run last got further; it is ${how}.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
@@ -141,7 +184,10 @@ async function tellReleased(engine: Engine, { id: run_id, batch_export_id, is_co
 /** Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it is written. Each step on its own: what keeps one from its work must not keep the others. */
 async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
   const steps: [string, () => Promise<number>][] = [
-    ['settling batches of unknown fate', () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0)],
+    [
+      'settling batches of unknown fate',
+      () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0),
+    ],
     ['planning', () => planAll(engine, onPlanned)],
     ['advancing backfills', () => advanceBackfills(engine)],
   ];
@@ -158,7 +204,12 @@ async function planning(engine: Engine, onPlanned: () => void): Promise<boolean>
 
 async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
   let planned = 0;
-  for (let more = await planDueExports(engine, onPlanned); more > 0; more = await planDueExports(engine, onPlanned)) planned += more;
+  for (
+    let more = await planDueExports(engine, onPlanned);
+    more > 0;
+    more = await planDueExports(engine, onPlanned)
+  )
+    planned += more;
   return planned;
 }
 
@@ -172,7 +223,14 @@ async function stopUnwanted(engine: Engine, active: Active): Promise<void> {
   const states = new Map(rows.map((row) => [row.id, row]));
   for (const [run, { controller }] of looked_at) {
     const state = states.get(run.id);
-    const reason: StopReason | undefined = state === undefined ? 'gone' : state.attempt !== run.attempt ? 'lost' : state.is_cancelled ? 'cancelled' : undefined;
+    const reason: StopReason | undefined =
+      state === undefined
+        ? 'gone'
+        : state.attempt !== run.attempt
+          ? 'lost'
+          : state.is_cancelled
+            ? 'cancelled'
+            : undefined;
     if (reason !== undefined) controller.abort(reason);
   }
 }

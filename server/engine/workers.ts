@@ -6,11 +6,19 @@ import { break_off_pauses_seconds } from './break_offs.ts';
 export const silence_seconds_max = 8;
 
 /** A run that waits again because its worker is gone. `is_counted`: it broke off with it; `break_offs`: how many workers ended so while they had it, since it last got further. */
-export type ReleasedRun = { id: string; batch_export_id: string; is_counted: boolean; break_offs: number; pause_seconds: number };
+export type ReleasedRun = {
+  id: string;
+  batch_export_id: string;
+  is_counted: boolean;
+  break_offs: number;
+  pause_seconds: number;
+};
 
 /** Says that the worker lives; also brings one back that was believed dead. */
 export async function beat(db: Database, workerId: string): Promise<void> {
-  await db.run(sql`INSERT INTO workers (id) VALUES (${workerId}) ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`);
+  await db.run(
+    sql`INSERT INTO workers (id) VALUES (${workerId}) ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`,
+  );
 }
 
 /** Takes the worker off the runs that seemed to have broken off with it: it lives, so it was only slow or cut off. */
@@ -56,10 +64,16 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
 }
 
 /** Lets everything that the worker holds wait for others, at once, and forgets the worker. With `is_fault` its process ends because of a fault that nobody handled, and each of the runs counts as broken off. */
-export async function leave(db: Database, workerId: string, end: { is_fault: boolean }): Promise<void> {
+export async function leave(
+  db: Database,
+  workerId: string,
+  end: { is_fault: boolean },
+): Promise<void> {
   await db.transaction(async (tx) => {
     const count = end.is_fault ? sql`, ${broken_off}` : sql``;
-    await tx.run(sql`UPDATE batch_export_runs run SET worker_id = NULL${count} WHERE worker_id = ${workerId} AND status IN ('Starting', 'Running')`);
+    await tx.run(
+      sql`UPDATE batch_export_runs run SET worker_id = NULL${count} WHERE worker_id = ${workerId} AND status IN ('Starting', 'Running')`,
+    );
     await tx.run(sql`DELETE FROM workers WHERE id = ${workerId}`);
   });
 }

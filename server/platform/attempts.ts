@@ -15,7 +15,11 @@ const forgotten_ms = 24 * 3_600_000;
  * Counts an attempt before it is made and gives undefined when it may be made, else the whole seconds to wait; what is refused is not counted. Guarantee: however many attempts
  * arrive at once, on however many processes, no more than the policy allows are let through, because the row decides.
  */
-export async function takeAttempt({ db, clock }: Store, subject: string, policy: AttemptPolicy): Promise<number | undefined> {
+export async function takeAttempt(
+  { db, clock }: Store,
+  subject: string,
+  policy: AttemptPolicy,
+): Promise<number | undefined> {
   const now_ms = clock.now();
   const now = isoInstant(now_ms);
   const { free, pause_seconds_min, pause_seconds_max } = policy;
@@ -29,7 +33,9 @@ export async function takeAttempt({ db, clock }: Store, subject: string, policy:
       FROM (SELECT CASE WHEN known.last_attempt_at < ${isoInstant(now_ms - forgotten_ms)}::timestamptz THEN 1 ELSE known.attempts + 1 END AS number) next)
     WHERE known.blocked_until <= EXCLUDED.last_attempt_at`);
   if (taken === 1) return undefined;
-  const row = await db.row<{ blocked_until: string }>(sql`SELECT blocked_until FROM attempts WHERE subject = ${subject}`);
+  const row = await db.row<{ blocked_until: string }>(
+    sql`SELECT blocked_until FROM attempts WHERE subject = ${subject}`,
+  );
   return Math.max(1, Math.ceil((Date.parse(row?.blocked_until ?? now) - now_ms) / 1000));
 }
 
@@ -47,5 +53,7 @@ export async function takeBackAttempt({ db, clock }: Store, subject: string): Pr
 
 /** Removes the series that are forgotten. Leans on attempts_by_age. */
 export async function sweepAttempts({ db, clock }: Store): Promise<void> {
-  await db.run(sql`DELETE FROM attempts WHERE last_attempt_at < ${isoInstant(clock.now() - forgotten_ms)}::timestamptz`);
+  await db.run(
+    sql`DELETE FROM attempts WHERE last_attempt_at < ${isoInstant(clock.now() - forgotten_ms)}::timestamptz`,
+  );
 }

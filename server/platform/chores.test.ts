@@ -37,7 +37,9 @@ test('every chore is done at once and again, none overlaps itself or waits for a
 
 test('a fault is logged with the name of the chore, which goes on', async () => {
   const lines: { chore: string; level: number }[] = [];
-  const sink = new Writable({ write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))) });
+  const sink = new Writable({
+    write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))),
+  });
   let runs = 0;
   const again = Promise.withResolvers<void>();
   const work = async () => {
@@ -59,7 +61,9 @@ test('a fault is logged with the name of the chore, which goes on', async () => 
 
 test('stop ends the waiting, tells the work under way, and waits for its end without a word in the log', async () => {
   const lines: string[] = [];
-  const sink = new Writable({ write: (chunk, _encoding, next) => next(void lines.push(String(chunk))) });
+  const sink = new Writable({
+    write: (chunk, _encoding, next) => next(void lines.push(String(chunk))),
+  });
   let ended = 0;
   const begun = Promise.withResolvers<void>();
   const work = async (signal: AbortSignal) => {

@@ -1,10 +1,23 @@
 /** What can go wrong on the way to another server, before it has answered. */
-export type ConnectionFault = 'host_not_found' | 'lookup_failed' | 'unreachable' | 'broken' | 'timed_out' | 'tls_not_offered' | 'tls_not_verified';
+export type ConnectionFault =
+  | 'host_not_found'
+  | 'lookup_failed'
+  | 'unreachable'
+  | 'broken'
+  | 'timed_out'
+  | 'tls_not_offered'
+  | 'tls_not_verified';
 
 const codes: Record<ConnectionFault, readonly string[]> = {
   host_not_found: ['ENOTFOUND'],
   lookup_failed: ['EAI_AGAIN'],
-  unreachable: ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
+  unreachable: [
+    'ECONNREFUSED',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ETIMEDOUT',
+    'UND_ERR_CONNECT_TIMEOUT',
+  ],
   broken: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
   timed_out: ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'],
   tls_not_offered: ['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'],
@@ -20,7 +33,11 @@ const codes: Record<ConnectionFault, readonly string[]> = {
 };
 
 /** What is said of each kind, under every error code that Node.js and undici have for it; a kind that is left out has no entry. */
-export function byConnectionCode<Said>(said: Partial<Record<ConnectionFault, Said>>): Record<string, Said> {
+export function byConnectionCode<Said>(
+  said: Partial<Record<ConnectionFault, Said>>,
+): Record<string, Said> {
   const entries = Object.entries(said) as [ConnectionFault, Said][];
-  return Object.fromEntries(entries.flatMap(([kind, one]) => codes[kind].map((code) => [code, one])));
+  return Object.fromEntries(
+    entries.flatMap(([kind, one]) => codes[kind].map((code) => [code, one])),
+  );
 }

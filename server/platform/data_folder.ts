@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** Thrown when another live server works on the folder; the message says which process and what to do. */
@@ -17,7 +26,9 @@ export class FolderInUseError extends Error {
 /** Thrown when the folder cannot be made or written. */
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
-    super(`The data folder ${folder} cannot be made or written (${code}). Give this user the right to, or name another one with SLUICE_DATA_DIR.`);
+    super(
+      `The data folder ${folder} cannot be made or written (${code}). Give this user the right to, or name another one with SLUICE_DATA_DIR.`,
+    );
     this.name = 'FolderUnusableError';
   }
 }

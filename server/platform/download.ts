@@ -4,7 +4,12 @@ import type { Outbound } from './outbound.ts';
 /** What a download answers: status, headers, and the whole body as the server sent it. */
 export type Download = { status: number; headers: Headers; body: Buffer };
 /** How a download is asked for, and where it ends. */
-export type DownloadRequest = { headers: Record<string, string>; size_bytes_max: number; seconds_max: number; signal: AbortSignal };
+export type DownloadRequest = {
+  headers: Record<string, string>;
+  size_bytes_max: number;
+  seconds_max: number;
+  signal: AbortSignal;
+};
 
 /** Thrown when a body is larger than was allowed; the rest of it is not read. */
 export class DownloadTooLarge extends Error {
@@ -29,12 +34,19 @@ export class DownloadTooSlow extends Error {
  * redirects included it ends within `seconds_max` or when the signal does. Every status is an answer; a refusal, a connection that fails or breaks, and the
  * signal's reason are thrown as they are.
  */
-export async function download(outbound: Outbound, url: URL, request: DownloadRequest): Promise<Download> {
+export async function download(
+  outbound: Outbound,
+  url: URL,
+  request: DownloadRequest,
+): Promise<Download> {
   const deadline = AbortSignal.timeout(request.seconds_max * 1000);
   try {
     // Unpacked bodies would be neither the bytes that a checksum is over nor bounded by what was sent.
     const headers = { ...request.headers, 'accept-encoding': 'identity' };
-    const response = await outbound.fetch(url, { headers, signal: AbortSignal.any([request.signal, deadline]) });
+    const response = await outbound.fetch(url, {
+      headers,
+      signal: AbortSignal.any([request.signal, deadline]),
+    });
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body ?? []) {
@@ -42,9 +54,14 @@ export async function download(outbound: Outbound, url: URL, request: DownloadRe
       if (size > request.size_bytes_max) throw new DownloadTooLarge(request.size_bytes_max);
       chunks.push(chunk);
     }
-    return { status: response.status, headers: response.headers, body: Buffer.concat(chunks, size) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: Buffer.concat(chunks, size),
+    };
   } catch (error) {
-    if (deadline.aborted && !request.signal.aborted && !(error instanceof DownloadTooLarge)) throw new DownloadTooSlow(request.seconds_max, error);
+    if (deadline.aborted && !request.signal.aborted && !(error instanceof DownloadTooLarge))
+      throw new DownloadTooSlow(request.seconds_max, error);
     throw error;
   }
 }

@@ -9,7 +9,9 @@ function newWork(left: (item: number) => boolean = () => false) {
   const ask = gather<object, number, string>({
     together: async (_shared, items) => {
       done.together.push(items);
-      await new Promise<void>((resolve, reject) => gates.push({ open: resolve, fail: () => reject(new Error('One of them is wrong.')) }));
+      await new Promise<void>((resolve, reject) =>
+        gates.push({ open: resolve, fail: () => reject(new Error('One of them is wrong.')) }),
+      );
       return items.map((item) => (left(item) ? undefined : `together ${item}`));
     },
     alone: async (_shared, item) => {

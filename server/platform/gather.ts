@@ -20,7 +20,10 @@ export function gather<Shared extends object, Item, Result extends {}>({
 }: Ways<Shared, Item, Result>): (shared: Shared, item: Item) => Promise<Result> {
   type Call = { item: Item; done(result: Promise<Result>): void };
   const queues = new WeakMap<Shared, { waiting: Call[]; isBusy: boolean }>();
-  const work = async (shared: Shared, queue: { waiting: Call[]; isBusy: boolean }): Promise<void> => {
+  const work = async (
+    shared: Shared,
+    queue: { waiting: Call[]; isBusy: boolean },
+  ): Promise<void> => {
     queue.isBusy = true;
     while (queue.waiting.length > 0) {
       const calls = queue.waiting.splice(0, items_max);

@@ -19,7 +19,9 @@ test('what was lent stays as it is until it is given back, and then its memory i
     held.push({ bytes, value });
     if (held.length < 20) continue;
     // Not in the order in which they were lent, and one in two parts.
-    const [{ bytes: given, value: expected }] = held.splice((read * 31) % held.length, 1) as [{ bytes: Buffer; value: number }];
+    const [{ bytes: given, value: expected }] = held.splice((read * 31) % held.length, 1) as [
+      { bytes: Buffer; value: number },
+    ];
     assert.ok(given.every((byte) => byte === expected));
     const half = given.length >> 1;
     giveBack(given.subarray(0, half));

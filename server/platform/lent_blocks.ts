@@ -8,7 +8,13 @@ export type LentBlocks = {
   lend(count: number): Buffer;
 };
 
-type Block = { buffer: Buffer; filled: number; lent: number; isCurrent: boolean; free(block: Block): void };
+type Block = {
+  buffer: Buffer;
+  filled: number;
+  lent: number;
+  isCurrent: boolean;
+  free(block: Block): void;
+};
 
 const block_bytes = 1024 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();

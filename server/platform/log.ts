@@ -4,14 +4,30 @@ import type { DestinationStream, Logger as PinoLogger } from 'pino';
 /** Structured log of one process: JSON lines, one object each. */
 export type Logger = PinoLogger;
 
-const secretPaths = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.secret', '*.token'];
+const secretPaths = [
+  'req.headers.authorization',
+  'req.headers.cookie',
+  '*.password',
+  '*.secret',
+  '*.token',
+];
 
 /**
  * A logger that writes JSON lines to the stream: standard error unless another is given, so that standard output stays free for what a command answers.
  * Guarantee: request credentials and fields named password, secret or token are replaced before a line is written.
  */
-export function openLog(level: string, stream: DestinationStream = pino.destination({ dest: 2, sync: false })): Logger {
-  return pino({ level, serializers: { err: describeError }, redact: { paths: secretPaths, censor: '[hidden]' } }, stream);
+export function openLog(
+  level: string,
+  stream: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
+  return pino(
+    {
+      level,
+      serializers: { err: describeError },
+      redact: { paths: secretPaths, censor: '[hidden]' },
+    },
+    stream,
+  );
 }
 
 /** What a log says of an error. Only what is named here: errors of clients carry whole connections and statements with them. */

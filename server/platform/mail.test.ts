@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { mailMessage, mail_date, openLoggedMail, openRelay, secret_url } from '../../test/logged_mail.ts';
+import {
+  mailMessage,
+  mail_date,
+  openLoggedMail,
+  openRelay,
+  secret_url,
+} from '../../test/logged_mail.ts';
 
 const info = 30;
 
@@ -23,7 +29,9 @@ test('a mail arrives as it was written: both forms, sender, recipient, reply-to,
   assert.equal(content.subject, sent.subject);
   assert.equal(content.date, mail_date);
   assert.match(content.messageId ?? '', /^<[0-9a-f-]{36}@example\.com>$/);
-  const { 'auto-submitted': automatic, 'x-mailer': program } = Object.fromEntries(content.headers.map(({ key, value }) => [key, value]));
+  const { 'auto-submitted': automatic, 'x-mailer': program } = Object.fromEntries(
+    content.headers.map(({ key, value }) => [key, value]),
+  );
   assert.deepEqual([automatic, program], ['auto-generated', undefined]);
   assert.equal(content.text?.trimEnd(), sent.text.trimEnd());
   assert.equal(content.html?.trimEnd(), sent.html.trimEnd());
@@ -95,13 +103,21 @@ for (const tls of ['starttls', 'implicit'] as const) {
     const near = openLoggedMail(t, server.url);
     assert.equal(await near.mail.send(mailMessage()), true);
     assert.equal(server.mails[0]?.is_encrypted, true);
-    assert.equal(await openLoggedMail(t, server.url.replace('127.0.0.1', 'localhost')).mail.send(mailMessage()), true);
+    assert.equal(
+      await openLoggedMail(t, server.url.replace('127.0.0.1', 'localhost')).mail.send(
+        mailMessage(),
+      ),
+      true,
+    );
     const far = openLoggedMail(t, elsewhere(server.url));
     assert.equal(await far.mail.send(mailMessage()), false);
     assert.equal(far.lines[0]?.['code'], 'DEPTH_ZERO_SELF_SIGNED_CERT');
     assert.match((await far.mail.check()) ?? '', /certificate of the mail relay is not trusted/);
     const trusted = getCACertificates('default');
-    setDefaultCACertificates([...trusted, readFileSync(new URL('../../test/certificates/localhost.crt', import.meta.url), 'utf8')]);
+    setDefaultCACertificates([
+      ...trusted,
+      readFileSync(new URL('../../test/certificates/localhost.crt', import.meta.url), 'utf8'),
+    ]);
     t.after(() => setDefaultCACertificates(trusted));
     assert.equal(await far.mail.send(mailMessage()), false);
     assert.equal(far.lines[1]?.['code'], 'ERR_TLS_CERT_ALTNAME_INVALID');
@@ -121,6 +137,9 @@ test('a password leaves the machine over TLS only; a mail without one goes to a 
 });
 
 test('a setting that cannot be used is refused when the way out is made', (t) => {
-  assert.throws(() => openLoggedMail(t, undefined, { from: 'Sluice' }), /The sender of mails must be one address/);
+  assert.throws(
+    () => openLoggedMail(t, undefined, { from: 'Sluice' }),
+    /The sender of mails must be one address/,
+  );
   assert.throws(() => openLoggedMail(t, 'smtp://'), /must name a host/);
 });

@@ -10,7 +10,13 @@ import { MailSettingError, readRelay } from './mail/relay.ts';
 import type { Relay } from './mail/relay.ts';
 
 /** One mail to one recipient, in both forms; subject and names may be anyone's text. */
-export type MailMessage = { to: string; reply_to?: Mailbox; subject: string; text: string; html: string };
+export type MailMessage = {
+  to: string;
+  reply_to?: Mailbox;
+  subject: string;
+  text: string;
+  html: string;
+};
 
 /** The way out for mails. */
 export type Mail = {
@@ -30,7 +36,13 @@ export type Mail = {
 /** How long a relay may take until it is ready for a mail, and how long the whole of one mail may take. */
 type Bounds = { connect_milliseconds: number; send_milliseconds: number };
 
-type MailOptions = { url: string | undefined; from: string; log: Logger; clock: Clock; bounds?: Bounds };
+type MailOptions = {
+  url: string | undefined;
+  from: string;
+  log: Logger;
+  clock: Clock;
+  bounds?: Bounds;
+};
 
 const default_bounds: Bounds = { connect_milliseconds: 5_000, send_milliseconds: 15_000 };
 const connections_max = 5;
@@ -40,8 +52,13 @@ const idle_milliseconds = 10_000;
 /** Makes the way out for mails of `from` through the relay of `url`. Connects at the first mail. Throws `MailSettingError` when one of the two cannot be used. */
 export function openMail(options: MailOptions): Mail {
   const from = readMailbox(options.from);
-  if (from === undefined) throw new MailSettingError('The sender of mails must be one address, as sluice@example.com or Sluice <sluice@example.com>.');
-  return options.url === undefined ? withoutRelay(options.log) : withRelay(readRelay(options.url), from, options);
+  if (from === undefined)
+    throw new MailSettingError(
+      'The sender of mails must be one address, as sluice@example.com or Sluice <sluice@example.com>.',
+    );
+  return options.url === undefined
+    ? withoutRelay(options.log)
+    : withRelay(readRelay(options.url), from, options);
 }
 
 function withoutRelay(log: Logger): Mail {
@@ -56,17 +73,27 @@ function withoutRelay(log: Logger): Mail {
   };
 }
 
-function withRelay(relay: Relay, from: Mailbox, { log, clock, bounds = default_bounds }: MailOptions): Mail {
+function withRelay(
+  relay: Relay,
+  from: Mailbox,
+  { log, clock, bounds = default_bounds }: MailOptions,
+): Mail {
   const transport = openTransport(relay, bounds);
   const under_way = new Set<Promise<boolean>>();
   let is_closed = false;
   const deliver = async ({ to, reply_to, subject, text, html }: MailMessage): Promise<boolean> => {
-    const place = { relay: `${relay.host}:${relay.port}`, message_id: `<${uuidv7()}@${domainOf(from.address)}>` };
+    const place = {
+      relay: `${relay.host}:${relay.port}`,
+      message_id: `<${uuidv7()}@${domainOf(from.address)}>`,
+    };
     try {
       await transport.sendMail({
         from,
         to: { name: '', address: to },
-        replyTo: reply_to === undefined ? undefined : { name: oneLine(reply_to.name), address: reply_to.address },
+        replyTo:
+          reply_to === undefined
+            ? undefined
+            : { name: oneLine(reply_to.name), address: reply_to.address },
         subject: oneLine(subject),
         text,
         html,
@@ -111,7 +138,9 @@ function withRelay(relay: Relay, from: Mailbox, { log, clock, bounds = default_b
 
 function faultOf({ to, reply_to }: MailMessage): string | undefined {
   if (!isAddress(to)) return 'its recipient is not an address';
-  return reply_to === undefined || isAddress(reply_to.address) ? undefined : 'its reply-to is not an address';
+  return reply_to === undefined || isAddress(reply_to.address)
+    ? undefined
+    : 'its reply-to is not an address';
 }
 
 /** The relay is the operator's own setting and mostly on a private network, so the guard for addresses that users write does not stand before it. */
@@ -129,7 +158,10 @@ function openTransport(relay: Relay, bounds: Bounds) {
     requireTLS: !relay.is_tls && !relay.is_loopback && relay.login !== undefined,
     // A relay on this machine seldom has a certificate that anyone vouches for, and nobody stands between.
     tls: { rejectUnauthorized: !relay.is_loopback },
-    auth: relay.login === undefined ? undefined : { user: relay.login.user, pass: relay.login.password },
+    auth:
+      relay.login === undefined
+        ? undefined
+        : { user: relay.login.user, pass: relay.login.password },
     connectionTimeout: bounds.connect_milliseconds,
     greetingTimeout: bounds.connect_milliseconds,
     dnsTimeout: bounds.connect_milliseconds,

@@ -45,8 +45,16 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['destination'],
       registers,
     }),
-    runs_active: new Gauge({ name: 'sluice_runs_active', help: 'Export runs that this process is working on.', registers }),
-    planner_lag_seconds: new Gauge({ name: 'sluice_planner_lag_seconds', help: 'How late the oldest due export was when it was planned last.', registers }),
+    runs_active: new Gauge({
+      name: 'sluice_runs_active',
+      help: 'Export runs that this process is working on.',
+      registers,
+    }),
+    planner_lag_seconds: new Gauge({
+      name: 'sluice_planner_lag_seconds',
+      help: 'How late the oldest due export was when it was planned last.',
+      registers,
+    }),
     events_taken: new Counter({
       name: 'sluice_events_taken_total',
       help: 'Events sent to the ingestion endpoint, by outcome.',

@@ -20,5 +20,7 @@ export function configuredProviders(settings: OpenidSettings): OpenidProvider[] 
     github: [settings.github_client_id, settings.github_client_secret],
     gitlab: [settings.gitlab_client_id, settings.gitlab_client_secret],
   };
-  return openid_providers.filter((provider) => credentials[provider].every((value) => value !== undefined));
+  return openid_providers.filter((provider) =>
+    credentials[provider].every((value) => value !== undefined),
+  );
 }

@@ -61,7 +61,8 @@ before(async () => {
     seen.push(request.headers);
     const [, kind, rest] = /^\/(\w+)\/?(.*)$/.exec(request.url ?? '') ?? [];
     if (kind === 'to') response.writeHead(302, { location: decodeURIComponent(rest ?? '') }).end();
-    else if (kind === 'loop') response.writeHead(307, { location: `/loop/${Number(rest) + 1}` }).end();
+    else if (kind === 'loop')
+      response.writeHead(307, { location: `/loop/${Number(rest) + 1}` }).end();
     else response.end(`${request.method} ok`);
   });
   server.listen(0, '127.0.0.1');
@@ -77,11 +78,16 @@ after(async () => {
 
 for (const host of hostile) {
   test(`refuses ${host}`, async () => {
-    await assert.rejects(guard.resolveHost(host), (error) => error instanceof OutboundRefused && /SLUICE_OUTBOUND_ALLOW/.test(error.message));
+    await assert.rejects(
+      guard.resolveHost(host),
+      (error) => error instanceof OutboundRefused && /SLUICE_OUTBOUND_ALLOW/.test(error.message),
+    );
     const inUrl = host.includes(':') ? `[${host}]` : host;
     await assert.rejects(guard.fetch(`http://${inUrl}:8099/`), OutboundRefused);
     const refused = await new Promise<Error>((resolve, reject) => {
-      const request = http.request({ host, port: 8099, agent: guard.agents.http }, () => reject(new Error('connected')));
+      const request = http.request({ host, port: 8099, agent: guard.agents.http }, () =>
+        reject(new Error('connected')),
+      );
       request.on('error', resolve).end();
     }).catch((error: Error) => error);
     assert.ok(refused instanceof OutboundRefused, refused.message);
@@ -89,7 +95,13 @@ for (const host of hostile) {
 }
 
 test('lets global addresses through', async () => {
-  for (const host of ['8.8.8.8', '93.184.216.34', '2606:4700:4700::1111', '[2606:4700:4700::1111]', '::ffff:8.8.8.8']) {
+  for (const host of [
+    '8.8.8.8',
+    '93.184.216.34',
+    '2606:4700:4700::1111',
+    '[2606:4700:4700::1111]',
+    '::ffff:8.8.8.8',
+  ]) {
     assert.equal((await guard.resolveHost(host)).address, host.replace(/[[\]]/g, ''));
   }
 });
@@ -104,11 +116,17 @@ test('the allow list opens exactly what it names', async () => {
 });
 
 test("an unknown name keeps the resolver's error", async () => {
-  await assert.rejects(guard.resolveHost('no-such-host.invalid'), (error: NodeJS.ErrnoException) => error.syscall === 'getaddrinfo');
+  await assert.rejects(
+    guard.resolveHost('no-such-host.invalid'),
+    (error: NodeJS.ErrnoException) => error.syscall === 'getaddrinfo',
+  );
 });
 
 test('refuses local sockets and other protocols', async () => {
-  const [refused] = (await once(http.get({ socketPath: '/tmp/none', agent: guard.agents.http }), 'error')) as [Error];
+  const [refused] = (await once(
+    http.get({ socketPath: '/tmp/none', agent: guard.agents.http }),
+    'error',
+  )) as [Error];
   assert.ok(refused instanceof OutboundRefused);
   await assert.rejects(guard.fetch('file:///etc/passwd'), OutboundRefused);
 });
@@ -130,5 +148,8 @@ test('redirects are checked, counted and stripped of credentials', async () => {
   await open.fetch(away(`${origin.replace('127.0.0.1', 'localhost')}/there`), { headers });
   assert.equal(seen.at(-1)?.authorization, undefined);
   assert.equal(seen.at(-1)?.['x-other'], 'kept');
-  assert.equal(await (await open.fetch(away('/post'), { method: 'POST', body: 'x' })).text(), 'GET ok');
+  assert.equal(
+    await (await open.fetch(away('/post'), { method: 'POST', body: 'x' })).text(),
+    'GET ok',
+  );
 });

@@ -51,16 +51,29 @@ export function openOutbound(options: { allow: string[] }): Outbound {
   const allowed = options.allow.map(parseRange);
   const check: Check = (host, address) => {
     const parsed = unwrap(ipaddr.parse(address));
-    if (allowed.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))) return;
+    if (
+      allowed.some(
+        ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits),
+      )
+    )
+      return;
     const reason = refusal(parsed);
     if (reason === undefined) return;
-    const what = host === address ? `The address ${host} is not globally reachable` : `The host ${host} has an address that is not globally reachable`;
-    throw new OutboundRefused(`${what} (range ${reason}). Connections to it are refused unless the operator allows it in SLUICE_OUTBOUND_ALLOW.`);
+    const what =
+      host === address
+        ? `The address ${host} is not globally reachable`
+        : `The host ${host} has an address that is not globally reachable`;
+    throw new OutboundRefused(
+      `${what} (range ${reason}). Connections to it are refused unless the operator allows it in SLUICE_OUTBOUND_ALLOW.`,
+    );
   };
   const resolveAll = async (name: string): Promise<[OutboundAddress, ...OutboundAddress[]]> => {
     const host = withoutBrackets(name);
     if (host === '') throw new OutboundRefused('The host is empty.');
-    const found = isIP(host) === 0 ? await dnsLookup(host, { all: true }) : [{ address: host, family: isIP(host) }];
+    const found =
+      isIP(host) === 0
+        ? await dnsLookup(host, { all: true })
+        : [{ address: host, family: isIP(host) }];
     for (const { address } of found) check(host, address);
     const [first, ...others] = found;
     if (first === undefined) throw new OutboundRefused(`The host ${host} has no address.`);
@@ -68,12 +81,18 @@ export function openOutbound(options: { allow: string[] }): Outbound {
   };
   const lookup: LookupFunction = (host, lookupOptions, callback) => {
     resolveAll(host).then(
-      (found) => (lookupOptions.all === true ? callback(null, found) : callback(null, found[0].address, found[0].family)),
+      (found) =>
+        lookupOptions.all === true
+          ? callback(null, found)
+          : callback(null, found[0].address, found[0].family),
       (error: NodeJS.ErrnoException) => callback(error, []),
     );
   };
   const dispatcher = openDispatcher(check, lookup);
-  const agents = { http: guard(new http.Agent(agent_options), check, lookup), https: guard(new https.Agent(agent_options), check, lookup) };
+  const agents = {
+    http: guard(new http.Agent(agent_options), check, lookup),
+    https: guard(new https.Agent(agent_options), check, lookup),
+  };
   return {
     resolveHost: async (host) => (await resolveAll(host))[0],
     lookup,
@@ -94,14 +113,18 @@ function parseRange(text: string): [Address, number] {
 }
 
 function unwrap(address: Address): Address {
-  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()
+    ? address.toIPv4Address()
+    : address;
 }
 
 /** The name of the range that forbids the address, or undefined when it is global unicast. */
 function refusal(address: Address): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return range;
-  return address instanceof ipaddr.IPv6 && !address.match(global_ipv6) ? 'outside 2000::/3' : undefined;
+  return address instanceof ipaddr.IPv6 && !address.match(global_ipv6)
+    ? 'outside 2000::/3'
+    : undefined;
 }
 
 function withoutBrackets(host: string): string {
@@ -115,11 +138,16 @@ function checkLiteral(host: string, check: Check): void {
 }
 
 /** An agent of http or https whose every connection passes the check. */
-function guard<Guarded extends http.Agent>(agent: Guarded, check: Check, lookup: LookupFunction): Guarded {
+function guard<Guarded extends http.Agent>(
+  agent: Guarded,
+  check: Check,
+  lookup: LookupFunction,
+): Guarded {
   const create = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     try {
-      if (typeof options.socketPath === 'string') throw new OutboundRefused('Connections to a local socket are refused.');
+      if (typeof options.socketPath === 'string')
+        throw new OutboundRefused('Connections to a local socket are refused.');
       checkLiteral(options.host ?? 'localhost', check);
     } catch (error) {
       // Given back like any fault of a connection: thrown at once, it would leave the timers of the AWS SDK behind.
@@ -151,16 +179,23 @@ async function fetchGuarded(start: URL, init: RequestInit, dispatcher: Agent): P
   let request: RequestInit = { ...init, dispatcher, redirect: 'manual' };
   for (let hops = 0; hops <= redirects_max; hops += 1) {
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}//.`);
+      throw new OutboundRefused(
+        `Only http and https addresses can be fetched, not ${url.protocol}//.`,
+      );
     const response = await send(url, request);
     const location = response.headers.get('location');
-    if (!redirect_statuses.has(response.status) || location === null || init.redirect === 'manual') return response;
+    if (!redirect_statuses.has(response.status) || location === null || init.redirect === 'manual')
+      return response;
     await response.body?.cancel();
-    if (init.redirect === 'error') throw new OutboundRefused(`${url.host} answered with a redirect.`);
-    if (!URL.canParse(location, url.href)) throw new OutboundRefused(`${url.host} redirects to an address that cannot be read.`);
+    if (init.redirect === 'error')
+      throw new OutboundRefused(`${url.host} answered with a redirect.`);
+    if (!URL.canParse(location, url.href))
+      throw new OutboundRefused(`${url.host} redirects to an address that cannot be read.`);
     const next = new URL(location, url.href);
     if (url.protocol === 'https:' && next.protocol === 'http:')
-      throw new OutboundRefused(`${url.host} redirects from https to http, where anybody could change the answer.`);
+      throw new OutboundRefused(
+        `${url.host} redirects from https to http, where anybody could change the answer.`,
+      );
     request = redirected(request, response.status, url.origin === next.origin);
     url = next;
   }
@@ -181,12 +216,25 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
 function redirected(request: RequestInit, status: number, sameOrigin: boolean): RequestInit {
   const headers = new Headers(request.headers);
   const method = (request.method ?? 'GET').toUpperCase();
-  const becomesGet = (status === 303 && method !== 'HEAD') || ((status === 301 || status === 302) && method === 'POST');
-  if (!becomesGet && request.body !== undefined && request.body !== null && typeof request.body !== 'string' && !(request.body instanceof Uint8Array)) {
-    throw new OutboundRefused('The request has a streamed body and was redirected; it cannot be sent again.');
+  const becomesGet =
+    (status === 303 && method !== 'HEAD') ||
+    ((status === 301 || status === 302) && method === 'POST');
+  if (
+    !becomesGet &&
+    request.body !== undefined &&
+    request.body !== null &&
+    typeof request.body !== 'string' &&
+    !(request.body instanceof Uint8Array)
+  ) {
+    throw new OutboundRefused(
+      'The request has a streamed body and was redirected; it cannot be sent again.',
+    );
   }
-  if (becomesGet) for (const name of ['content-type', 'content-length', 'content-encoding', 'content-language']) headers.delete(name);
-  if (!sameOrigin) for (const name of ['authorization', 'cookie', 'proxy-authorization']) headers.delete(name);
+  if (becomesGet)
+    for (const name of ['content-type', 'content-length', 'content-encoding', 'content-language'])
+      headers.delete(name);
+  if (!sameOrigin)
+    for (const name of ['authorization', 'cookie', 'proxy-authorization']) headers.delete(name);
   const kept = { ...request, headers: [...headers] };
   return becomesGet ? { ...kept, method: 'GET', body: null } : kept;
 }

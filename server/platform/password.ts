@@ -8,7 +8,8 @@ const passes = 2;
 const parallelism = 1;
 const salt_bytes = 16;
 const tag_bytes = 32;
-const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+const phc =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 /** One thread of Node's pool of four is left to files and names. */
 const at_once_max = 3;
 /** About two seconds of work. */
@@ -28,7 +29,14 @@ export class PasswordsBusyError extends Error {
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(salt_bytes);
-  const tag = await derived({ message: password.normalize('NFKC'), nonce: salt, memory: memory_kib, passes, parallelism, tagLength: tag_bytes });
+  const tag = await derived({
+    message: password.normalize('NFKC'),
+    nonce: salt,
+    memory: memory_kib,
+    passes,
+    parallelism,
+    tagLength: tag_bytes,
+  });
   return `$argon2id$v=19$m=${memory_kib},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
@@ -64,7 +72,8 @@ const waiting: (() => void)[] = [];
 /** Derives when it is its turn: whoever is done hands his place to the one who has waited longest. */
 async function derived(parameters: Argon2Parameters): Promise<Buffer> {
   if (at_once < at_once_max) at_once += 1;
-  else if (waiting.length < waiting_max) await new Promise<void>((resolve) => waiting.push(resolve));
+  else if (waiting.length < waiting_max)
+    await new Promise<void>((resolve) => waiting.push(resolve));
   else throw new PasswordsBusyError();
   try {
     return await derive('argon2id', parameters);

@@ -31,7 +31,14 @@ test('what everybody would guess is refused', () => {
 });
 
 test('the own address and names are worth nothing', () => {
-  for (const password of ['grace.hopper@navy.example.com', 'GraceHopper1', 'hopperhopper', 'gracegrace12', 'gracenavy123', 'ＧｒａｃｅHopper1'])
+  for (const password of [
+    'grace.hopper@navy.example.com',
+    'GraceHopper1',
+    'hopperhopper',
+    'gracegrace12',
+    'gracenavy123',
+    'ＧｒａｃｅHopper1',
+  ])
     assert.ok(passwordFault(password, own), password);
   assert.equal(passwordFault('gracehopper1', ['somebody@example.com', '', '']), undefined);
 });
@@ -49,15 +56,20 @@ test('phrases, other scripts and managed passwords are taken; no kind of charact
 });
 
 test('random passwords are taken', () => {
-  for (let round = 0; round < 200; round += 1) assert.equal(passwordFault(randomBase62().slice(0, 16), own), undefined);
+  for (let round = 0; round < 200; round += 1)
+    assert.equal(passwordFault(randomBase62().slice(0, 16), own), undefined);
 });
 
 test('whatever is typed, there is an answer, and more of the same never helps', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.array(fc.string({ maxLength: 20 }), { maxLength: 3 }), (password, words) => {
-      const fault = passwordFault(password, words);
-      assert.ok(fault === undefined || fault.length > 0);
-      if ([...password.normalize('NFKC').toLowerCase()].length <= 4) assert.ok(fault);
-    }),
+    fc.property(
+      fc.string({ unit: 'grapheme', maxLength: 40 }),
+      fc.array(fc.string({ maxLength: 20 }), { maxLength: 3 }),
+      (password, words) => {
+        const fault = passwordFault(password, words);
+        assert.ok(fault === undefined || fault.length > 0);
+        if ([...password.normalize('NFKC').toLowerCase()].length <= 4) assert.ok(fault);
+      },
+    ),
   );
 });

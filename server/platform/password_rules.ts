@@ -5,9 +5,29 @@ const common_words = [
   'superman batman starwars pokemon minecraft princess sunshine dragon monkey shadow master freedom whatever charlie michael jennifer jordan ashley summer',
   'winter spring autumn secret hello login access admin company computer internet google facebook samsung sluice server test user root guest love pass abc xyz',
 ].flatMap((line) => line.split(' '));
-const keyboard_rows = ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl', 'qsdfghjklm', 'zxcvbnm', 'yxcvbnm', 'wxcvbn', '1234567890'];
+const keyboard_rows = [
+  'qwertyuiop',
+  'qwertzuiop',
+  'azertyuiop',
+  'asdfghjkl',
+  'qsdfghjklm',
+  'zxcvbnm',
+  'yxcvbnm',
+  'wxcvbn',
+  '1234567890',
+];
 /** Letters that people write as other characters. */
-const disguises: Record<string, string> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's', '!': 'i' };
+const disguises: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+};
 const distinct_characters_min = 5;
 const own_word_length_min = 3;
 
@@ -18,9 +38,15 @@ const own_word_length_min = 3;
 export function passwordFault(password: string, own: readonly string[]): string | undefined {
   const plain = password.normalize('NFKC').toLowerCase();
   // The longest first, so that no word is broken up by a shorter one inside it.
-  const words = [...own.flatMap(wordsOf), ...common_words].sort((one, other) => other.length - one.length);
-  const readings = [plain, [...plain].map((character) => disguises[character] ?? character).join('')];
-  if (readings.every((reading) => unguessable(reading, words) >= distinct_characters_min)) return undefined;
+  const words = [...own.flatMap(wordsOf), ...common_words].sort(
+    (one, other) => other.length - one.length,
+  );
+  const readings = [
+    plain,
+    [...plain].map((character) => disguises[character] ?? character).join(''),
+  ];
+  if (readings.every((reading) => unguessable(reading, words) >= distinct_characters_min))
+    return undefined;
   return 'This password is easy to guess: use words that have nothing to do with each other, or characters made by a password manager.';
 }
 
@@ -34,10 +60,14 @@ function wordsOf(text: string): string[] {
 /** How many different characters are left without the words and without those that follow from the one before them. */
 function unguessable(text: string, words: string[]): number {
   const rest = [...words.reduce((left, word) => left.replaceAll(word, ''), text)];
-  return new Set(rest.filter((character, index) => index === 0 || !isExpected(rest[index - 1]!, character))).size;
+  return new Set(
+    rest.filter((character, index) => index === 0 || !isExpected(rest[index - 1]!, character)),
+  ).size;
 }
 
 function isExpected(before: string, character: string): boolean {
   if (Math.abs(before.codePointAt(0)! - character.codePointAt(0)!) <= 1) return true;
-  return keyboard_rows.some((row) => row.includes(before + character) || row.includes(character + before));
+  return keyboard_rows.some(
+    (row) => row.includes(before + character) || row.includes(character + before),
+  );
 }

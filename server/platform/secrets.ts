@@ -47,7 +47,11 @@ export type OwnKeys = { hash: Buffer; chain: Buffer; signature: Buffer };
 
 /** The own keys of a server that has had this secret key from its beginning. The same secret always gives the same keys. */
 export function ownKeysOf(secretKey: string): OwnKeys {
-  return { hash: derive(secretKey, 'api key hash'), chain: derive(secretKey, 'activity chain'), signature: derive(secretKey, 'receipt signature') };
+  return {
+    hash: derive(secretKey, 'api key hash'),
+    chain: derive(secretKey, 'activity chain'),
+    signature: derive(secretKey, 'receipt signature'),
+  };
 }
 
 /**
@@ -59,14 +63,20 @@ export function openSecrets(secretKeys: string | (() => SecretKeys), given?: Own
   // A key object once: making one for every HMAC costs more than the HMAC.
   const hashKey = createSecretKey(own.hash);
   const chainKey = createSecretKey(own.chain);
-  const signingKey = createPrivateKey({ key: Buffer.concat([ed25519_header, own.signature]), format: 'der', type: 'pkcs8' });
+  const signingKey = createPrivateKey({
+    key: Buffer.concat([ed25519_header, own.signature]),
+    format: 'der',
+    type: 'pkcs8',
+  });
   const wrapping = openWrapping(keysNow);
   return {
     hash: (text) => createHmac('sha256', hashKey).update(text).digest(),
     chain: (text) => createHmac('sha256', chainKey).update(text).digest(),
     ...wrapping,
     sign: (text) => sign(null, Buffer.from(text), signingKey).toString('base64'),
-    public_key: createPublicKey(signingKey).export({ format: 'der', type: 'spki' }).toString('base64'),
+    public_key: createPublicKey(signingKey)
+      .export({ format: 'der', type: 'spki' })
+      .toString('base64'),
   };
 }
 
@@ -78,7 +88,10 @@ export function isSigned(text: string, signature: string, publicKey: string): bo
   } catch {
     return false;
   }
-  return key.asymmetricKeyType === 'ed25519' && verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));
+  return (
+    key.asymmetricKeyType === 'ed25519' &&
+    verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'))
+  );
 }
 
 function derive(secretKey: string, purpose: string): Buffer {
@@ -98,24 +111,36 @@ function openWrapping(keysNow: () => SecretKeys): Pick<Secrets, 'seal' | 'open' 
     return wrapKeyOf(known[0]);
   };
   const unwrap = (envelope: Buffer, context: string): Buffer => {
-    const attempt = () => known.map((key) => unwrapped(wrapKeyOf(key), envelope, context)).find((dataKey) => dataKey !== undefined);
+    const attempt = () =>
+      known
+        .map((key) => unwrapped(wrapKeyOf(key), envelope, context))
+        .find((dataKey) => dataKey !== undefined);
     const found = attempt();
     if (found !== undefined) return found;
     known = keysNow();
     const dataKey = attempt();
-    if (dataKey === undefined) throw new Error('The envelope was changed or sealed under another secret key.');
+    if (dataKey === undefined)
+      throw new Error('The envelope was changed or sealed under another secret key.');
     return dataKey;
   };
-  const wrapped = (dataKey: Buffer, context: string) => Buffer.concat([Buffer.from([envelope_version]), encrypt(present(), dataKey, `key:${context}`)]);
+  const wrapped = (dataKey: Buffer, context: string) =>
+    Buffer.concat([Buffer.from([envelope_version]), encrypt(present(), dataKey, `key:${context}`)]);
   return {
     seal: (plain, context) => {
       const dataKey = randomBytes(key_bytes);
-      return Buffer.concat([wrapped(dataKey, context), encrypt(dataKey, Buffer.from(plain, 'utf8'), context)]);
+      return Buffer.concat([
+        wrapped(dataKey, context),
+        encrypt(dataKey, Buffer.from(plain, 'utf8'), context),
+      ]);
     },
-    open: (envelope, context) => decrypt(unwrap(envelope, context), envelope.subarray(header_bytes), context).toString('utf8'),
+    open: (envelope, context) =>
+      decrypt(unwrap(envelope, context), envelope.subarray(header_bytes), context).toString('utf8'),
     rewrap: (envelope, context) => {
       if (unwrapped(present(), envelope, context) !== undefined) return undefined;
-      return Buffer.concat([wrapped(unwrap(envelope, context), context), envelope.subarray(header_bytes)]);
+      return Buffer.concat([
+        wrapped(unwrap(envelope, context), context),
+        envelope.subarray(header_bytes),
+      ]);
     },
   };
 }
@@ -139,7 +164,9 @@ function encrypt(key: Buffer, plain: Buffer, context: string): Buffer {
 }
 
 function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, iv_bytes), { authTagLength: tag_bytes });
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, iv_bytes), {
+    authTagLength: tag_bytes,
+  });
   decipher.setAAD(Buffer.from(context));
   decipher.setAuthTag(sealed.subarray(iv_bytes, iv_bytes + tag_bytes));
   return Buffer.concat([decipher.update(sealed.subarray(iv_bytes + tag_bytes)), decipher.final()]);

@@ -20,9 +20,13 @@ export class WrongSecretKeyError extends Error {
  * The secrets of the server whose database this is. Guarantee: hashes, the activity log and receipts hold whatever secret key the server has by now, because their keys are made once and kept sealed in the
  * database. The first process makes them of its oldest secret key, so that what was made before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
  */
-export async function openServerSecrets(db: Database, secretKeys: () => SecretKeys): Promise<Secrets> {
+export async function openServerSecrets(
+  db: Database,
+  secretKeys: () => SecretKeys,
+): Promise<Secrets> {
   const wrapping = openSecrets(secretKeys);
-  const sealed = (await findSealed(db)) ?? (await insertSealed(db, wrapping, ownKeysOf(secretKeys().at(-1)!)));
+  const sealed =
+    (await findSealed(db)) ?? (await insertSealed(db, wrapping, ownKeysOf(secretKeys().at(-1)!)));
   let text: string;
   try {
     text = wrapping.open(sealed, server_keys_context);
@@ -30,17 +34,28 @@ export async function openServerSecrets(db: Database, secretKeys: () => SecretKe
     throw new WrongSecretKeyError();
   }
   const { hash, chain, signature } = JSON.parse(text) as Record<keyof OwnKeys, string>;
-  const own = { hash: Buffer.from(hash, 'base64'), chain: Buffer.from(chain, 'base64'), signature: Buffer.from(signature, 'base64') };
+  const own = {
+    hash: Buffer.from(hash, 'base64'),
+    chain: Buffer.from(chain, 'base64'),
+    signature: Buffer.from(signature, 'base64'),
+  };
   return openSecrets(secretKeys, own);
 }
 
 async function findSealed(db: Database): Promise<Buffer | undefined> {
-  return (await db.row<{ sealed: Buffer }>(sql`SELECT sealed FROM server_keys WHERE id = 1`))?.sealed;
+  return (await db.row<{ sealed: Buffer }>(sql`SELECT sealed FROM server_keys WHERE id = 1`))
+    ?.sealed;
 }
 
 /** Gives what stands there afterwards: another process may have been first. */
 async function insertSealed(db: Database, secrets: Secrets, own: OwnKeys): Promise<Buffer> {
-  const text = JSON.stringify({ hash: own.hash.toString('base64'), chain: own.chain.toString('base64'), signature: own.signature.toString('base64') });
-  await db.run(sql`INSERT INTO server_keys (id, sealed) VALUES (1, ${secrets.seal(text, server_keys_context)}) ON CONFLICT DO NOTHING`);
+  const text = JSON.stringify({
+    hash: own.hash.toString('base64'),
+    chain: own.chain.toString('base64'),
+    signature: own.signature.toString('base64'),
+  });
+  await db.run(
+    sql`INSERT INTO server_keys (id, sealed) VALUES (1, ${secrets.seal(text, server_keys_context)}) ON CONFLICT DO NOTHING`,
+  );
   return (await findSealed(db))!;
 }

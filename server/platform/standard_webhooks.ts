@@ -22,8 +22,20 @@ export function newWebhookSecret(): string {
  * The headers that identify and sign one attempt to send `body` (Standard Webhooks, version `v1`): HMAC-SHA-256 over `id.timestamp.body`. `id` stays the same over all attempts,
  * `sent_at` is the instant of this one in milliseconds.
  */
-export function webhookHeaders(key: Buffer, id: string, sent_at: number, body: string | Buffer): Record<string, string> {
+export function webhookHeaders(
+  key: Buffer,
+  id: string,
+  sent_at: number,
+  body: string | Buffer,
+): Record<string, string> {
   const timestamp = String(Math.floor(sent_at / 1000));
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  const signature = createHmac('sha256', key)
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
 }

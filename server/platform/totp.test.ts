@@ -14,7 +14,8 @@ const vectors: [number, string][] = [
 ];
 
 test('the codes are those of RFC 6238', () => {
-  for (const [seconds, code] of vectors) assert.equal(stepOfCode(seed, code, seconds * 1000), Math.floor(seconds / 30), code);
+  for (const [seconds, code] of vectors)
+    assert.equal(stepOfCode(seed, code, seconds * 1000), Math.floor(seconds / 30), code);
 });
 
 test('a code counts in its own step, the one before and the one after, under its own number', () => {
@@ -31,7 +32,17 @@ test('a code counts in its own step, the one before and the one after, under its
 });
 
 test('what is no code of the seed is none', () => {
-  for (const code of ['', '0', '05924', '0059240', '00592a', 'ABCDEFGHIJ', '٠٠٥٩٢٤', ' 005924', '-05924'])
+  for (const code of [
+    '',
+    '0',
+    '05924',
+    '0059240',
+    '00592a',
+    'ABCDEFGHIJ',
+    '٠٠٥٩٢٤',
+    ' 005924',
+    '-05924',
+  ])
     assert.equal(stepOfCode(seed, code, 1234567890_000), undefined, code);
 });
 
@@ -42,5 +53,11 @@ test('a new seed has 160 bits, and its address says everything an app needs', ()
   const url = new URL(totpUrl(one, 'a+b@example.com'));
   assert.equal(url.protocol, 'otpauth:');
   assert.match(url.href, /^otpauth:\/\/totp\/Sluice:a%2Bb%40example\.com\?/);
-  assert.deepEqual(Object.fromEntries(url.searchParams), { issuer: 'Sluice', secret: one, algorithm: 'SHA1', digits: '6', period: '30' });
+  assert.deepEqual(Object.fromEntries(url.searchParams), {
+    issuer: 'Sluice',
+    secret: one,
+    algorithm: 'SHA1',
+    digits: '6',
+    period: '30',
+  });
 });

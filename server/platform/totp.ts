@@ -18,10 +18,21 @@ export function totpUrl(secret: string, label: string): string {
 /** The time step that the code belongs to, when it is one of the seed's codes of now, of the step before or of the one after; undefined for any other text. */
 export function stepOfCode(secret: string, code: string, now_ms: number): number | undefined {
   if (!form.test(code)) return undefined;
-  const delta = totpOf(secret, '').validate({ token: code, timestamp: now_ms, window: window_steps });
+  const delta = totpOf(secret, '').validate({
+    token: code,
+    timestamp: now_ms,
+    window: window_steps,
+  });
   return delta === null ? undefined : Math.floor(now_ms / 1000 / step_seconds) + delta;
 }
 
 function totpOf(secret: string, label: string): TOTP {
-  return new TOTP({ issuer: 'Sluice', label, algorithm: 'SHA1', digits: 6, period: step_seconds, secret: Secret.fromBase32(secret) });
+  return new TOTP({
+    issuer: 'Sluice',
+    label,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: step_seconds,
+    secret: Secret.fromBase32(secret),
+  });
 }

@@ -17,7 +17,13 @@ import { backfillMissing, settle } from './settle.ts';
 import { startTraffic } from './traffic.ts';
 
 /** What a campaign does: how many events are there before it begins, how many kills follow, and the seed that decides whom and when. `folder` is empty and only its own. */
-export type Campaign = { folder: string; events: number; kills: number; seed: number; say(line: string): void };
+export type Campaign = {
+  folder: string;
+  events: number;
+  kills: number;
+  seed: number;
+  say(line: string): void;
+};
 
 /** What came of it. */
 export type Outcome = {
@@ -30,7 +36,10 @@ export type Outcome = {
   source: number;
   ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
   /** By type of destination. */
-  destinations: Record<string, Comparison & { runs: Record<string, number>; attempts: number; ledger: StoredRectangle[] }>;
+  destinations: Record<
+    string,
+    Comparison & { runs: Record<string, number>; attempts: number; ledger: StoredRectangle[] }
+  >;
   leftovers: Leftovers;
   /** The longest that a process took from its start until it was ready, in milliseconds. */
   slowest_starts: Record<string, number>;
@@ -39,7 +48,15 @@ export type Outcome = {
 const late_ms_max = 3_600_000;
 const kill_pause_ms = [300, 3_000] as const;
 /** A worker dies most often: it is what a run is in the hands of. Stores take longer to come back. */
-const targets: Victim[] = [...victims, 'worker 1', 'worker 2', 'worker 1', 'worker 2', 'api', 'S3 store'];
+const targets: Victim[] = [
+  ...victims,
+  'worker 1',
+  'worker 2',
+  'worker 1',
+  'worker 2',
+  'api',
+  'S3 store',
+];
 
 /**
  * Kills a deployment's processes with -9 at random while events come in, exports run, and people start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
@@ -73,7 +90,12 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
       source: source.length,
       ingestion: compareIngestion(traffic.sent, source, campaign.events),
       destinations: Object.fromEntries(
-        await Promise.all(Object.entries(exports).map(async ([type, id]) => [type, await describe(deployment, id, first[type]!, last[type]!)])),
+        await Promise.all(
+          Object.entries(exports).map(async ([type, id]) => [
+            type,
+            await describe(deployment, id, first[type]!, last[type]!),
+          ]),
+        ),
       ),
       leftovers: await findLeftovers(deployment),
       slowest_starts: deployment.slowestStarts(),
@@ -86,17 +108,33 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
 /** True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was left behind. */
 export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {
   if (Object.values(leftovers).some((names) => names.length > 0)) return false;
-  return [ingestion, ...Object.values(destinations)].every(({ lost, doubled, changed }) => lost === 0 && doubled === 0 && changed === 0);
+  return [ingestion, ...Object.values(destinations)].every(
+    ({ lost, doubled, changed }) => lost === 0 && doubled === 0 && changed === 0,
+  );
 }
 
 /** Events of the last hour, inserted before anything is exported, and an export to each destination; gives their ids by type. */
-async function createExports({ events }: Campaign, deployment: Deployment, now: number): Promise<Record<string, string>> {
+async function createExports(
+  { events }: Campaign,
+  deployment: Deployment,
+  now: number,
+): Promise<Record<string, string>> {
   await deployment.up();
   const inserted = { inserted_from: now - late_ms_max, inserted_to: now - 600_000 };
-  await fillEvents(deployment.clickhouse, { team_id: 1, events, from: now - late_ms_max, to: now - 600_000, ...inserted });
+  await fillEvents(deployment.clickhouse, {
+    team_id: 1,
+    events,
+    from: now - late_ms_max,
+    to: now - 600_000,
+    ...inserted,
+  });
   const exports: Record<string, string> = {};
   for (const [type, place] of Object.entries(places)) {
-    const body = { name: type, interval: 'every 5 minutes', destination: { type, config: place.config(deployment) } };
+    const body = {
+      name: type,
+      interval: 'every 5 minutes',
+      destination: { type, config: place.config(deployment) },
+    };
     const made = await deployment.call('POST', '/api/projects/@current/batch_exports/', body);
     if (made.status !== 201) throw new Error(JSON.stringify(made.body));
     exports[type] = String(made.body['id']);
@@ -104,19 +142,27 @@ async function createExports({ events }: Campaign, deployment: Deployment, now: 
   return exports;
 }
 
-async function killAtRandom({ kills, say }: Campaign, deployment: Deployment, random: Random): Promise<Record<string, number>> {
+async function killAtRandom(
+  { kills, say }: Campaign,
+  deployment: Deployment,
+  random: Random,
+): Promise<Record<string, number>> {
   const killed: Record<string, number> = {};
   const began = performance.now();
   for (let count = 1; count <= kills; count += 1) {
     await pause(random.between(...kill_pause_ms));
     // Who is starting still has nothing to lose: a kill is to fall into work.
-    await until('the API and a worker to be up', 240_000, 50, async () => (isAtWork(deployment) ? true : undefined));
+    await until('the API and a worker to be up', 240_000, 50, async () =>
+      isAtWork(deployment) ? true : undefined,
+    );
     const victim = await until('a process that can be killed', 60_000, 20, async () => {
       const one = random.one(targets);
       return deployment.kill(one) ? one : undefined;
     });
     killed[victim] = (killed[victim] ?? 0) + 1;
-    say(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ${kills}: ${victim}; ${await stateOf(deployment)}`);
+    say(
+      `${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ${kills}: ${victim}; ${await stateOf(deployment)}`,
+    );
   }
   return killed;
 }
@@ -137,26 +183,49 @@ async function stateOf({ db }: Deployment): Promise<string> {
   }
 }
 
-async function compare(deployment: Deployment, exports: Record<string, string>, insertedFrom: number): Promise<Record<string, Comparison>> {
+async function compare(
+  deployment: Deployment,
+  exports: Record<string, string>,
+  insertedFrom: number,
+): Promise<Record<string, Comparison>> {
   const source = await readSource(deployment);
   const compared: Record<string, Comparison> = {};
   for (const [type, id] of Object.entries(exports)) {
     const delivered = await places[type]!.read(deployment);
-    compared[type] = await compareRows(deployment.db, { batch_export_id: id, revision: 1 }, source, delivered, { inserted_from: insertedFrom });
+    compared[type] = await compareRows(
+      deployment.db,
+      { batch_export_id: id, revision: 1 },
+      source,
+      delivered,
+      { inserted_from: insertedFrom },
+    );
   }
   return compared;
 }
 
-function sayComparisons({ say }: Campaign, what: string, compared: Record<string, Comparison>): void {
+function sayComparisons(
+  { say }: Campaign,
+  what: string,
+  compared: Record<string, Comparison>,
+): void {
   for (const [type, { rows, repeats, lost, doubled, changed }] of Object.entries(compared))
-    say(`${type}, ${what}: ${rows} rows, of them ${repeats} repeats that were asked for; ${lost} lost, ${doubled} doubled, ${changed} changed`);
+    say(
+      `${type}, ${what}: ${rows} rows, of them ${repeats} repeats that were asked for; ${lost} lost, ${doubled} doubled, ${changed} changed`,
+    );
 }
 
-async function describe({ db }: Deployment, id: string, first: Comparison, last: Comparison): Promise<Outcome['destinations'][string]> {
+async function describe(
+  { db }: Deployment,
+  id: string,
+  first: Comparison,
+  last: Comparison,
+): Promise<Outcome['destinations'][string]> {
   const runs = await db.rows<{ status: string; runs: number; attempts: number }>(
     sql`SELECT status, count(*)::int AS runs, sum(attempt)::int AS attempts FROM batch_export_runs WHERE batch_export_id = ${id} GROUP BY status`,
   );
-  const ledger = await db.row<{ delivered: StoredRectangle[] }>(sql`SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${id}`);
+  const ledger = await db.row<{ delivered: StoredRectangle[] }>(
+    sql`SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${id}`,
+  );
   return {
     rows: last.rows,
     repeats: last.repeats,

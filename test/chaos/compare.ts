@@ -27,25 +27,39 @@ export type Comparison = {
 /** All events of the store, each row of it: one that is there twice is in the list twice. */
 export async function readSource({ clickhouse }: Deployment): Promise<SourceEvent[]> {
   const answer = await clickhouse.query({
-    query: 'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, toString(inserted_at) AS inserted_at, properties FROM events',
+    query:
+      'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, toString(inserted_at) AS inserted_at, properties FROM events',
     format: 'JSONEachRow',
   });
   const events: SourceEvent[] = [];
   for await (const rows of answer.stream<EventRow & { uuid: string; inserted_at: string }>()) {
     for (const row of rows.map((one) => one.json()))
-      events.push({ uuid: row.uuid, instant: instantOf(row.timestamp), inserted_at: instantOf(row.inserted_at), digest: rowDigest(row) });
+      events.push({
+        uuid: row.uuid,
+        instant: instantOf(row.timestamp),
+        inserted_at: instantOf(row.inserted_at),
+        digest: rowDigest(row),
+      });
   }
   return events;
 }
 
 /** What ingestion has lost, doubled or changed of what was answered for. */
-export function compareIngestion(sent: Map<string, string>, source: SourceEvent[], filled: number): Pick<Comparison, 'lost' | 'doubled' | 'changed'> {
+export function compareIngestion(
+  sent: Map<string, string>,
+  source: SourceEvent[],
+  filled: number,
+): Pick<Comparison, 'lost' | 'doubled' | 'changed'> {
   const stored = new Map(source.map(({ uuid, digest }) => [uuid, digest]));
   const present = [...sent].filter(([uuid]) => stored.has(uuid));
   return {
     lost: sent.size - present.length,
     doubled: source.length - stored.size,
-    changed: present.filter(([uuid, digest]) => stored.get(uuid) !== digest).length + stored.size - filled - present.length,
+    changed:
+      present.filter(([uuid, digest]) => stored.get(uuid) !== digest).length +
+      stored.size -
+      filled -
+      present.length,
   };
 }
 
@@ -92,7 +106,11 @@ export async function compareRows(
  * In the order in which their selections were taken for good: by the run that completed or, where that went on with a commit of unknown end, the one that began the commit. Ids are made under the
  * lock of the export, and grow with time.
  */
-async function listHeld(db: Database, { batch_export_id, revision }: { batch_export_id: string; revision: number }, withDoubt: boolean): Promise<Held[]> {
+async function listHeld(
+  db: Database,
+  { batch_export_id, revision }: { batch_export_id: string; revision: number },
+  withDoubt: boolean,
+): Promise<Held[]> {
   const rows = await db.rows<{ selection: StoredRectangle[]; is_of_all: boolean }>(sql`
     SELECT selection, is_of_all FROM (
       SELECT DISTINCT ON (run.delivery_id) run.id::text AS id, run.selection, coalesce(backfill.mode = 'all', false) AS is_of_all

@@ -13,17 +13,39 @@ import type { EventRow } from './row_digest.ts';
 export type DeliveredRows = Map<string, string[]>;
 
 /** The destinations of a campaign: what their exports are sent, and how their rows are read back. */
-export const places: Record<string, { config(deployment: Deployment): Record<string, unknown>; read(deployment: Deployment): Promise<DeliveredRows> }> = {
-  File: { config: () => ({ prefix: 'campaign', file_format: 'JSONLines', max_file_size_mb: 1 }), read: readFiles },
-  S3: { config: ({ s3_config }) => ({ ...s3_config, prefix: 'campaign', file_format: 'JSONLines', max_file_size_mb: 1 }), read: readObjects },
-  Postgres: { config: ({ postgres_config }) => ({ ...postgres_config, table_name: 'campaign' }), read: readTable },
+export const places: Record<
+  string,
+  {
+    config(deployment: Deployment): Record<string, unknown>;
+    read(deployment: Deployment): Promise<DeliveredRows>;
+  }
+> = {
+  File: {
+    config: () => ({ prefix: 'campaign', file_format: 'JSONLines', max_file_size_mb: 1 }),
+    read: readFiles,
+  },
+  S3: {
+    config: ({ s3_config }) => ({
+      ...s3_config,
+      prefix: 'campaign',
+      file_format: 'JSONLines',
+      max_file_size_mb: 1,
+    }),
+    read: readObjects,
+  },
+  Postgres: {
+    config: ({ postgres_config }) => ({ ...postgres_config, table_name: 'campaign' }),
+    read: readTable,
+  },
 };
 
 async function readFiles({ export_dir }: Deployment): Promise<DeliveredRows> {
   const folder = join(export_dir, 'campaign');
   const rows: DeliveredRows = new Map();
   // A hidden file is not visible yet, or was never to be.
-  for (const name of readdirSync(folder).filter((one) => one.endsWith('.jsonl') && !one.startsWith('.')))
+  for (const name of readdirSync(folder).filter(
+    (one) => one.endsWith('.jsonl') && !one.startsWith('.'),
+  ))
     await takeLines(rows, createReadStream(join(folder, name)));
   return rows;
 }
@@ -33,7 +55,8 @@ async function readObjects({ s3_config }: Deployment): Promise<DeliveredRows> {
   try {
     const bucket = openBucket(s3_config, outbound, new AbortController().signal);
     const rows: DeliveredRows = new Map();
-    for await (const key of bucket.list('campaign', { direct: false })) if (key.endsWith('.jsonl')) await takeLines(rows, (await bucket.read(key))!);
+    for await (const key of bucket.list('campaign', { direct: false }))
+      if (key.endsWith('.jsonl')) await takeLines(rows, (await bucket.read(key))!);
     return rows;
   } finally {
     await outbound.close();
@@ -42,13 +65,16 @@ async function readObjects({ s3_config }: Deployment): Promise<DeliveredRows> {
 
 async function readTable({ warehouse }: Deployment): Promise<DeliveredRows> {
   const rows: DeliveredRows = new Map();
-  for (const row of await warehouse.rows<EventRow & { uuid: string }>(sql`SELECT uuid, event, distinct_id, timestamp, properties FROM campaign`))
+  for (const row of await warehouse.rows<EventRow & { uuid: string }>(
+    sql`SELECT uuid, event, distinct_id, timestamp, properties FROM campaign`,
+  ))
     take(rows, row);
   return rows;
 }
 
 async function takeLines(rows: DeliveredRows, stream: Readable): Promise<void> {
-  for await (const line of createInterface({ input: stream })) take(rows, JSON.parse(line) as EventRow & { uuid: string });
+  for await (const line of createInterface({ input: stream }))
+    take(rows, JSON.parse(line) as EventRow & { uuid: string });
 }
 
 function take(rows: DeliveredRows, row: EventRow & { uuid: string }): void {

@@ -17,7 +17,15 @@ import { openPostgresProxy } from '../postgres_proxy.ts';
 import { call, serverEnvironment, startServer } from '../server_process.ts';
 
 /** The processes that a campaign kills. */
-export const victims = ['api', 'worker 1', 'worker 2', 'PostgreSQL', 'ClickHouse', 'S3 store', 'destination PostgreSQL'] as const;
+export const victims = [
+  'api',
+  'worker 1',
+  'worker 2',
+  'PostgreSQL',
+  'ClickHouse',
+  'S3 store',
+  'destination PostgreSQL',
+] as const;
 
 /** One of `victims`. */
 export type Victim = (typeof victims)[number];
@@ -33,10 +41,27 @@ export type Deployment = {
   /** The database that is exported to. */
   warehouse: Database;
   /** Configs of the two destinations that are processes, without a place in them. */
-  s3_config: { bucket_name: string; region: string; aws_access_key_id: string; aws_secret_access_key: string; endpoint_url: string };
-  postgres_config: { user: string; password: string; host: string; port: number; database: string; has_self_signed_cert: true };
+  s3_config: {
+    bucket_name: string;
+    region: string;
+    aws_access_key_id: string;
+    aws_secret_access_key: string;
+    endpoint_url: string;
+  };
+  postgres_config: {
+    user: string;
+    password: string;
+    host: string;
+    port: number;
+    database: string;
+    has_self_signed_cert: true;
+  };
   /** A call to the API. Rejects while it is down. */
-  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: Record<string, unknown> }>;
   /** Kills the process with -9 and gives true; false when it is down at this moment. It is started again without being asked. */
   kill(victim: Victim): boolean;
   isUp(victim: Victim): boolean;
@@ -48,7 +73,11 @@ export type Deployment = {
 };
 
 /** A process that is kept running. */
-type Kept = { pid(): number | undefined; /** Why it could not be started the last time. */ fault(): string | undefined; stop(): Promise<void> };
+type Kept = {
+  pid(): number | undefined;
+  /** Why it could not be started the last time. */ fault(): string | undefined;
+  stop(): Promise<void>;
+};
 
 const restart_pause_ms = 200;
 const up_ms_max = 240_000;
@@ -76,13 +105,31 @@ type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
 async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
   const starts = openStartLog(join(folder, 'starts.log'));
   const stop = (part: { stop(): Promise<void> }) => part.stop();
-  const postgres = keep(await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log: starts.logOf('PostgreSQL') }), stop);
-  const clickhouse = keep(
-    await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log: starts.logOf('ClickHouse'), memory_bytes_max: 1_500_000_000 }),
+  const postgres = keep(
+    await openEmbeddedPostgres({
+      folder: join(folder, 'postgres'),
+      log: starts.logOf('PostgreSQL'),
+    }),
     stop,
   );
-  const destination = keep(await openEmbeddedPostgres({ folder: join(folder, 'destination'), log: starts.logOf('destination PostgreSQL') }), stop);
-  const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) => proxy.close());
+  const clickhouse = keep(
+    await openEmbeddedClickHouse({
+      folder: join(folder, 'clickhouse'),
+      log: starts.logOf('ClickHouse'),
+      memory_bytes_max: 1_500_000_000,
+    }),
+    stop,
+  );
+  const destination = keep(
+    await openEmbeddedPostgres({
+      folder: join(folder, 'destination'),
+      log: starts.logOf('destination PostgreSQL'),
+    }),
+    stop,
+  );
+  const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) =>
+    proxy.close(),
+  );
   const [s3_port, api_port] = [await findFreePort(), await findFreePort()];
   const key = makeApiKey();
   const environment = serverEnvironment(folder, key, {
@@ -93,20 +140,31 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
     // What fails here fails because it was killed: nobody is to be asked to unpause it.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
-  const kept = await startKept(keep, starts, environment, () => startS3(join(folder, 's3'), s3_port));
+  const kept = await startKept(keep, starts, environment, () =>
+    startS3(join(folder, 's3'), s3_port),
+  );
   const pidOf = (victim: Victim): number | undefined => {
     if (victim === 'PostgreSQL') return postgres.pid;
     if (victim === 'ClickHouse') return clickhouse.pid;
     return victim === 'destination PostgreSQL' ? destination.pid : kept[victim].pid();
   };
   const closeDatabase = (database: Database) => database.close();
-  const ask: Deployment['call'] = (method, path, body) => call(`http://127.0.0.1:${api_port}`, key, method, path, body);
+  const ask: Deployment['call'] = (method, path, body) =>
+    call(`http://127.0.0.1:${api_port}`, key, method, path, body);
   return {
     export_dir: join(folder, 'exports'),
     environment,
-    db: keep(openDatabase(postgres.url, { connections_max: 4, application_name: 'campaign' }), closeDatabase),
-    clickhouse: keep(openClickHouse(clickhouse.url, { application: 'campaign' }), (client) => client.close()),
-    warehouse: keep(openDatabase(destination.url, { connections_max: 2, application_name: 'campaign' }), closeDatabase),
+    db: keep(
+      openDatabase(postgres.url, { connections_max: 4, application_name: 'campaign' }),
+      closeDatabase,
+    ),
+    clickhouse: keep(openClickHouse(clickhouse.url, { application: 'campaign' }), (client) =>
+      client.close(),
+    ),
+    warehouse: keep(
+      openDatabase(destination.url, { connections_max: 2, application_name: 'campaign' }),
+      closeDatabase,
+    ),
     ...configsOf(destination.url, { s3_port, postgres_port: door.port }),
     call: ask,
     kill: (victim) => {
@@ -116,7 +174,11 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
     },
     slowestStarts: starts.slowest,
     isUp: (victim) => pidOf(victim) !== undefined,
-    up: () => whenUp(() => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)], ask),
+    up: () =>
+      whenUp(
+        () => [...victims.filter((victim) => pidOf(victim) === undefined), ...faultsOf(kept)],
+        ask,
+      ),
   };
 }
 
@@ -133,14 +195,30 @@ function configsOf(
       aws_secret_access_key: 'campaign',
       endpoint_url: `http://127.0.0.1:${s3_port}`,
     },
-    postgres_config: { user, password, host: '127.0.0.1', port: postgres_port, database: pathname.slice(1), has_self_signed_cert: true },
+    postgres_config: {
+      user,
+      password,
+      host: '127.0.0.1',
+      port: postgres_port,
+      database: pathname.slice(1),
+      has_self_signed_cert: true,
+    },
   };
 }
 
-type KeptParts = Record<Exclude<Victim, 'PostgreSQL' | 'ClickHouse' | 'destination PostgreSQL'>, Kept>;
+type KeptParts = Record<
+  Exclude<Victim, 'PostgreSQL' | 'ClickHouse' | 'destination PostgreSQL'>,
+  Kept
+>;
 
-async function startKept(keep: Keep, starts: StartLog, environment: Record<string, string>, startStore: () => Promise<ChildProcess>): Promise<KeptParts> {
-  const kept = async (name: Victim, start: () => Promise<ChildProcess>) => keep(await keepRunning(() => starts.timed(name, start)), (part) => part.stop());
+async function startKept(
+  keep: Keep,
+  starts: StartLog,
+  environment: Record<string, string>,
+  startStore: () => Promise<ChildProcess>,
+): Promise<KeptParts> {
+  const kept = async (name: Victim, start: () => Promise<ChildProcess>) =>
+    keep(await keepRunning(() => starts.timed(name, start)), (part) => part.stop());
   const server = (command: string) => async () => (await startServer([command], environment)).child;
   return {
     'S3 store': await kept('S3 store', startStore),
@@ -154,13 +232,21 @@ function faultsOf(kept: KeptParts): (string | undefined)[] {
   return Object.values(kept).flatMap((one) => (one.pid() === undefined ? [one.fault()] : []));
 }
 
-async function whenUp(listDown: () => (string | undefined)[], ask: Deployment['call']): Promise<void> {
+async function whenUp(
+  listDown: () => (string | undefined)[],
+  ask: Deployment['call'],
+): Promise<void> {
   const deadline = performance.now() + up_ms_max;
-  const readiness = () => ask('GET', '/readyz').then(({ status, body }) => (status === 200 ? undefined : JSON.stringify(body)), String);
+  const readiness = () =>
+    ask('GET', '/readyz').then(
+      ({ status, body }) => (status === 200 ? undefined : JSON.stringify(body)),
+      String,
+    );
   for (;;) {
     const missing = [...listDown(), await readiness()].filter((part) => part !== undefined);
     if (missing.length === 0) return;
-    if (performance.now() > deadline) throw new Error(`The deployment did not come up again: ${missing.join(', ')}.`);
+    if (performance.now() > deadline)
+      throw new Error(`The deployment did not come up again: ${missing.join(', ')}.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -173,7 +259,10 @@ async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
   const launch = async () => {
     const started = await start();
     child = started;
-    const exited = started.exitCode === null && started.signalCode === null ? once(started, 'exit') : Promise.resolve();
+    const exited =
+      started.exitCode === null && started.signalCode === null
+        ? once(started, 'exit')
+        : Promise.resolve();
     void exited.then(() => (child = undefined));
     if (isStopping) started.kill('SIGTERM');
     return { exited };
@@ -201,8 +290,13 @@ async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
 
 async function startS3(folder: string, port: number): Promise<ChildProcess> {
   const program = fileURLToPath(new URL('./s3_process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, folder, String(port)], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const isReady = await Promise.race([once(child.stdout, 'data').then(() => true), once(child, 'exit').then(() => false)]);
+  const child = spawn(process.execPath, [program, folder, String(port)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const isReady = await Promise.race([
+    once(child.stdout, 'data').then(() => true),
+    once(child, 'exit').then(() => false),
+  ]);
   if (!isReady) throw new Error('The S3 store did not start.');
   return child;
 }

@@ -17,24 +17,37 @@ const pause_ms = 500;
 export async function findLeftovers(deployment: Deployment): Promise<Leftovers> {
   const deadline = performance.now() + patience_ms;
   for (;;) {
-    const left = { ...findFiles(deployment), ...(await findObjects(deployment)), ...(await findTables(deployment)), ...(await findQueries(deployment)) };
-    if (Object.values(left).every((names) => names.length === 0) || performance.now() > deadline) return left;
+    const left = {
+      ...findFiles(deployment),
+      ...(await findObjects(deployment)),
+      ...(await findTables(deployment)),
+      ...(await findQueries(deployment)),
+    };
+    if (Object.values(left).every((names) => names.length === 0) || performance.now() > deadline)
+      return left;
     await pause(pause_ms);
   }
 }
 
 /** The files that a manifest names. */
-const namedBy = (manifest: string): string[] => (JSON.parse(manifest) as { slices: { name: string }[] }).slices.map(({ name }) => name);
+const namedBy = (manifest: string): string[] =>
+  (JSON.parse(manifest) as { slices: { name: string }[] }).slices.map(({ name }) => name);
 const isManifest = (name: string) => name.endsWith('_manifest.json');
 
 function findFiles({ export_dir }: Deployment): Leftovers {
   const folder = join(export_dir, 'campaign');
   const names = existsSync(folder) ? readdirSync(folder).map((name) => `campaign/${name}`) : [];
-  const named = new Set(names.filter(isManifest).flatMap((name) => namedBy(readFileSync(join(export_dir, name), 'utf8'))));
+  const named = new Set(
+    names
+      .filter(isManifest)
+      .flatMap((name) => namedBy(readFileSync(join(export_dir, name), 'utf8'))),
+  );
   const isHidden = (name: string) => name.startsWith('campaign/.');
   return {
     'temporary files': names.filter(isHidden),
-    'files without a delivery': names.filter((name) => !isHidden(name) && !isManifest(name) && !named.has(name)),
+    'files without a delivery': names.filter(
+      (name) => !isHidden(name) && !isManifest(name) && !named.has(name),
+    ),
   };
 }
 
@@ -49,8 +62,13 @@ async function findObjects({ s3_config }: Deployment): Promise<Leftovers> {
       for (const name of namedBy(content.toString())) named.add(name);
     }
     const answer = await request(`${s3_config.endpoint_url}/${s3_config.bucket_name}?uploads`);
-    const uploads = [...(await answer.body.text()).matchAll(/<Upload><Key>([^<]*)<\/Key>/g)].map(([, key]) => key!);
-    return { 'unfinished uploads': uploads, 'objects without a delivery': keys.filter((key) => !isManifest(key) && !named.has(key)) };
+    const uploads = [...(await answer.body.text()).matchAll(/<Upload><Key>([^<]*)<\/Key>/g)].map(
+      ([, key]) => key!,
+    );
+    return {
+      'unfinished uploads': uploads,
+      'objects without a delivery': keys.filter((key) => !isManifest(key) && !named.has(key)),
+    };
   } finally {
     await outbound.close();
   }
@@ -62,13 +80,19 @@ async function findTables({ warehouse }: Deployment): Promise<Leftovers> {
   );
   const transactions = await warehouse.rows<{ query: string }>(sql`
     SELECT left(query, 80) AS query FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()`);
-  return { 'stage tables': tables.map(({ name }) => name), 'open transactions at the destination': transactions.map(({ query }) => query) };
+  return {
+    'stage tables': tables.map(({ name }) => name),
+    'open transactions at the destination': transactions.map(({ query }) => query),
+  };
 }
 
 async function findQueries({ clickhouse }: Deployment): Promise<Leftovers> {
   const answer = await clickhouse.query({
-    query: "SELECT substring(query, 1, 80) AS query FROM system.processes WHERE elapsed > 5 AND query NOT LIKE '%system.processes%'",
+    query:
+      "SELECT substring(query, 1, 80) AS query FROM system.processes WHERE elapsed > 5 AND query NOT LIKE '%system.processes%'",
     format: 'JSONEachRow',
   });
-  return { 'queries of dead workers': (await answer.json<{ query: string }>()).map(({ query }) => query) };
+  return {
+    'queries of dead workers': (await answer.json<{ query: string }>()).map(({ query }) => query),
+  };
 }

@@ -8,16 +8,29 @@ import { call } from '../server_process.ts';
 const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
 /** Fills the store of the server and starts a backfill of a day of it into files, in many slices; gives the path of the export. */
-export async function startExport(wanted: { folder: string; events: number }, address: string, key: string): Promise<string> {
+export async function startExport(
+  wanted: { folder: string; events: number },
+  address: string,
+  key: string,
+): Promise<string> {
   const now = Date.now();
   const clickhouse = openClickHouse(clickhouseUrl(wanted.folder), { application: 'chaos' });
-  await fillEvents(clickhouse, { team_id: 1, events: wanted.events, ...range, inserted_from: now - 86_400_000, inserted_to: now - 60_000 });
+  await fillEvents(clickhouse, {
+    team_id: 1,
+    events: wanted.events,
+    ...range,
+    inserted_from: now - 86_400_000,
+    inserted_to: now - 60_000,
+  });
   await clickhouse.close();
   // Small files, so that there are many slices and a kill falls between and into them.
   const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', {
     name: 'chaos',
     interval: 'day',
-    destination: { type: 'File', config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 } },
+    destination: {
+      type: 'File',
+      config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 },
+    },
   });
   const path = `/api/projects/1/batch_exports/${String(created.body['id'])}`;
   const answer = await call(address, key, 'POST', `${path}/backfill/`, {
@@ -29,15 +42,25 @@ export async function startExport(wanted: { folder: string; events: number }, ad
 }
 
 function clickhouseUrl(folder: string): string {
-  return (JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { clickhouse_url: string }).clickhouse_url;
+  return (
+    JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+      clickhouse_url: string;
+    }
+  ).clickhouse_url;
 }
 
 /** Counts what of the source is in the files, by uuid. Throws when anything was left behind beside them. */
-export async function compareFiles(folder: string): Promise<{ source: number; delivered: number; lost: number; doubled: number }> {
+export async function compareFiles(
+  folder: string,
+): Promise<{ source: number; delivered: number; lost: number; doubled: number }> {
   const clickhouse = openClickHouse(clickhouseUrl(folder), { application: 'chaos' });
   const wanted = new Set<string>();
-  const answer = await clickhouse.query({ query: 'SELECT toString(uuid) AS uuid FROM events', format: 'JSONEachRow' });
-  for await (const rows of answer.stream<{ uuid: string }>()) for (const row of rows) wanted.add(row.json().uuid);
+  const answer = await clickhouse.query({
+    query: 'SELECT toString(uuid) AS uuid FROM events',
+    format: 'JSONEachRow',
+  });
+  for await (const rows of answer.stream<{ uuid: string }>())
+    for (const row of rows) wanted.add(row.json().uuid);
   await clickhouse.close();
   const source = wanted.size;
   let delivered = 0;

@@ -11,7 +11,12 @@ export type Operations = {
   stop(): Promise<void>;
 };
 
-type Operation = (deployment: Deployment, random: Random, path: string, exportId: string) => Promise<boolean>;
+type Operation = (
+  deployment: Deployment,
+  random: Random,
+  path: string,
+  exportId: string,
+) => Promise<boolean>;
 
 const turn_ms_max = 600;
 
@@ -22,14 +27,19 @@ export const exportPath = (id: string) => `/api/projects/@current/batch_exports/
  * Starts backfills, cancels, retries, pauses and unpauses with make-up at random until it is stopped, and lets scheduled runs come every second or so instead of every five minutes.
  * What fails because something is down was not done.
  */
-export function startOperations(deployment: Deployment, random: Random, exportIds: string[]): Operations {
+export function startOperations(
+  deployment: Deployment,
+  random: Random,
+  exportIds: string[],
+): Operations {
   const counts: Record<string, number> = {};
   let isStopping = false;
   const turn = async () => {
     const exportId = random.one(exportIds);
     const name = random.one(names);
     await comeDue(deployment, exportId);
-    if (await operations[name](deployment, random, exportPath(exportId), exportId)) counts[name] = (counts[name] ?? 0) + 1;
+    if (await operations[name](deployment, random, exportPath(exportId), exportId))
+      counts[name] = (counts[name] ?? 0) + 1;
   };
   const run = async () => {
     while (!isStopping) {
@@ -54,12 +64,20 @@ export async function comeDue({ db }: Deployment, exportId: string): Promise<voi
 }
 
 const operations = {
-  'backfill of what is missing': (deployment, random, path) => backfill(deployment, random, path, 'missing'),
+  'backfill of what is missing': (deployment, random, path) =>
+    backfill(deployment, random, path, 'missing'),
   'backfill of all': (deployment, random, path) => backfill(deployment, random, path, 'all'),
-  'cancelled run': (deployment, random, path, id) => toRun(deployment, random, `${path}/runs/`, id, 'cancel', ['Starting', 'Running']),
-  'retried run': (deployment, random, path, id) => toRun(deployment, random, `${path}/runs/`, id, 'retry', ['Failed', 'FailedRetryable', 'Cancelled']),
+  'cancelled run': (deployment, random, path, id) =>
+    toRun(deployment, random, `${path}/runs/`, id, 'cancel', ['Starting', 'Running']),
+  'retried run': (deployment, random, path, id) =>
+    toRun(deployment, random, `${path}/runs/`, id, 'retry', [
+      'Failed',
+      'FailedRetryable',
+      'Cancelled',
+    ]),
   pause: (deployment, _random, path) => succeeds(deployment, `${path}/pause/`, {}),
-  unpause: (deployment, _random, path) => succeeds(deployment, `${path}/unpause/`, { backfill: true }),
+  unpause: (deployment, _random, path) =>
+    succeeds(deployment, `${path}/unpause/`, { backfill: true }),
   'cancelled backfill': async (deployment, _random, path, id) => {
     const open = await deployment.db.row<{ id: string }>(
       sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${id} AND finished_at IS NULL ORDER BY created_at DESC LIMIT 1`,
@@ -91,14 +109,30 @@ async function succeeds(deployment: Deployment, path: string, body: unknown): Pr
 
 const minute_ms = 60_000;
 
-function backfill(deployment: Deployment, random: Random, path: string, mode: 'missing' | 'all'): Promise<boolean> {
+function backfill(
+  deployment: Deployment,
+  random: Random,
+  path: string,
+  mode: 'missing' | 'all',
+): Promise<boolean> {
   // Odd bounds: they cut through intervals and through what other backfills take.
   const end = Date.now() - random.between(0, 60 * minute_ms);
   const start = end - random.between(1, mode === 'all' ? 10 * minute_ms : 60 * minute_ms);
-  return succeeds(deployment, `${path}/backfill/`, { start_at: new Date(start).toISOString(), end_at: new Date(end).toISOString(), mode });
+  return succeeds(deployment, `${path}/backfill/`, {
+    start_at: new Date(start).toISOString(),
+    end_at: new Date(end).toISOString(),
+    mode,
+  });
 }
 
-async function toRun(deployment: Deployment, random: Random, path: string, exportId: string, action: string, statuses: string[]): Promise<boolean> {
+async function toRun(
+  deployment: Deployment,
+  random: Random,
+  path: string,
+  exportId: string,
+  action: string,
+  statuses: string[],
+): Promise<boolean> {
   const found = await deployment.db.rows<{ id: string }>(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${exportId} AND status = ANY (${statuses}) ORDER BY created_at DESC LIMIT 30`);
   return found.length > 0 && succeeds(deployment, `${path}${random.one(found).id}/${action}/`, {});

@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto';
 
 /** The part of an event that a user sends and that every destination carries. `properties` is JSON text or what was read from it. */
-export type EventRow = { event: string; distinct_id: string; timestamp: string; properties: unknown };
+export type EventRow = {
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  properties: unknown;
+};
 
 /** Equal for events that are the same, however a store spells its instants and orders the keys of its JSON. */
 export function rowDigest(row: EventRow): string {
-  const properties: unknown = typeof row.properties === 'string' ? JSON.parse(row.properties) : row.properties;
+  const properties: unknown =
+    typeof row.properties === 'string' ? JSON.parse(row.properties) : row.properties;
   return createHash('md5')
-    .update(JSON.stringify([row.event, row.distinct_id, instantOf(row.timestamp), ordered(properties)]))
+    .update(
+      JSON.stringify([row.event, row.distinct_id, instantOf(row.timestamp), ordered(properties)]),
+    )
     .digest('base64');
 }
 

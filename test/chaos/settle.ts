@@ -12,7 +12,8 @@ const rounds_max = 20;
  */
 export async function settle(deployment: Deployment, exportIds: string[]): Promise<void> {
   await deployment.up();
-  for (const id of exportIds) await mustSucceed(deployment, `${exportPath(id)}/unpause/`, { backfill: true });
+  for (const id of exportIds)
+    await mustSucceed(deployment, `${exportPath(id)}/unpause/`, { backfill: true });
   // What is due already would end before now.
   await whenQuiet(deployment);
   for (const id of exportIds) await comeDue(deployment, id);
@@ -25,9 +26,18 @@ export async function settle(deployment: Deployment, exportIds: string[]): Promi
 }
 
 /** Delivers what is missing of a range of event time (milliseconds), and waits for it. */
-export async function backfillMissing(deployment: Deployment, exportIds: string[], from: number, to: number): Promise<void> {
+export async function backfillMissing(
+  deployment: Deployment,
+  exportIds: string[],
+  from: number,
+  to: number,
+): Promise<void> {
   for (const id of exportIds) {
-    const range = { start_at: new Date(from).toISOString(), end_at: new Date(to).toISOString(), mode: 'missing' };
+    const range = {
+      start_at: new Date(from).toISOString(),
+      end_at: new Date(to).toISOString(),
+      mode: 'missing',
+    };
     await mustSucceed(deployment, `${exportPath(id)}/backfill/`, range);
   }
   await settle(deployment, exportIds);
@@ -41,7 +51,9 @@ async function mustSucceed(deployment: Deployment, path: string, body: unknown):
 /** Nothing is open and nothing is due. What waits for its next attempt does not wait any longer. */
 async function whenQuiet({ db }: Deployment): Promise<void> {
   await until('all runs and backfills to end', quiet_ms_max, 300, async () => {
-    await db.run(sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running') AND worker_id IS NULL AND due_at > now()`);
+    await db.run(
+      sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running') AND worker_id IS NULL AND due_at > now()`,
+    );
     const open = await db.row(sql`
       SELECT 1 FROM batch_export_runs WHERE status IN ('Starting', 'Running') UNION ALL SELECT 1 FROM batch_export_backfills WHERE finished_at IS NULL
       UNION ALL SELECT 1 FROM batch_exports WHERE NOT paused AND next_run_at <= clock_timestamp() LIMIT 1`);
@@ -58,7 +70,11 @@ async function retryAll(deployment: Deployment, refused: Set<string>): Promise<n
   let retried = 0;
   for (const { id, batch_export_id } of ended) {
     if (refused.has(id)) continue;
-    const { status, body } = await deployment.call('POST', `${exportPath(batch_export_id)}/runs/${id}/retry/`, {});
+    const { status, body } = await deployment.call(
+      'POST',
+      `${exportPath(batch_export_id)}/runs/${id}/retry/`,
+      {},
+    );
     if (status === 200) retried += 1;
     else if (status === 409) refused.add(id);
     else throw new Error(JSON.stringify(body));

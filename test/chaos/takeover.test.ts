@@ -48,22 +48,37 @@ test('of two workers one is killed in the middle of a run: the other takes it ov
   const path = await startExport({ folder, events }, address, key);
   const messages = async (beginning: string) => {
     const page = await call(address, key, 'GET', `${path}/logs/?search=${beginning}&limit=500`);
-    return (page.body['results'] as { message: string }[]).map(({ message }) => message).filter((message) => message.startsWith(beginning));
+    return (page.body['results'] as { message: string }[])
+      .map(({ message }) => message)
+      .filter((message) => message.startsWith(beginning));
   };
-  await until('the first slice', 60_000, 20, async () => ((await messages('Slice')).length >= 1 ? true : undefined));
+  await until('the first slice', 60_000, 20, async () =>
+    (await messages('Slice')).length >= 1 ? true : undefined,
+  );
   const killed = workers[await holderOf()]!;
   await kill(killed);
   const killed_at = performance.now();
   const written = (await messages('Slice')).length;
-  await until('the other worker to take the run over', takeover_ms_max, 50, async () => ((await messages('Attempt')).length === 2 ? true : undefined));
-  context.diagnostic(`taken over ${((performance.now() - killed_at) / 1000).toFixed(1)} s after the kill, with ${written} slices done`);
+  await until('the other worker to take the run over', takeover_ms_max, 50, async () =>
+    (await messages('Attempt')).length === 2 ? true : undefined,
+  );
+  context.diagnostic(
+    `taken over ${((performance.now() - killed_at) / 1000).toFixed(1)} s after the kill, with ${written} slices done`,
+  );
   const run = await until('the run to end', 60_000, 100, async () => {
-    const [newest] = (await call(address, key, 'GET', `${path}/runs/?limit=1`)).body['results'] as { status: string; records_completed: number }[];
+    const [newest] = (await call(address, key, 'GET', `${path}/runs/?limit=1`)).body['results'] as {
+      status: string;
+      records_completed: number;
+    }[];
     return newest?.status === 'Completed' ? newest : undefined;
   });
   assert.equal(run.records_completed, events);
   const numbers = (await messages('Slice')).map((message) => /^Slice (\d+) of/.exec(message)?.[1]);
-  assert.equal(new Set(numbers).size, numbers.length, 'a slice that was noted as safe was written again');
+  assert.equal(
+    new Set(numbers).size,
+    numbers.length,
+    'a slice that was noted as safe was written again',
+  );
   assert.ok(written < numbers.length, 'the run was over before the kill');
   const { source, delivered, lost, doubled } = await compareFiles(folder);
   assert.deepEqual([source, delivered, lost, doubled], [events, events, 0, 0]);
@@ -91,21 +106,40 @@ test('a run that kills its worker each time is isolated, then given up; its neig
       await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
       if (kills === break_offs_max) break;
       await releaseDead(db);
-      await db.run(sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`);
+      await db.run(
+        sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`,
+      );
     }
     victim = undefined;
     await start('worker');
     const given_up = await ended(killer);
-    assert.deepEqual([given_up.status, given_up.error_code, kills], ['FailedRetryable', 'broke_off', break_offs_max]);
-    const told = await call(address, key, 'GET', `${exportPath(killer)}/logs/?search=not%20heard%20of`);
     assert.deepEqual(
-      (told.body['results'] as { message: string }[]).map(({ message }) => /5 times .* given up\.$/.test(message)),
+      [given_up.status, given_up.error_code, kills],
+      ['FailedRetryable', 'broke_off', break_offs_max],
+    );
+    const told = await call(
+      address,
+      key,
+      'GET',
+      `${exportPath(killer)}/logs/?search=not%20heard%20of`,
+    );
+    assert.deepEqual(
+      (told.body['results'] as { message: string }[]).map(({ message }) =>
+        /5 times .* given up\.$/.test(message),
+      ),
       [true],
     );
     assert.equal((await ended(neighbour)).status, 'Completed');
-    assert.equal((await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {})).status, 200);
+    assert.equal(
+      (await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {}))
+        .status,
+      200,
+    );
     const retried = await ended(killer, given_up.id);
-    assert.deepEqual([retried.status, retried.records_completed], ['Completed', given_up.records_total_count]);
+    assert.deepEqual(
+      [retried.status, retried.records_completed],
+      ['Completed', given_up.records_total_count],
+    );
     assert.ok(retried.records_completed > 0);
   } finally {
     await endpoint.close();
@@ -113,29 +147,50 @@ test('a run that kills its worker each time is isolated, then given up; its neig
   }
 });
 
-type Run = { id: string; status: string; error_code: string | null; records_completed: number; records_total_count: number };
+type Run = {
+  id: string;
+  status: string;
+  error_code: string | null;
+  records_completed: number;
+  records_total_count: number;
+};
 
 const exportPath = (id: string) => `/api/projects/1/batch_exports/${id}`;
 
 /** An export with one run, of an hour of the day that the first test has filled; gives its id. */
 async function startBackfill(type: string, config: Record<string, unknown>): Promise<string> {
-  const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', { name: type, interval: 'hour', destination: { type, config } });
+  const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', {
+    name: type,
+    interval: 'hour',
+    destination: { type, config },
+  });
   const id = String(created.body['id']);
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z' };
-  assert.equal((await call(address, key, 'POST', `${exportPath(id)}/backfill/`, range)).status, 200);
+  assert.equal(
+    (await call(address, key, 'POST', `${exportPath(id)}/backfill/`, range)).status,
+    200,
+  );
   return id;
 }
 
 /** The newest run of the export as soon as it has ended, and is not `before`. */
 function ended(id: string, before?: string): Promise<Run> {
   return until('the run to end', 60_000, 100, async () => {
-    const [newest] = (await call(address, key, 'GET', `${exportPath(id)}/runs/?limit=1`)).body['results'] as Run[];
-    return newest === undefined || newest.id === before || ['Starting', 'Running'].includes(newest.status) ? undefined : newest;
+    const [newest] = (await call(address, key, 'GET', `${exportPath(id)}/runs/?limit=1`)).body[
+      'results'
+    ] as Run[];
+    return newest === undefined ||
+      newest.id === before ||
+      ['Starting', 'Running'].includes(newest.status)
+      ? undefined
+      : newest;
   });
 }
 
 function openStore() {
-  const { database_url } = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as { database_url: string };
+  const { database_url } = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+    database_url: string;
+  };
   return openDatabase(database_url, { connections_max: 1, application_name: 'takeover' });
 }
 

@@ -14,7 +14,13 @@ export type Traffic = {
   stop(): Promise<void>;
 };
 
-type Sent = { uuid: string; event: string; distinct_id: string; timestamp: string; properties: Record<string, unknown> };
+type Sent = {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  properties: Record<string, unknown>;
+};
 
 const batch_pause_ms = 250;
 const retry_pause_ms = 300;
@@ -31,8 +37,13 @@ export function startTraffic(deployment: Deployment, random: Random, lateMsMax: 
   let isStopping = false;
   const batch = (): Sent[] => {
     const now = Date.now();
-    const fresh = Array.from({ length: random.between(20, 150) }, () => newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax))));
-    const again = recent.length === 0 ? [] : Array.from({ length: random.between(0, repeats_max) }, () => random.one(recent));
+    const fresh = Array.from({ length: random.between(20, 150) }, () =>
+      newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax))),
+    );
+    const again =
+      recent.length === 0
+        ? []
+        : Array.from({ length: random.between(0, repeats_max) }, () => random.one(recent));
     repeated += again.length;
     return [...fresh, ...again];
   };
@@ -58,9 +69,12 @@ export function startTraffic(deployment: Deployment, random: Random, lateMsMax: 
 
 async function sendUntilAnswered(deployment: Deployment, events: Sent[]): Promise<void> {
   for (;;) {
-    const answer = await deployment.call('POST', '/api/projects/@current/events/', { events }).catch(() => undefined);
+    const answer = await deployment
+      .call('POST', '/api/projects/@current/events/', { events })
+      .catch(() => undefined);
     if (answer?.status === 200) return;
-    if (answer !== undefined && answer.status < 500 && answer.status !== 429) throw new Error(`Events were refused: ${JSON.stringify(answer)}`);
+    if (answer !== undefined && answer.status < 500 && answer.status !== 429)
+      throw new Error(`Events were refused: ${JSON.stringify(answer)}`);
     await pause(retry_pause_ms);
   }
 }
@@ -71,6 +85,9 @@ function newEvent(random: Random, instant: number): Sent {
     event: random.one(['$pageview', 'signed in', 'order completed']),
     distinct_id: `user_${random.between(1, 500)}`,
     timestamp: new Date(instant).toISOString(),
-    properties: { number: random.between(0, 1_000_000), text: 'tab\t "quoted" \\ line\n 😀'.repeat(random.between(0, 10)) },
+    properties: {
+      number: random.between(0, 1_000_000),
+      text: 'tab\t "quoted" \\ line\n 😀'.repeat(random.between(0, 10)),
+    },
   };
 }

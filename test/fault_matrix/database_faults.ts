@@ -10,7 +10,10 @@ import { RedshiftWorld } from '../redshift_world.ts';
 import { impatient } from './matrix.ts';
 import type { FaultCase, OpenFaults, Scene } from './matrix.ts';
 
-type Place = Pick<Scene, 'config' | 'visible' | 'engine'> & { run(statement: string): Promise<unknown>; table: string };
+type Place = Pick<Scene, 'config' | 'visible' | 'engine'> & {
+  run(statement: string): Promise<unknown>;
+  table: string;
+};
 type Fault = [fault: string, code: string, changes: Record<string, unknown>];
 
 let places = 0;
@@ -20,17 +23,36 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
   const stores: TestStores = await openTestStores({ clickhouse: true });
   const client = createClient({ url: stores.clickhouse_url, log: { level: 127 } });
   const url = new URL(stores.clickhouse_url);
-  const [secure, plain] = await Promise.all([openClickHouseProxy(url.origin, { tls: true }), openClickHouseProxy(url.origin, { tls: false })]);
+  const [secure, plain] = await Promise.all([
+    openClickHouseProxy(url.origin, { tls: true }),
+    openClickHouseProxy(url.origin, { tls: false }),
+  ]);
   const databases: string[] = [];
   const place = async (): Promise<Place> => {
     const database = `${url.pathname.slice(1)}_faults_${(places += 1)}`;
     databases.push(database);
     await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
-    const rows = async (query: string) => Number((await (await client.query({ query, format: 'JSONEachRow' })).json<{ rows: string }>())[0]!.rows);
-    const isThere = () => rows(`SELECT count() AS rows FROM system.tables WHERE database = '${database}' AND name = 'events'`);
+    const rows = async (query: string) =>
+      Number(
+        (await (await client.query({ query, format: 'JSONEachRow' })).json<{ rows: string }>())[0]!
+          .rows,
+      );
+    const isThere = () =>
+      rows(
+        `SELECT count() AS rows FROM system.tables WHERE database = '${database}' AND name = 'events'`,
+      );
     return {
-      config: { url: secure.url, user: url.username, password: decodeURIComponent(url.password), has_self_signed_cert: true, database },
-      visible: async () => ((await isThere()) === 0 ? 0 : rows(`SELECT count() AS rows FROM ${identifier(database)}.events`)),
+      config: {
+        url: secure.url,
+        user: url.username,
+        password: decodeURIComponent(url.password),
+        has_self_signed_cert: true,
+        database,
+      },
+      visible: async () =>
+        (await isThere()) === 0
+          ? 0
+          : rows(`SELECT count() AS rows FROM ${identifier(database)}.events`),
       run: (query) => client.command({ query }),
       table: `${identifier(database)}.events`,
     };
@@ -43,13 +65,26 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
         ['TLS is not offered', 'tls_not_offered', { url: plain.url.replace('http:', 'https:') }],
         ['the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }],
       ]),
-      made('ClickHouse', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`),
-      made('ClickHouse', place, 'the table has no parts', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`),
+      made(
+        'ClickHouse',
+        place,
+        'the table lacks a column',
+        'columns_missing',
+        (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`,
+      ),
+      made(
+        'ClickHouse',
+        place,
+        'the table has no parts',
+        'table_unsuitable',
+        (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`,
+      ),
       impatient('ClickHouse', async () => {
         const { promise, resolve } = Promise.withResolvers<void>();
         return {
           ...(await place()),
-          strike: async () => secure.watch((statement) => (statement.startsWith('INSERT') ? promise : undefined)),
+          strike: async () =>
+            secure.watch((statement) => (statement.startsWith('INSERT') ? promise : undefined)),
           lift: async () => {
             secure.watch(undefined);
             resolve();
@@ -58,7 +93,8 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
       }),
     ],
     close: async () => {
-      for (const database of databases) await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+      for (const database of databases)
+        await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
       await client.close();
       await Promise.all([secure.close(), plain.close()]);
       await stores.close();
@@ -71,15 +107,30 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
   if (mariaDbMissing !== undefined) return { cases: [], close: async () => {} };
   const server = await openMariaDb();
   const admin = await server.admin();
-  const [secure, plain] = await Promise.all([openMySqlProxy(server.port, { tls: true }), openMySqlProxy(server.port, { tls: false })]);
+  const [secure, plain] = await Promise.all([
+    openMySqlProxy(server.port, { tls: true }),
+    openMySqlProxy(server.port, { tls: false }),
+  ]);
   const place = async (): Promise<Place> => {
     const database = `faults_${(places += 1)}`;
     await admin.query(`CREATE DATABASE ${database}`);
-    const rows = async (query: string) => ((await admin.query(query))[0] as { found: number }[])[0]!.found;
-    const isThere = () => rows(`SELECT count(*) AS found FROM information_schema.TABLES WHERE TABLE_SCHEMA = '${database}' AND TABLE_NAME = 'events'`);
+    const rows = async (query: string) =>
+      ((await admin.query(query))[0] as { found: number }[])[0]!.found;
+    const isThere = () =>
+      rows(
+        `SELECT count(*) AS found FROM information_schema.TABLES WHERE TABLE_SCHEMA = '${database}' AND TABLE_NAME = 'events'`,
+      );
     return {
-      config: { user: server.user, password: server.password, host: '127.0.0.1', port: secure.port, has_self_signed_cert: true, database },
-      visible: async () => ((await isThere()) === 0 ? 0 : rows(`SELECT count(*) AS found FROM ${database}.events`)),
+      config: {
+        user: server.user,
+        password: server.password,
+        host: '127.0.0.1',
+        port: secure.port,
+        has_self_signed_cert: true,
+        database,
+      },
+      visible: async () =>
+        (await isThere()) === 0 ? 0 : rows(`SELECT count(*) AS found FROM ${database}.events`),
       run: (statement) => admin.query(statement),
       table: `${database}.events`,
     };
@@ -91,9 +142,25 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
         ['no such database', 'database_missing', { database: 'nothing' }],
         ['TLS is not offered', 'tls_not_offered', { port: plain.port }],
       ]),
-      made('MySQL', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
-      made('MySQL', place, 'the table has no transactions', 'table_unsuitable', (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`),
-      impatient('MySQL', async () => ({ ...(await place()), strike: async () => secure.hold(), lift: async () => secure.release() })),
+      made(
+        'MySQL',
+        place,
+        'the table lacks a column',
+        'columns_missing',
+        (table) => `CREATE TABLE ${table} (uuid text)`,
+      ),
+      made(
+        'MySQL',
+        place,
+        'the table has no transactions',
+        'table_unsuitable',
+        (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`,
+      ),
+      impatient('MySQL', async () => ({
+        ...(await place()),
+        strike: async () => secure.hold(),
+        lift: async () => secure.release(),
+      })),
     ],
     close: async () => {
       await admin.end();
@@ -114,7 +181,8 @@ export async function openRedshiftFaults(): Promise<OpenFaults> {
       config,
       visible: async () =>
         (await world.tables(config)).includes('events')
-          ? (await world.pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM ${table}`)).rows[0]!.rows
+          ? (await world.pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM ${table}`))
+              .rows[0]!.rows
           : 0,
       run: (statement) => world.pool.query(statement),
       table,
@@ -127,15 +195,28 @@ export async function openRedshiftFaults(): Promise<OpenFaults> {
         ['no such schema', 'schema_missing', { schema: 'nothing' }],
         ['no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }],
       ]),
-      made('Redshift', place, 'the table lacks a column', 'columns_missing', (table) => `CREATE TABLE ${table} (uuid text)`),
-      impatient('Redshift', async () => ({ ...(await place()), strike: async () => world.bucket.holdNext(/^(PUT|POST) /) })),
+      made(
+        'Redshift',
+        place,
+        'the table lacks a column',
+        'columns_missing',
+        (table) => `CREATE TABLE ${table} (uuid text)`,
+      ),
+      impatient('Redshift', async () => ({
+        ...(await place()),
+        strike: async () => world.bucket.holdNext(/^(PUT|POST) /),
+      })),
     ],
     close: () => world.stop(),
   };
 }
 
 /** Nothing mends it but another config. */
-export function configured(destination: string, place: () => Promise<Pick<Scene, 'config' | 'visible' | 'engine'>>, faults: Fault[]): FaultCase[] {
+export function configured(
+  destination: string,
+  place: () => Promise<Pick<Scene, 'config' | 'visible' | 'engine'>>,
+  faults: Fault[],
+): FaultCase[] {
   return faults.map(([fault, code, changes]) => ({
     destination,
     fault,
@@ -149,7 +230,13 @@ export function configured(destination: string, place: () => Promise<Pick<Scene,
 }
 
 /** A table that somebody has made before; without it the export makes its own. */
-function made(destination: string, place: () => Promise<Place>, fault: string, code: string, statement: (table: string) => string): FaultCase {
+function made(
+  destination: string,
+  place: () => Promise<Place>,
+  fault: string,
+  code: string,
+  statement: (table: string) => string,
+): FaultCase {
   return {
     destination,
     fault,

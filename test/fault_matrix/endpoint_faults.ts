@@ -12,13 +12,24 @@ const at_once = { 'retry-after': '0' };
 /** Faults of HTTP endpoints, on a receiver that is closed with `close`. */
 export async function openEndpointFaults(): Promise<OpenFaults> {
   const receiver = await openHttpReceiver({ token: 'right' });
-  const answered = (fault: string, status: number, code: string, ending: Ending, headers: Record<string, string> = at_once): FaultCase => ({
+  const answered = (
+    fault: string,
+    status: number,
+    code: string,
+    ending: Ending,
+    headers: Record<string, string> = at_once,
+  ): FaultCase => ({
     destination: 'HTTP',
     fault,
     code,
     ending,
     prepare: async () =>
-      place(receiver, { strike: async () => receiver.plan(...Array.from({ length: tries }, (): Answer => ({ status, headers, body: 'No.' }))) }),
+      place(receiver, {
+        strike: async () =>
+          receiver.plan(
+            ...Array.from({ length: tries }, (): Answer => ({ status, headers, body: 'No.' })),
+          ),
+      }),
   });
   const cases: FaultCase[] = [
     answered('400 Bad Request', 400, 'request_refused', 'Failed'),
@@ -26,7 +37,9 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
     answered('410 Gone', 410, 'endpoint_missing', 'Failed'),
     answered('413 Content Too Large', 413, 'request_too_large', 'Failed'),
     answered('a redirect', 307, 'redirect_refused', 'Failed', { location: '/elsewhere' }),
-    answered('429 with a Retry-After of two minutes', 429, 'throttled', 'tried again', { 'retry-after': '120' }),
+    answered('429 with a Retry-After of two minutes', 429, 'throttled', 'tried again', {
+      'retry-after': '120',
+    }),
     answered('500 five times', 500, 'store_fault', 'tried again'),
     answered('503 at the last of all attempts', 503, 'store_fault', 'FailedRetryable'),
     {
@@ -34,21 +47,33 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
       fault: 'the wrong token',
       code: 'authentication_failed',
       ending: 'Failed',
-      prepare: async () => ({ ...place(receiver, {}), config: { url: `${receiver.url}/guarded`, token: 'wrong' }, is_lasting: true }),
+      prepare: async () => ({
+        ...place(receiver, {}),
+        config: { url: `${receiver.url}/guarded`, token: 'wrong' },
+        is_lasting: true,
+      }),
     },
     {
       destination: 'HTTP',
       fault: 'nothing at the address',
       code: 'endpoint_missing',
       ending: 'Failed',
-      prepare: async () => ({ ...place(receiver, {}), config: { url: `${receiver.url}/nothing` }, is_lasting: true }),
+      prepare: async () => ({
+        ...place(receiver, {}),
+        config: { url: `${receiver.url}/nothing` },
+        is_lasting: true,
+      }),
     },
     {
       destination: 'HTTP',
       fault: 'an address that is not public',
       code: 'outbound_refused',
       ending: 'Failed',
-      prepare: async () => ({ ...place(receiver, {}), config: { url: 'https://10.0.0.1/' }, is_lasting: true }),
+      prepare: async () => ({
+        ...place(receiver, {}),
+        config: { url: 'https://10.0.0.1/' },
+        is_lasting: true,
+      }),
     },
     hanging(receiver),
     impatient('HTTP', async () => place(receiver, { strike: async () => receiver.plan('hang') })),
@@ -70,7 +95,13 @@ function hanging(receiver: HttpReceiver): FaultCase {
       },
     });
   };
-  return { destination: 'HTTP', fault: 'it hangs, and the run is cancelled', code: 'cancelled', ending: 'Cancelled', prepare };
+  return {
+    destination: 'HTTP',
+    fault: 'it hangs, and the run is cancelled',
+    code: 'cancelled',
+    ending: 'Cancelled',
+    prepare,
+  };
 }
 
 let places = 0;

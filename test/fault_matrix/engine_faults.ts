@@ -8,7 +8,12 @@ import type { QueryHouse } from '../query_exports.ts';
 import { linesIn } from './file_faults.ts';
 import type { FaultCase, Scene } from './matrix.ts';
 
-type Maker = (fault: string, code: string, ending: FaultCase['ending'], changes: Partial<Scene>) => FaultCase;
+type Maker = (
+  fault: string,
+  code: string,
+  ending: FaultCase['ending'],
+  changes: Partial<Scene>,
+) => FaultCase;
 
 let places = 0;
 
@@ -51,7 +56,10 @@ function storeFaults(db: Database, files: Maker): FaultCase[] {
     }),
     files('PostgreSQL restarts before the delivery is shown', 'internal', 'tried again', {
       strike: async ({ id }) => void (await db.text(endingAtCommit(id))),
-      lift: async () => void (await db.text('DROP TRIGGER end_session ON batch_export_runs; DROP FUNCTION end_session')),
+      lift: async () =>
+        void (await db.text(
+          'DROP TRIGGER end_session ON batch_export_runs; DROP FUNCTION end_session',
+        )),
     }),
   ];
 }
@@ -63,18 +71,30 @@ function runFaults(db: Database, files: Maker): FaultCase[] {
       lift: async ({ batch_export_id }) => setType(db, batch_export_id, 'File'),
     }),
     files('the secrets cannot be opened', 'secrets_unreadable', 'Failed', {
-      strike: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET destination_secrets = '\\x0102' WHERE id = ${batch_export_id}`)),
-      lift: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET destination_secrets = NULL WHERE id = ${batch_export_id}`)),
+      strike: async ({ batch_export_id }) =>
+        void (await db.run(
+          sql`UPDATE batch_exports SET destination_secrets = '\\x0102' WHERE id = ${batch_export_id}`,
+        )),
+      lift: async ({ batch_export_id }) =>
+        void (await db.run(
+          sql`UPDATE batch_exports SET destination_secrets = NULL WHERE id = ${batch_export_id}`,
+        )),
     }),
     files('the query meets a text that is no number', 'query_failed', 'Failed', {
       body: { custom_query: 'SELECT toInt64(event) AS number FROM events' },
       is_lasting: true,
     }),
     files('the run is cancelled before it is begun', 'cancelled', 'Cancelled', {
-      strike: async ({ id }) => void (await db.run(sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`)),
+      strike: async ({ id }) =>
+        void (await db.run(
+          sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`,
+        )),
     }),
     files('the export is deleted', 'cancelled', 'Cancelled', {
-      strike: async ({ batch_export_id }) => void (await db.run(sql`UPDATE batch_exports SET deleted_at = now() WHERE id = ${batch_export_id}`)),
+      strike: async ({ batch_export_id }) =>
+        void (await db.run(
+          sql`UPDATE batch_exports SET deleted_at = now() WHERE id = ${batch_export_id}`,
+        )),
       is_lasting: true,
     }),
   ];
@@ -94,14 +114,19 @@ function once(faulty: NonNullable<Scene['engine']>): Partial<Scene> {
 
 /** Slices as if so many rows had been counted. */
 async function countAs(db: Database, run_id: string, counted: number): Promise<void> {
-  await db.run(sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`);
+  await db.run(
+    sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`,
+  );
   await db.run(sql`
     INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records) VALUES (${run_id}, 0, '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', ${counted})
     ON CONFLICT (run_id, number) DO UPDATE SET records = excluded.records`);
 }
 
 async function setType(db: Database, id: string, type: string): Promise<void> {
-  assert.equal(await db.run(sql`UPDATE batch_exports SET destination_type = ${type} WHERE id = ${id}`), 1);
+  assert.equal(
+    await db.run(sql`UPDATE batch_exports SET destination_type = ${type} WHERE id = ${id}`),
+    1,
+  );
 }
 
 /** Every streamed answer breaks off after its first bytes, as when the server is killed. */
@@ -119,7 +144,9 @@ function breakingStore(client: ClickHouseClient): ClickHouseClient {
 }
 
 function absentStore(client: ClickHouseClient): ClickHouseClient {
-  return withMethod(client, 'query', () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })));
+  return withMethod(client, 'query', () =>
+    Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
+  );
 }
 
 /** PostgreSQL ends the connection that marks the beginning of the commit, as when it is restarted just then. */
@@ -129,11 +156,17 @@ const endingAtCommit = (run_id: string) => `
     WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
 /** The client with one method replaced. */
-export function withMethod(client: ClickHouseClient, name: string, method: unknown): ClickHouseClient {
+export function withMethod(
+  client: ClickHouseClient,
+  name: string,
+  method: unknown,
+): ClickHouseClient {
   return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
 }
 
 function bound(target: ClickHouseClient, key: string | symbol): unknown {
   const value: unknown = Reflect.get(target, key);
-  return typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(target) : value;
+  return typeof value === 'function'
+    ? (value as (...given: unknown[]) => unknown).bind(target)
+    : value;
 }

@@ -15,7 +15,8 @@ export function fileFaults(folder: string): FaultCase[] {
       return { config: { prefix }, visible: () => linesIn(path), ...fault(path) };
     };
   };
-  const elsewhere = (export_dir: string) => scene(() => ({ engine: (engine) => ({ ...engine, export_dir }), is_lasting: true as const }));
+  const elsewhere = (export_dir: string) =>
+    scene(() => ({ engine: (engine) => ({ ...engine, export_dir }), is_lasting: true as const }));
   return [
     {
       destination: 'File',
@@ -24,7 +25,10 @@ export function fileFaults(folder: string): FaultCase[] {
       ending: 'tried again',
       prepare: scene((path) => {
         const giveBack = { now: () => {} };
-        return { strike: async () => void (giveBack.now = fillDisk(path)), lift: async () => giveBack.now() };
+        return {
+          strike: async () => void (giveBack.now = fillDisk(path)),
+          lift: async () => giveBack.now(),
+        };
       }),
     },
     {
@@ -37,7 +41,8 @@ export function fileFaults(folder: string): FaultCase[] {
           await mkdir(join(path, '..'), { recursive: true });
           await writeFile(path, '');
         },
-        visible: async () => ((await readFile(path).catch(() => undefined)) === undefined ? linesIn(path) : 0),
+        visible: async () =>
+          (await readFile(path).catch(() => undefined)) === undefined ? linesIn(path) : 0,
         lift: () => rm(path),
       })),
     },
@@ -49,14 +54,24 @@ export function fileFaults(folder: string): FaultCase[] {
       ending: 'Failed',
       prepare: elsewhere('/sys/kernel'),
     },
-    { destination: 'File', fault: 'the export folder is a file', code: 'invalid_path', ending: 'Failed', prepare: elsewhere('/etc/passwd') },
+    {
+      destination: 'File',
+      fault: 'the export folder is a file',
+      code: 'invalid_path',
+      ending: 'Failed',
+      prepare: elsewhere('/etc/passwd'),
+    },
   ];
 }
 
 /** Lines of the files that a reader sees in the folder. */
 export async function linesIn(path: string): Promise<number> {
   const names = await readdir(path).catch(() => []);
-  const texts = await Promise.all(names.filter((name) => name.endsWith('.jsonl')).map((name) => readFile(join(path, name), 'utf8')));
+  const texts = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.jsonl'))
+      .map((name) => readFile(join(path, name), 'utf8')),
+  );
   return texts.join('').split('\n').length - 1;
 }
 
@@ -66,7 +81,14 @@ function fillDisk(path: string): () => void {
   promises.open = async (name, ...rest) => {
     const file = await open(name, ...rest);
     if (!String(name).startsWith(path)) return file;
-    const full = () => Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', errno: -28, syscall: 'write' }));
+    const full = () =>
+      Promise.reject(
+        Object.assign(new Error('ENOSPC: no space left on device, write'), {
+          code: 'ENOSPC',
+          errno: -28,
+          syscall: 'write',
+        }),
+      );
     return Object.assign(file, { write: full, writev: full, writeFile: full });
   };
   syncBuiltinESMExports();

@@ -64,7 +64,13 @@ export function impatient(destination: string, prepare: () => Promise<Scene>): F
     };
     return { ...scene, engine };
   };
-  return { destination, fault: 'it hangs, and nobody stops it', code: 'timed_out', ending: 'tried again', prepare: impatiently };
+  return {
+    destination,
+    fault: 'it hangs, and nobody stops it',
+    code: 'timed_out',
+    ending: 'tried again',
+    prepare: impatiently,
+  };
 }
 
 type RunRow = {
@@ -95,10 +101,16 @@ export class Matrix {
     const home = await exporting.house.newOrganization();
     await exporting.insert(
       home,
-      Array.from({ length: records }, (_, index) => ({ event: 'seen', at: `2026-01-01T00:1${index}:00Z` })),
+      Array.from({ length: records }, (_, index) => ({
+        event: 'seen',
+        at: `2026-01-01T00:1${index}:00Z`,
+      })),
     );
     const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
-    const lines = Array.from(page.matchAll(/^\| `(\w+)` \| (\w+) \| .+? \| (.+) \|$/gm), ([, code, retried]) => [code!, retried!] as const);
+    const lines = Array.from(
+      page.matchAll(/^\| `(\w+)` \| (\w+) \| .+? \| (.+) \|$/gm),
+      ([, code, retried]) => [code!, retried!] as const,
+    );
     return new Matrix(exporting, home, new Map(lines));
   }
 
@@ -106,19 +118,37 @@ export class Matrix {
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<FoundFault> {
     const name = `${destination}, ${fault}`;
     const scene = await prepare();
-    const made = await this.exporting.scheduled(this.home, { destination: { type: destination, config: scene.config }, ...scene.body });
+    const made = await this.exporting.scheduled(this.home, {
+      destination: { type: destination, config: scene.config },
+      ...scene.body,
+    });
     // The first interval alone: nothing else is to be planned for each export.
-    await this.db.run(sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`);
+    await this.db.run(
+      sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`,
+    );
     const [planned] = await this.exporting.plan(made.id);
     const id = planned!.id;
     const run = { id, batch_export_id: made.id };
-    if (ending === 'FailedRetryable') await this.db.run(sql`UPDATE batch_export_runs SET failures = 14 WHERE id = ${id}`);
+    if (ending === 'FailedRetryable')
+      await this.db.run(sql`UPDATE batch_export_runs SET failures = 14 WHERE id = ${id}`);
     await scene.strike?.(run);
     await this.attempt(id, scene);
     const found = await this.runOf(id);
-    assert.deepEqual([found.error_code, endingOf(found)], [code, ending], `${name}: ${found.status}, ${found.latest_error}`);
-    assert.equal(found.records_completed === records && found.status === 'Completed', false, `${name}: Completed in spite of the fault`);
-    assert.equal(this.hints.get(code), { Failed: 'no', Cancelled: 'ended' }[ending as string] ?? 'yes', `${name}: docs/errors.md says otherwise of ${code}`);
+    assert.deepEqual(
+      [found.error_code, endingOf(found)],
+      [code, ending],
+      `${name}: ${found.status}, ${found.latest_error}`,
+    );
+    assert.equal(
+      found.records_completed === records && found.status === 'Completed',
+      false,
+      `${name}: Completed in spite of the fault`,
+    );
+    assert.equal(
+      this.hints.get(code),
+      { Failed: 'no', Cancelled: 'ended' }[ending as string] ?? 'yes',
+      `${name}: docs/errors.md says otherwise of ${code}`,
+    );
     assert.match(found.latest_error ?? '', /^.{10,}[.!]$/s, `${name}: no sentence`);
     assert.equal(await scene.visible(), 0, `${name}: a part is visible`);
     await scene.lift?.(run);
@@ -127,10 +157,19 @@ export class Matrix {
   }
 
   /** Once the fault is gone every row arrives, once: by the next attempt, or by a retry of the run. */
-  private async deliverAfterwards(name: string, run: { id: string; batch_export_id: string }, scene: Scene, ending: Ending): Promise<void> {
+  private async deliverAfterwards(
+    name: string,
+    run: { id: string; batch_export_id: string },
+    scene: Scene,
+    ending: Ending,
+  ): Promise<void> {
     let { id } = run;
     if (ending !== 'tried again') {
-      const retried = await this.exporting.house.request('POST', `${projectBase(this.home)}${run.batch_export_id}/runs/${id}/retry/`, { key: this.home.key });
+      const retried = await this.exporting.house.request(
+        'POST',
+        `${projectBase(this.home)}${run.batch_export_id}/runs/${id}/retry/`,
+        { key: this.home.key },
+      );
       assert.equal(retried.status, 200, `${name}: ${retried.text}`);
       id = retried.body.id;
     }
@@ -149,12 +188,16 @@ export class Matrix {
     assert.ok(run, 'the run cannot be taken');
     const stop = new AbortController();
     const engine = scene.engine?.(this.engine) ?? this.engine;
-    const meanwhile = scene.meanwhile?.().then((reason) => (reason === undefined ? undefined : stop.abort(reason)));
+    const meanwhile = scene
+      .meanwhile?.()
+      .then((reason) => (reason === undefined ? undefined : stop.abort(reason)));
     await Promise.all([executeRun(engine, run, stop.signal), meanwhile]);
   }
 
   private runOf(id: string): Promise<RunRow> {
-    return this.db.row<RunRow>(sql`SELECT ${columns} FROM batch_export_runs WHERE id = ${id}`) as Promise<RunRow>;
+    return this.db.row<RunRow>(
+      sql`SELECT ${columns} FROM batch_export_runs WHERE id = ${id}`,
+    ) as Promise<RunRow>;
   }
 
   private get db() {
@@ -167,11 +210,22 @@ export class Matrix {
 }
 
 function endingOf({ status, failures }: RunRow): string {
-  return ['Starting', 'Running'].includes(status) ? (failures === 1 ? 'tried again' : `${status} with ${failures} failures`) : status;
+  return ['Starting', 'Running'].includes(status)
+    ? failures === 1
+      ? 'tried again'
+      : `${status} with ${failures} failures`
+    : status;
 }
 
 /** The table of docs/fault_matrix.md. */
 export function matrixMarkdown(found: FoundFault[]): string {
-  const lines = found.map(({ destination, fault, ending, code }) => `| ${destination} | ${fault} | ${ending} | \`${code}\` |`);
-  return ['| destination | fault | the run | `error_code` |', '| --- | --- | --- | --- |', ...lines].join('\n');
+  const lines = found.map(
+    ({ destination, fault, ending, code }) =>
+      `| ${destination} | ${fault} | ${ending} | \`${code}\` |`,
+  );
+  return [
+    '| destination | fault | the run | `error_code` |',
+    '| --- | --- | --- | --- |',
+    ...lines,
+  ].join('\n');
 }

@@ -15,34 +15,65 @@ export async function openPostgresFaults(): Promise<OpenFaults> {
   const server = await openPostgresServer();
   const plain = await openPostgresProxy(server.socket_path, { tls: false });
   const cases: FaultCase[] = [
-    configured(server, 'the wrong password', 'authentication_failed', { password: 'wrong-password' }),
+    configured(server, 'the wrong password', 'authentication_failed', {
+      password: 'wrong-password',
+    }),
     configured(server, 'no such user', 'authentication_failed', { user: 'nobody' }),
     configured(server, 'no such database', 'database_missing', { database: 'nothing' }),
     configured(server, 'no such schema', 'schema_missing', { schema: 'nothing' }),
     configured(server, 'no such host', 'host_not_found', { host: 'no-such-host.invalid' }),
     configured(server, 'an address that is not public', 'outbound_refused', { host: '10.0.0.1' }),
     configured(server, 'TLS is not offered', 'tls_not_offered', { port: plain.port }),
-    configured(server, 'the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }),
-    prepared(server, 'the table lacks a column', 'columns_missing', 'Failed', ({ table }) => [`CREATE TABLE ${table} (uuid text)`, `DROP TABLE ${table}`]),
+    configured(server, 'the certificate is not verified', 'tls_not_verified', {
+      has_self_signed_cert: false,
+    }),
+    prepared(server, 'the table lacks a column', 'columns_missing', 'Failed', ({ table }) => [
+      `CREATE TABLE ${table} (uuid text)`,
+      `DROP TABLE ${table}`,
+    ]),
     prepared(server, 'a column is of another type', 'value_refused', 'Failed', ({ table }) => [
       `CREATE TABLE ${table} (${columns.replace('event text', 'event integer')})`,
       `DROP TABLE ${table}`,
     ]),
-    prepared(server, 'a unique index refuses the rows', 'constraint_violated', 'Failed', ({ table }) => [
-      `CREATE TABLE ${table} (${columns}); CREATE UNIQUE INDEX ON ${table} (event)`,
-      `DROP TABLE ${table}`,
-    ]),
-    prepared(server, 'a trigger drops a row', 'count_mismatch', 'tried again', (place) => dropping(place)),
+    prepared(
+      server,
+      'a unique index refuses the rows',
+      'constraint_violated',
+      'Failed',
+      ({ table }) => [
+        `CREATE TABLE ${table} (${columns}); CREATE UNIQUE INDEX ON ${table} (event)`,
+        `DROP TABLE ${table}`,
+      ],
+    ),
+    prepared(server, 'a trigger drops a row', 'count_mismatch', 'tried again', (place) =>
+      dropping(place),
+    ),
     raised(server, 'the disk is full', '53100', 'disk_full', 'tried again'),
     raised(server, 'a lock is not given in time', '55P03', 'locked', 'tried again'),
     raised(server, 'a deadlock', '40P01', 'conflict', 'tried again'),
     raised(server, 'no right to the table', '42501', 'permission_denied', 'Failed'),
     raised(server, 'it has no memory left', '53200', 'out_of_resources', 'tried again'),
-    prepared(server, 'an administrator ends the session in the middle of COPY', 'server_stopping', 'tried again', (place) =>
-      triggered(place, 'PERFORM pg_terminate_backend(pg_backend_pid());'),
+    prepared(
+      server,
+      'an administrator ends the session in the middle of COPY',
+      'server_stopping',
+      'tried again',
+      (place) => triggered(place, 'PERFORM pg_terminate_backend(pg_backend_pid());'),
     ),
-    lost(server, 'the connection breaks in the middle of COPY', 'connection_lost', 'tried again', async () => server.proxy.cut()),
-    lost(server, 'the run is cancelled in the middle of COPY', 'cancelled', 'Cancelled', async () => 'cancelled' as const),
+    lost(
+      server,
+      'the connection breaks in the middle of COPY',
+      'connection_lost',
+      'tried again',
+      async () => server.proxy.cut(),
+    ),
+    lost(
+      server,
+      'the run is cancelled in the middle of COPY',
+      'cancelled',
+      'Cancelled',
+      async () => 'cancelled' as const,
+    ),
     silent(server),
   ];
   return { cases, close: () => plain.close().then(() => server.close()) };
@@ -54,20 +85,41 @@ async function placeOn(server: PostgresServer): Promise<Place> {
 }
 
 async function count({ pool }: PostgresServer, { table }: Place): Promise<number> {
-  const found = await pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table]);
-  return found.rows[0]!.there ? (await pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM ${table}`)).rows[0]!.rows : 0;
+  const found = await pool.query<{ there: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS there',
+    [table],
+  );
+  return found.rows[0]!.there
+    ? (await pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM ${table}`)).rows[0]!
+        .rows
+    : 0;
 }
 
-function configured(server: PostgresServer, fault: string, code: string, changes: Record<string, unknown>): FaultCase {
+function configured(
+  server: PostgresServer,
+  fault: string,
+  code: string,
+  changes: Record<string, unknown>,
+): FaultCase {
   const prepare = async (): Promise<Scene> => {
     const place = await placeOn(server);
-    return { config: { ...place.config, ...changes }, visible: () => count(server, place), is_lasting: true };
+    return {
+      config: { ...place.config, ...changes },
+      visible: () => count(server, place),
+      is_lasting: true,
+    };
   };
   return { destination: 'Postgres', fault, code, ending: 'Failed', prepare };
 }
 
 /** `statements` gives what makes the fault, and what takes it away. */
-function prepared(server: PostgresServer, fault: string, code: string, ending: Ending, statements: (place: Place) => [string, string]): FaultCase {
+function prepared(
+  server: PostgresServer,
+  fault: string,
+  code: string,
+  ending: Ending,
+  statements: (place: Place) => [string, string],
+): FaultCase {
   const prepare = async (): Promise<Scene> => {
     const place = await placeOn(server);
     const [strike, lift] = statements(place);
@@ -81,8 +133,16 @@ function prepared(server: PostgresServer, fault: string, code: string, ending: E
   return { destination: 'Postgres', fault, code, ending, prepare };
 }
 
-function raised(server: PostgresServer, fault: string, sql_state: string, code: string, ending: Ending): FaultCase {
-  return prepared(server, fault, code, ending, (place) => triggered(place, `RAISE EXCEPTION 'said by a test' USING ERRCODE = '${sql_state}';`));
+function raised(
+  server: PostgresServer,
+  fault: string,
+  sql_state: string,
+  code: string,
+  ending: Ending,
+): FaultCase {
+  return prepared(server, fault, code, ending, (place) =>
+    triggered(place, `RAISE EXCEPTION 'said by a test' USING ERRCODE = '${sql_state}';`),
+  );
 }
 
 /** The server runs the statement with the first row that comes. */
@@ -97,20 +157,35 @@ function triggered({ config, table }: Place, statement: string, result = 'NEW'):
 }
 
 function dropping(place: Place): [string, string] {
-  return triggered(place, `IF to_char(NEW."timestamp" AT TIME ZONE 'UTC', 'MI') = '11' THEN RETURN NULL; END IF;`);
+  return triggered(
+    place,
+    `IF to_char(NEW."timestamp" AT TIME ZONE 'UTC', 'MI') = '11' THEN RETURN NULL; END IF;`,
+  );
 }
 
 /** A trigger sleeps for longer than anybody waits. Nothing of the attempt stays behind on the server: the next one does not meet its locks. */
 function silent(server: PostgresServer): FaultCase {
-  const sleeping = prepared(server, '', '', 'tried again', (place) => triggered(place, 'PERFORM pg_sleep(600);'));
+  const sleeping = prepared(server, '', '', 'tried again', (place) =>
+    triggered(place, 'PERFORM pg_sleep(600);'),
+  );
   return impatient('Postgres', sleeping.prepare);
 }
 
 /** COPY is stopped at its first row, then comes what happens. */
-function lost(server: PostgresServer, fault: string, code: string, ending: Ending, happens: () => Promise<'cancelled' | void>): FaultCase {
-  const stopped = prepared(server, fault, code, ending, (place) => triggered(place, 'PERFORM pg_sleep(0.5);'));
+function lost(
+  server: PostgresServer,
+  fault: string,
+  code: string,
+  ending: Ending,
+  happens: () => Promise<'cancelled' | void>,
+): FaultCase {
+  const stopped = prepared(server, fault, code, ending, (place) =>
+    triggered(place, 'PERFORM pg_sleep(0.5);'),
+  );
   const isCopying = async () => {
-    const found = await server.pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'COPY%'");
+    const found = await server.pool.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'COPY%'",
+    );
     return found.rowCount === 1;
   };
   const prepare = async (): Promise<Scene> => {

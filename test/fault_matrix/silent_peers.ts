@@ -16,9 +16,16 @@ import { withMethod } from './engine_faults.ts';
 import { records } from './matrix.ts';
 
 /** An export of the project's first hour to a destination; gives its id. */
-async function firstHour(exporting: QueryHouse, home: TestOrganization, type: string, config: Record<string, unknown>): Promise<string> {
+async function firstHour(
+  exporting: QueryHouse,
+  home: TestOrganization,
+  type: string,
+  config: Record<string, unknown>,
+): Promise<string> {
   const { id } = await exporting.scheduled(home, { destination: { type, config } });
-  await exporting.house.deps.db.run(sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${id}`);
+  await exporting.house.deps.db.run(
+    sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${id}`,
+  );
   return id;
 }
 
@@ -26,7 +33,10 @@ async function newHome(exporting: QueryHouse): Promise<TestOrganization> {
   const home = await exporting.house.newOrganization();
   await exporting.insert(
     home,
-    Array.from({ length: records }, (_, index) => ({ event: 'seen', at: `2026-01-01T00:1${index}:00Z` })),
+    Array.from({ length: records }, (_, index) => ({
+      event: 'seen',
+      at: `2026-01-01T00:1${index}:00Z`,
+    })),
   );
   return home;
 }
@@ -36,7 +46,10 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
   const { db } = exporting.house.deps;
   const receiver = await openHttpReceiver({});
   try {
-    const id = await firstHour(exporting, await newHome(exporting), 'HTTP', { url: `${receiver.url}/slow`, max_request_records: 1 });
+    const id = await firstHour(exporting, await newHome(exporting), 'HTTP', {
+      url: `${receiver.url}/slow`,
+      max_request_records: 1,
+    });
     const busy: Answer = { status: 429, headers: { 'retry-after': '0.6' }, body: 'Later.' };
     receiver.plan(busy, 'take', busy, 'take', busy, 'take');
     const [planned] = await exporting.plan(id);
@@ -44,7 +57,9 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
     const told: boolean[] = [];
     const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 1 };
     await executeRun(engine, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
-    const ended = await db.row(sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`);
+    const ended = await db.row(
+      sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`,
+    );
     assert.deepEqual(ended, { status: 'Completed', failures: 0, latest_error: null });
     assert.equal(receiver.taken('/slow').length, records);
     assert.deepEqual(told, [true, false, true, false, true, false]);
@@ -54,10 +69,14 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
     const warnings = lines.filter(({ level }) => level === 'WARNING');
     assert.ok(warnings.length >= 3, 'each wait is told of');
     for (const { message } of warnings)
-      assert.match(message, /^The destination has shown no progress for \d+ s while writing slice 1 of 1\. It is waited for until 20[\dT:.-]+Z; then .*\.$/);
+      assert.match(
+        message,
+        /^The destination has shown no progress for \d+ s while writing slice 1 of 1\. It is waited for until 20[\dT:.-]+Z; then .*\.$/,
+      );
     const over = lines.filter(({ level }) => level === 'INFO');
     assert.equal(over.length, 3, 'once after each wait');
-    for (const { message } of over) assert.match(message, /^The destination goes on after \d+ s without progress\.$/);
+    for (const { message } of over)
+      assert.match(message, /^The destination goes on after \d+ s without progress\.$/);
   } finally {
     await receiver.close();
   }
@@ -66,24 +85,40 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
 /** The rows come later than the destination may be silent: that is not its fault. */
 export async function slowSource(exporting: QueryHouse): Promise<void> {
   const { db } = exporting.house.deps;
-  const id = await firstHour(exporting, await newHome(exporting), 'File', { prefix: 'slow-source' });
+  const id = await firstHour(exporting, await newHome(exporting), 'File', {
+    prefix: 'slow-source',
+  });
   const [planned] = await exporting.plan(id);
   const run = await claimRun(db, planned!.id, randomUUID());
   const given = engineOf(exporting.house.deps);
-  const clickhouse = withMethod(given.clickhouse, 'exec', async (parameters: Parameters<typeof given.clickhouse.exec>[0]) => {
-    const answer = await given.clickhouse.exec(parameters);
-    const late = async function* () {
-      for await (const chunk of answer.stream) {
-        const asked_at = performance.now();
-        await eventually('it has never come to the fault', () => performance.now() - asked_at > 900);
-        yield chunk as Buffer;
-      }
-    };
-    return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
-  });
+  const clickhouse = withMethod(
+    given.clickhouse,
+    'exec',
+    async (parameters: Parameters<typeof given.clickhouse.exec>[0]) => {
+      const answer = await given.clickhouse.exec(parameters);
+      const late = async function* () {
+        for await (const chunk of answer.stream) {
+          const asked_at = performance.now();
+          await eventually(
+            'it has never come to the fault',
+            () => performance.now() - asked_at > 900,
+          );
+          yield chunk as Buffer;
+        }
+      };
+      return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
+    },
+  );
   const told: boolean[] = [];
-  await executeRun({ ...given, clickhouse, destination_silence_seconds_max: 0.6 }, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
-  const ended = await db.row(sql`SELECT status, failures FROM batch_export_runs WHERE id = ${run!.id}`);
+  await executeRun(
+    { ...given, clickhouse, destination_silence_seconds_max: 0.6 },
+    run!,
+    new AbortController().signal,
+    (isSilent) => told.push(isSilent),
+  );
+  const ended = await db.row(
+    sql`SELECT status, failures FROM batch_export_runs WHERE id = ${run!.id}`,
+  );
   assert.deepEqual([ended, told], [{ status: 'Completed', failures: 0 }, []]);
 }
 
@@ -97,7 +132,11 @@ export async function deafDestination(exporting: QueryHouse): Promise<void> {
   for (const doing of ['showing the delivery', 'closing the delivery']) {
     await assert.rejects(
       watch.during(doing, () => new Promise(() => {})),
-      { code: 'timed_out', message: /^The destination showed no progress for \d+ s while showing the delivery, .* SLUICE_DESTINATION_SILENCE_SECONDS_MAX\.$/ },
+      {
+        code: 'timed_out',
+        message:
+          /^The destination showed no progress for \d+ s while showing the delivery, .* SLUICE_DESTINATION_SILENCE_SECONDS_MAX\.$/,
+      },
     );
     assert.ok(watch.signal.aborted);
   }
@@ -115,14 +154,22 @@ export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
         SELECT status || ' ' || attempt || ' ' || failures AS state FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[]) ORDER BY id`)
     ).map(({ state }) => state);
   const hanging: string[] = [];
-  for (let count = 0; count < 4; count += 1) hanging.push(await firstHour(exporting, home, 'HTTP', { url: `${receiver.url}/hang` }));
+  for (let count = 0; count < 4; count += 1)
+    hanging.push(await firstHour(exporting, home, 'HTTP', { url: `${receiver.url}/hang` }));
   const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 24 };
   const worker = await startWorker(engine, { runs_max: 4, project_runs_max: 4, host_runs_max: 8 });
   try {
     await eventually('it has never come to the fault', () => receiver.requests.length === 4);
     const file = await firstHour(exporting, home, 'File', { prefix: 'beside-hanging' });
-    await eventually('it has never come to the fault', async () => (await statuses([file]))[0]?.startsWith('Completed') === true);
-    assert.deepEqual(await statuses(hanging), Array(4).fill('Running 1 0'), 'nobody has ended them for it');
+    await eventually(
+      'it has never come to the fault',
+      async () => (await statuses([file]))[0]?.startsWith('Completed') === true,
+    );
+    assert.deepEqual(
+      await statuses(hanging),
+      Array(4).fill('Running 1 0'),
+      'nobody has ended them for it',
+    );
   } finally {
     await worker.stop();
     await receiver.close();

@@ -22,19 +22,44 @@ export async function openSnowflakeFaults(): Promise<OpenFaults> {
     const schema = `faults_${(places += 1)}`;
     await pool.query(`CREATE SCHEMA ${schema}`);
     const { host, user, password } = server;
-    const isThere = async () => (await pool.query(`SELECT to_regclass('${schema}.events') IS NOT NULL AS there`)).rows[0].there as boolean;
+    const isThere = async () =>
+      (await pool.query(`SELECT to_regclass('${schema}.events') IS NOT NULL AS there`)).rows[0]
+        .there as boolean;
     return {
-      config: { account: 'myorg-myaccount', host, user, password, database: 'ANALYTICS', warehouse: 'LOADING', role: 'EXPORTER', schema },
-      visible: async () => ((await isThere()) ? ((await pool.query(`SELECT count(*)::int AS rows FROM ${schema}.events`)).rows[0].rows as number) : 0),
+      config: {
+        account: 'myorg-myaccount',
+        host,
+        user,
+        password,
+        database: 'ANALYTICS',
+        warehouse: 'LOADING',
+        role: 'EXPORTER',
+        schema,
+      },
+      visible: async () =>
+        (await isThere())
+          ? ((await pool.query(`SELECT count(*)::int AS rows FROM ${schema}.events`)).rows[0]
+              .rows as number)
+          : 0,
       engine: (engine) => ({ ...engine, outbound }),
     };
   };
-  const refused = (fault: string, pattern: RegExp, answer: SnowflakeFault, code: string, ending: Ending): FaultCase => ({
+  const refused = (
+    fault: string,
+    pattern: RegExp,
+    answer: SnowflakeFault,
+    code: string,
+    ending: Ending,
+  ): FaultCase => ({
     destination: 'Snowflake',
     fault,
     code,
     ending,
-    prepare: async () => ({ ...(await place()), strike: async () => server.fail(pattern, answer, 2), lift: async () => server.recover() }),
+    prepare: async () => ({
+      ...(await place()),
+      strike: async () => server.fail(pattern, answer, 2),
+      lift: async () => server.recover(),
+    }),
   });
   return {
     cases: [
@@ -58,7 +83,11 @@ export async function openSnowflakeFaults(): Promise<OpenFaults> {
         'Failed',
       ),
       refused('the login breaks off', /LOGIN/, 'drop', 'connection_lost', 'tried again'),
-      impatient('Snowflake', async () => ({ ...(await place()), strike: async () => server.fail(/^COPY/, 'hang'), lift: async () => server.recover() })),
+      impatient('Snowflake', async () => ({
+        ...(await place()),
+        strike: async () => server.fail(/^COPY/, 'hang'),
+        lift: async () => server.recover(),
+      })),
     ],
     close: async () => {
       await server.close();
@@ -81,12 +110,21 @@ export async function openBigQueryFaults(): Promise<OpenFaults> {
       engine: (engine) => ({ ...engine, outbound: server.reroute(engine.outbound) }),
     };
   };
-  const refused = (fault: string, reason: string, message: string, code: string, ending: Ending): FaultCase => ({
+  const refused = (
+    fault: string,
+    reason: string,
+    message: string,
+    code: string,
+    ending: Ending,
+  ): FaultCase => ({
     destination: 'BigQuery',
     fault,
     code,
     ending,
-    prepare: async () => ({ ...(await place()), strike: async () => server.jobs.failNext(/^load_/, reason, message) }),
+    prepare: async () => ({
+      ...(await place()),
+      strike: async () => server.jobs.failNext(/^load_/, reason, message),
+    }),
   });
   return {
     cases: [
@@ -94,11 +132,38 @@ export async function openBigQueryFaults(): Promise<OpenFaults> {
         ['no such dataset', 'schema_missing', { dataset_id: 'nothing' }],
         ['an unknown account', 'authentication_failed', { client_email: 'x@y.example' }],
       ]),
-      refused('a quota is used up', 'quotaExceeded', 'Quota exceeded: imports per project.', 'throttled', 'tried again'),
-      refused('no right to write', 'accessDenied', 'Access Denied: bigquery.tables.updateData', 'permission_denied', 'Failed'),
-      refused('a value is refused', 'invalid', 'Error while reading data, error message: bad value in column uuid', 'value_refused', 'Failed'),
-      refused('it fails by itself', 'backendError', 'Error encountered during execution.', 'server_fault', 'tried again'),
-      impatient('BigQuery', async () => ({ ...(await place()), strike: async () => server.jobs.holdNext(/^load_/) })),
+      refused(
+        'a quota is used up',
+        'quotaExceeded',
+        'Quota exceeded: imports per project.',
+        'throttled',
+        'tried again',
+      ),
+      refused(
+        'no right to write',
+        'accessDenied',
+        'Access Denied: bigquery.tables.updateData',
+        'permission_denied',
+        'Failed',
+      ),
+      refused(
+        'a value is refused',
+        'invalid',
+        'Error while reading data, error message: bad value in column uuid',
+        'value_refused',
+        'Failed',
+      ),
+      refused(
+        'it fails by itself',
+        'backendError',
+        'Error encountered during execution.',
+        'server_fault',
+        'tried again',
+      ),
+      impatient('BigQuery', async () => ({
+        ...(await place()),
+        strike: async () => server.jobs.holdNext(/^load_/),
+      })),
     ],
     close: () => server.close(),
   };

@@ -19,7 +19,11 @@ const reach = { before: 19_000_000, after: 700_000 };
  * Plays random histories and checks each to the row: while things go wrong nothing is doubled; when the dust has settled the schedule has delivered what was inserted since the export was made,
  * unless it was told to leave something out; and after a backfill of what is missing the destination is the source. Throws with the seed and the shortest history that fails. Gives how many runs ended how.
  */
-export async function checkHistories(house: Harness, histories: number, seed?: number): Promise<Record<string, number>> {
+export async function checkHistories(
+  house: Harness,
+  histories: number,
+  seed?: number,
+): Promise<Record<string, number>> {
   const home = await house.newOrganization();
   const counts: Record<string, number> = {};
   await commitInMemory(house);
@@ -36,9 +40,12 @@ export async function checkHistories(house: Harness, histories: number, seed?: n
 
 /** Nobody kills the control store here, and waiting for the disk would take most of the time: from now on the harness's connections do without it. */
 async function commitInMemory({ deps }: Harness): Promise<void> {
-  await deps.db.text(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`);
+  await deps.db.text(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`,
+  );
   // Those that are open already would keep what they have. They are ended, and the pool opens others.
-  const others = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+  const others =
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
   await deps.db.transaction(async (tx) => {
     await tx.text(others);
     await tx.text('SET SESSION synchronous_commit = off');
@@ -47,11 +54,21 @@ async function commitInMemory({ deps }: Harness): Promise<void> {
 
 async function play(world: World, steps: Step[]): Promise<void> {
   for (const one of steps) await take(world, one);
-  assert.equal((await compare(world, { inserted_from: Infinity, with_doubt: true })).doubled, 0, 'rows were doubled on the way');
+  assert.equal(
+    (await compare(world, { inserted_from: Infinity, with_doubt: true })).doubled,
+    0,
+    'rows were doubled on the way',
+  );
   await settle(world);
-  assertSame(await compare(world, { inserted_from: world.has_gap ? Infinity : world.made_at }), 'what the schedule had to deliver');
+  assertSame(
+    await compare(world, { inserted_from: world.has_gap ? Infinity : world.made_at }),
+    'what the schedule had to deliver',
+  );
   const now = await databaseInstant(world.engine.db);
-  const range = { start_at: new Date(now - reach.before).toISOString(), end_at: new Date(now + reach.after).toISOString() };
+  const range = {
+    start_at: new Date(now - reach.before).toISOString(),
+    end_at: new Date(now + reach.after).toISOString(),
+  };
   await post(world, 'backfill/', { ...range, mode: 'missing' });
   await settle(world);
   assertSame(await compare(world, { inserted_from: 0 }), 'everything');
@@ -98,13 +115,21 @@ async function retryAll(world: World, refused: Set<string>): Promise<boolean> {
 /** The rows of the export's present revision. */
 async function compare(world: World, expectation: Expectation): Promise<Comparison> {
   const { db } = world.engine;
-  const { revision } = (await db.row<{ revision: number }>(sql`SELECT revision FROM batch_exports WHERE id = ${world.export_id}`))!;
+  const { revision } = (await db.row<{ revision: number }>(
+    sql`SELECT revision FROM batch_exports WHERE id = ${world.export_id}`,
+  ))!;
   const delivered = new Map<string, string[]>();
   for (const delivery of world.destination.values()) {
     if (delivery.revision !== revision) continue;
     for (const uuid of delivery.uuids) delivered.set(uuid, [...(delivered.get(uuid) ?? []), '']);
   }
-  return compareRows(db, { batch_export_id: world.export_id, revision }, world.source, delivered, expectation);
+  return compareRows(
+    db,
+    { batch_export_id: world.export_id, revision },
+    world.source,
+    delivered,
+    expectation,
+  );
 }
 
 async function count({ engine, export_id }: World, counts: Record<string, number>): Promise<void> {

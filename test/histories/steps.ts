@@ -11,7 +11,13 @@ import type { Fate, World } from './world.ts';
 export type Step =
   | { do: 'insert'; lateness: number; count: number }
   | { do: 'schedule' }
-  | { do: 'backfill'; back: number; length: number; by: 'timestamp' | 'inserted_at'; mode: 'missing' | 'all' }
+  | {
+      do: 'backfill';
+      back: number;
+      length: number;
+      by: 'timestamp' | 'inserted_at';
+      mode: 'missing' | 'all';
+    }
   | { do: 'advance' }
   | { do: 'look' }
   | { do: 'work'; fates: Fate[] }
@@ -40,7 +46,14 @@ const fate = fc.constantFrom<Fate>(
 
 /** Steps as often as they are interesting. */
 export const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('insert'), lateness: fc.integer({ min: -600, max: 18_000 }), count: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('insert'),
+      lateness: fc.integer({ min: -600, max: 18_000 }),
+      count: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('schedule') }) },
   {
     weight: 4,
@@ -54,7 +67,13 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance') }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('look') }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('work'), fates: fc.array(fate, { minLength: 1, maxLength: 4 }) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('work'),
+      fates: fc.array(fate, { minLength: 1, maxLength: 4 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('go on') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel'), pick: fc.nat(20) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('retry'), pick: fc.nat(20) }) },
@@ -73,9 +92,16 @@ export async function take(world: World, action: Step): Promise<void> {
   if (action.do === 'work') return workThrough(world, action.fates);
   if (action.do === 'go on') return goOn(world);
   if (action.do === 'backfill') return backfill(world, action);
-  if (action.do === 'cancel') return post(world, `runs/${await pickRun(world, ['Starting', 'Running'], action.pick)}/cancel/`, {});
-  if (action.do === 'retry') return post(world, `runs/${await pickRun(world, ended, action.pick)}/retry/`, {});
-  if (action.do === 'cancel backfill') return post(world, `backfills/${await pickBackfill(world, action.pick)}/cancel/`, {});
+  if (action.do === 'cancel')
+    return post(
+      world,
+      `runs/${await pickRun(world, ['Starting', 'Running'], action.pick)}/cancel/`,
+      {},
+    );
+  if (action.do === 'retry')
+    return post(world, `runs/${await pickRun(world, ended, action.pick)}/retry/`, {});
+  if (action.do === 'cancel backfill')
+    return post(world, `backfills/${await pickBackfill(world, action.pick)}/cancel/`, {});
   if (action.do === 'pause') return post(world, 'pause/', {});
   if (action.do === 'unpause') return unpause(world, action.backfill);
   world.has_gap = true;
@@ -100,7 +126,10 @@ export async function schedule({ engine, export_id }: World): Promise<void> {
 export async function post(world: World, path: string, body: object): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;
-  const { status, text } = await world.house.request('POST', `${world.path}${path}`, { key: world.home.key, body });
+  const { status, text } = await world.house.request('POST', `${world.path}${path}`, {
+    key: world.home.key,
+    body,
+  });
   assert.ok(status === 200 || status === 409, `${path} answered ${status}: ${text}`);
 }
 
@@ -109,19 +138,31 @@ export async function goOn(world: World): Promise<void> {
   for (const steps of world.stalled.splice(0)) await steps();
 }
 
-async function insert(world: World, { lateness, count }: { lateness: number; count: number }): Promise<void> {
+async function insert(
+  world: World,
+  { lateness, count }: { lateness: number; count: number },
+): Promise<void> {
   // As ingestion does it: the control store's clock, which no planner has promised to be over.
   const now = await databaseInstant(world.engine.db);
-  for (let number = 0; number < count; number += 1) addEvent(world, now - lateness * 1000 - number, now);
+  for (let number = 0; number < count; number += 1)
+    addEvent(world, now - lateness * 1000 - number, now);
 }
 
 async function workThrough(world: World, fates: Fate[]): Promise<void> {
   for (const one of fates) if (!(await work(world, one))) return;
 }
 
-async function backfill(world: World, { back, length, by, mode }: Extract<Step, { do: 'backfill' }>): Promise<void> {
+async function backfill(
+  world: World,
+  { back, length, by, mode }: Extract<Step, { do: 'backfill' }>,
+): Promise<void> {
   const end = (await databaseInstant(world.engine.db)) - back * 1000;
-  await post(world, 'backfill/', { start_at: new Date(end - length * 1000).toISOString(), end_at: new Date(end).toISOString(), by, mode });
+  await post(world, 'backfill/', {
+    start_at: new Date(end - length * 1000).toISOString(),
+    end_at: new Date(end).toISOString(),
+    by,
+    mode,
+  });
 }
 
 async function unpause(world: World, isBackfilled: boolean): Promise<void> {
@@ -134,18 +175,28 @@ let places = 0;
 /** Another place: what was delivered so far does not count there. */
 async function change({ house, home, path }: World): Promise<void> {
   const destination = { type: 'NoOp', config: { arg: `place ${(places += 1)}` } };
-  const { status, text } = await house.request('PATCH', path, { key: home.key, body: { destination } });
+  const { status, text } = await house.request('PATCH', path, {
+    key: home.key,
+    body: { destination },
+  });
   assert.equal(status, 200, text);
 }
 
-async function pickRun({ engine, export_id }: World, statuses: string[], pick: number): Promise<string | undefined> {
+async function pickRun(
+  { engine, export_id }: World,
+  statuses: string[],
+  pick: number,
+): Promise<string | undefined> {
   const runs = await engine.db.rows<{ id: string }>(
     sql`SELECT id FROM batch_export_runs WHERE batch_export_id = ${export_id} AND status = ANY (${statuses}) ORDER BY created_at, id`,
   );
   return runs[pick % Math.max(runs.length, 1)]?.id;
 }
 
-async function pickBackfill({ engine, export_id }: World, pick: number): Promise<string | undefined> {
+async function pickBackfill(
+  { engine, export_id }: World,
+  pick: number,
+): Promise<string | undefined> {
   const open = await engine.db.rows<{ id: string }>(
     sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${export_id} AND finished_at IS NULL ORDER BY created_at, id`,
   );

@@ -6,7 +6,13 @@ import { claimRuns } from '../../server/engine/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger.ts';
 import { completeQuietRuns } from '../../server/engine/quiet_runs.ts';
-import { LostRunError, beginCommit, endRun, retryLater, storeSlices } from '../../server/engine/runs.ts';
+import {
+  LostRunError,
+  beginCommit,
+  endRun,
+  retryLater,
+  storeSlices,
+} from '../../server/engine/runs.ts';
 import type { ClaimedRun } from '../../server/engine/runs.ts';
 import { releaseDead } from '../../server/engine/workers.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
@@ -56,9 +62,15 @@ const wide = { project_runs_max: 100, host_runs_max: 100 };
 /** An export of its own; whatever an earlier world left open is closed. */
 export async function openWorld(house: Harness, home: TestOrganization): Promise<World> {
   const { db } = house.deps;
-  await db.run(sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`);
-  await db.run(sql`UPDATE batch_export_backfills SET finished_at = now(), status = 'Cancelled' WHERE finished_at IS NULL`);
-  await db.run(sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now() WHERE status IN ('Starting', 'Running')`);
+  await db.run(
+    sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`,
+  );
+  await db.run(
+    sql`UPDATE batch_export_backfills SET finished_at = now(), status = 'Cancelled' WHERE finished_at IS NULL`,
+  );
+  await db.run(
+    sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now() WHERE status IN ('Starting', 'Running')`,
+  );
   const { id } = (await newExport(house, home, { interval: 'hour' })) as { id: string };
   const world: World = {
     house,
@@ -72,7 +84,8 @@ export async function openWorld(house: Harness, home: TestOrganization): Promise
     stalled: [],
     has_gap: false,
   };
-  for (let minutes = 5; minutes < 300; minutes += 50) addEvent(world, world.made_at - minutes * 60_000, world.made_at - 3_600_000);
+  for (let minutes = 5; minutes < 300; minutes += 50)
+    addEvent(world, world.made_at - minutes * 60_000, world.made_at - 3_600_000);
   return world;
 }
 
@@ -94,16 +107,26 @@ export async function work(world: World, fate: Fate): Promise<boolean> {
 
 /** Lets a worker complete every run that waits. */
 export async function workAll(world: World): Promise<void> {
-  for (const run of await claimRuns(world.engine.db, newClaimant(), wide, 100)) await unlessLost(() => begin(world, run, 'completes'));
+  for (const run of await claimRuns(world.engine.db, newClaimant(), wide, 100))
+    await unlessLost(() => begin(world, run, 'completes'));
 }
 
 /** Lets the runs that have no rows be completed without a worker. */
 export async function lookForQuietRuns(world: World): Promise<void> {
   const hasRows = (run: ClaimedRun) => selected(world, run).length > 0;
-  await completeQuietRuns(world.engine, async (runs) => ({ quiet: runs.filter((run) => !hasRows(run)), small: [], busy: runs.filter(hasRows) }));
+  await completeQuietRuns(world.engine, async (runs) => ({
+    quiet: runs.filter((run) => !hasRows(run)),
+    small: [],
+    busy: runs.filter(hasRows),
+  }));
 }
 
-const newClaimant = () => ({ worker_id: randomUUID(), run_ids: [], silent_run_ids: [], last_team_id: 0 });
+const newClaimant = () => ({
+  worker_id: randomUUID(),
+  run_ids: [],
+  silent_run_ids: [],
+  last_team_id: 0,
+});
 
 /** A worker that was fenced off records nothing. */
 async function unlessLost(steps: () => Promise<void>): Promise<void> {
@@ -116,25 +139,51 @@ async function unlessLost(steps: () => Promise<void>): Promise<void> {
 
 async function begin(world: World, run: ClaimedRun, fate: Fate): Promise<void> {
   const { engine } = world;
-  if (run.committing_at === null && (run.cancel_requested_at !== null || run.revision !== run.export_revision)) return endCancelled(engine, run);
+  if (
+    run.committing_at === null &&
+    (run.cancel_requested_at !== null || run.revision !== run.export_revision)
+  )
+    return endCancelled(engine, run);
   const records = selected(world, run).length;
   if (run.records_total_count === null)
-    await storeSlices(engine, run, records === 0 ? [] : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }]);
-  else assert.equal(records, run.records_total_count, 'rows appeared in a selection after they were counted');
+    await storeSlices(
+      engine,
+      run,
+      records === 0
+        ? []
+        : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }],
+    );
+  else
+    assert.equal(
+      records,
+      run.records_total_count,
+      'rows appeared in a selection after they were counted',
+    );
   if (fate === 'crashes before the commit') return;
-  if (fate === 'fails') return endRun(engine, run, { status: 'Failed', code: 'permission_denied', message: 'It may not be written to.' });
+  if (fate === 'fails')
+    return endRun(engine, run, {
+      status: 'Failed',
+      code: 'permission_denied',
+      message: 'It may not be written to.',
+    });
   if (fate === 'is tried later') return tryLater(engine, run);
-  if (fate === 'stalls before the commit') return void world.stalled.push(() => unlessLost(() => commit(world, run, 'completes')));
+  if (fate === 'stalls before the commit')
+    return void world.stalled.push(() => unlessLost(() => commit(world, run, 'completes')));
   await commit(world, run, fate);
 }
 
 async function commit(world: World, run: ClaimedRun, fate: Fate): Promise<void> {
   const { engine } = world;
   if (!(await beginCommit(engine, run, '{}'))) return endCancelled(engine, run);
-  const inDoubt = { status: 'FailedRetryable', code: 'unreachable', message: 'It went silent.' } as const;
+  const inDoubt = {
+    status: 'FailedRetryable',
+    code: 'unreachable',
+    message: 'It went silent.',
+  } as const;
   if (fate === 'crashes in the commit') return;
   if (fate === 'fails in the commit') return endRun(engine, run, inDoubt);
-  if (fate === 'stalls in the commit') return void world.stalled.push(() => unlessLost(() => show(world, run)));
+  if (fate === 'stalls in the commit')
+    return void world.stalled.push(() => unlessLost(() => show(world, run)));
   if (fate === 'completes') return show(world, run);
   deliver(world, run);
   if (fate === 'fails after the commit') await endRun(engine, run, inDoubt);
@@ -149,8 +198,13 @@ async function show(world: World, run: ClaimedRun): Promise<void> {
 function deliver(world: World, run: ClaimedRun): void {
   const selection = JSON.stringify(run.selection);
   const known = world.destination.get(run.delivery_id);
-  if (known !== undefined) return assert.equal(selection, known.selection, 'one delivery had two selections');
-  world.destination.set(run.delivery_id, { revision: run.revision, selection, uuids: selected(world, run).map(({ uuid }) => uuid) });
+  if (known !== undefined)
+    return assert.equal(selection, known.selection, 'one delivery had two selections');
+  world.destination.set(run.delivery_id, {
+    revision: run.revision,
+    selection,
+    uuids: selected(world, run).map(({ uuid }) => uuid),
+  });
 }
 
 function selected(world: World, run: ClaimedRun): SourceEvent[] {
@@ -159,7 +213,11 @@ function selected(world: World, run: ClaimedRun): SourceEvent[] {
 }
 
 function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
-  return endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  return endRun(engine, run, {
+    status: 'Cancelled',
+    code: 'cancelled',
+    message: 'The run was cancelled.',
+  });
 }
 
 async function tryLater(engine: Engine, run: ClaimedRun): Promise<void> {

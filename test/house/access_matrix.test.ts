@@ -52,15 +52,25 @@ const isChange = (route: RegisteredRoute) => route.method !== 'GET';
 
 /** The route's path with the caller's target and the given id for every other parameter. */
 function pathOf(route: RegisteredRoute, target: string | undefined, other: string): string {
-  const parameter = route.within === undefined ? undefined : targetParameter(route.path, route.within);
-  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) => (name === parameter && target !== undefined ? target : other));
+  const parameter =
+    route.within === undefined ? undefined : targetParameter(route.path, route.within);
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) =>
+    name === parameter && target !== undefined ? target : other,
+  );
 }
 
-const ownTarget = (route: RegisteredRoute) => (route.within === 'organization' ? own.organization.id : String(own.project.id));
-const namesMore = (route: RegisteredRoute) => route.path.split('/:').length - 1 > (route.within === undefined ? 0 : 1);
+const ownTarget = (route: RegisteredRoute) =>
+  route.within === 'organization' ? own.organization.id : String(own.project.id);
+const namesMore = (route: RegisteredRoute) =>
+  route.path.split('/:').length - 1 > (route.within === undefined ? 0 : 1);
 
 /** Changes are only validated, so that one route's test takes nothing away from the next. */
-async function ask(route: RegisteredRoute, path: string, key?: string, body: unknown = {}): Promise<Answer> {
+async function ask(
+  route: RegisteredRoute,
+  path: string,
+  key?: string,
+  body: unknown = {},
+): Promise<Answer> {
   return harness.request(route.method, isChange(route) ? `${path}?validate_only=true` : path, {
     ...(key === undefined ? {} : { key }),
     ...(isChange(route) ? { body } : {}),
@@ -78,21 +88,31 @@ test('without a key every route is 401', async () => {
 
 test('with every scope but the right one a route is 403 and names the scope, also for what the caller may not know', async () => {
   for (const route of routes.filter((one) => one.scope !== 'any')) {
-    const other = await harness.newKey(own.user, { scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'] });
+    const other = await harness.newKey(own.user, {
+      scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
+    });
     for (const target of [ownTarget(route), wrong_ids[0]!]) {
       const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
       assert.equal(answer.status, 403, `${route.method} ${route.path}`);
-      assert.ok(answer.body.detail.includes(route.scope), `${route.method} ${route.path}: ${answer.body.detail}`);
+      assert.ok(
+        answer.body.detail.includes(route.scope),
+        `${route.method} ${route.path}: ${answer.body.detail}`,
+      );
     }
   }
 });
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
   for (const route of routes.filter((one) => one.scope !== 'any' && !one.session)) {
-    const read = await harness.newKey(own.user, { scopes: [route.scope.replace(':write', ':read')] });
-    const write = await harness.newKey(own.user, { scopes: [route.scope.replace(':read', ':write')] });
+    const read = await harness.newKey(own.user, {
+      scopes: [route.scope.replace(':write', ':read')],
+    });
+    const write = await harness.newKey(own.user, {
+      scopes: [route.scope.replace(':read', ':write')],
+    });
     const path = pathOf(route, ownTarget(route), unknown_uuid);
-    if (route.scope.endsWith(':write')) assert.equal((await ask(route, path, read)).status, 403, `${route.method} ${route.path}`);
+    if (route.scope.endsWith(':write'))
+      assert.equal((await ask(route, path, read)).status, 403, `${route.method} ${route.path}`);
     assert.notEqual((await ask(route, path, write)).status, 403, `${route.method} ${route.path}`);
   }
 });
@@ -113,8 +133,18 @@ test('below its level a route is 403, from it on it is not; what it does not fin
 test('in an organization of others every route is 404, with the words of an unknown id, whatever the body', async () => {
   for (const route of routes.filter((one) => one.within !== undefined)) {
     for (const body of [{}, 'broken json']) {
-      const foreign = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), stranger.key, body);
-      const missing = await ask(route, pathOf(route, route.within === 'organization' ? unknown_uuid : '2147483647', unknown_uuid), stranger.key, body);
+      const foreign = await ask(
+        route,
+        pathOf(route, ownTarget(route), unknown_uuid),
+        stranger.key,
+        body,
+      );
+      const missing = await ask(
+        route,
+        pathOf(route, route.within === 'organization' ? unknown_uuid : '2147483647', unknown_uuid),
+        stranger.key,
+        body,
+      );
       assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
       assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
     }
@@ -124,11 +154,21 @@ test('in an organization of others every route is 404, with the words of an unkn
 test('ids that cannot be ids are 404 everywhere', async () => {
   for (const route of routes.filter((one) => one.path.includes('/:') && !one.session)) {
     // A member may be named as oneself.
-    for (const wrong of wrong_ids.filter((id) => id !== '@me' || !route.path.includes(':user__uuid'))) {
+    for (const wrong of wrong_ids.filter(
+      (id) => id !== '@me' || !route.path.includes(':user__uuid'),
+    )) {
       if (route.within !== undefined)
-        assert.equal((await ask(route, pathOf(route, wrong, wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong}`);
+        assert.equal(
+          (await ask(route, pathOf(route, wrong, wrong), own.key)).status,
+          404,
+          `${route.method} ${route.path} with ${wrong}`,
+        );
       if (namesMore(route))
-        assert.equal((await ask(route, pathOf(route, ownTarget(route), wrong), own.key)).status, 404, `${route.method} ${route.path} with ${wrong} inside`);
+        assert.equal(
+          (await ask(route, pathOf(route, ownTarget(route), wrong), own.key)).status,
+          404,
+          `${route.method} ${route.path} with ${wrong} inside`,
+        );
     }
   }
 });
@@ -156,19 +196,33 @@ test('no body that can be sent makes a fault', async () => {
   ];
   for (const route of routes.filter(isChange)) {
     for (const body of bodies) {
-      const { status } = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), own.key, body);
+      const { status } = await ask(
+        route,
+        pathOf(route, ownTarget(route), unknown_uuid),
+        own.key,
+        body,
+      );
       assert.ok(status < 500, `${route.method} ${route.path} with ${body.slice(0, 40)}: ${status}`);
     }
   }
 });
 
 test('a stale If-Match is 412 on every change of the organization or project itself', async () => {
-  for (const route of routes.filter((one) => ['PATCH', 'PUT', 'DELETE'].includes(one.method) && one.within !== undefined && !namesMore(one))) {
-    const answer = await harness.request(route.method, `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`, {
-      key: own.key,
-      body: { name: 'x' },
-      headers: { 'if-match': '"stale"' },
-    });
+  for (const route of routes.filter(
+    (one) =>
+      ['PATCH', 'PUT', 'DELETE'].includes(one.method) &&
+      one.within !== undefined &&
+      !namesMore(one),
+  )) {
+    const answer = await harness.request(
+      route.method,
+      `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`,
+      {
+        key: own.key,
+        body: { name: 'x' },
+        headers: { 'if-match': '"stale"' },
+      },
+    );
     assert.equal(answer.status, 412, `${route.method} ${route.path}`);
   }
 });

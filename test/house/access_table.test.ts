@@ -30,8 +30,12 @@ test('every route answers everybody as the decisions say, and docs/access.md sho
   for (const row of rows) {
     for (const column of access_columns) {
       const [found, wanted] = [row.cells[column], wantedStatus(row, column)];
-      const isRight = wanted === undefined ? ![401, 403, 404, 500].includes(Number(found)) : found === wanted;
-      if (found !== '' && !isRight) differing.push(`${row.route.method} ${row.route.path}, ${column}: ${found} instead of ${wanted ?? 'what is allowed'}`);
+      const isRight =
+        wanted === undefined ? ![401, 403, 404, 500].includes(Number(found)) : found === wanted;
+      if (found !== '' && !isRight)
+        differing.push(
+          `${row.route.method} ${row.route.path}, ${column}: ${found} instead of ${wanted ?? 'what is allowed'}`,
+        );
     }
   }
   assert.deepEqual(differing, []);

@@ -27,28 +27,39 @@ const missing_id = unknown.organization;
  * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty body, so that one route takes nothing away from the next; ids beyond the
  * organization or project are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx elsewhere.
  */
-export async function accessTable(harness: Harness, routes: RegisteredRoute[]): Promise<AccessRow[]> {
+export async function accessTable(
+  harness: Harness,
+  routes: RegisteredRoute[],
+): Promise<AccessRow[]> {
   const own = await harness.newOrganization();
   const stranger = await harness.newOrganization();
-  const members = { 1: await harness.newMember(own.organization.id, 1), 8: await harness.newMember(own.organization.id, 8), 15: own };
+  const members = {
+    1: await harness.newMember(own.organization.id, 1),
+    8: await harness.newMember(own.organization.id, 8),
+    15: own,
+  };
   const session = { headers: { cookie: await harness.newSession(own.user) } };
   const rows: AccessRow[] = [];
   for (const route of routes) {
-    const ask = async (asker: Asker, target: string, id = missing_id) => (await send(harness, route, pathOf(route, target, id), asker)).status;
+    const ask = async (asker: Asker, target: string, id = missing_id) =>
+      (await send(harness, route, pathOf(route, target, id), asker)).status;
     const home = route.within === 'project' ? String(own.project.id) : own.organization.id;
     const isInside = route.within !== undefined;
     rows.push({
       route,
       cells: {
         'no key': await ask({}, home),
-        'wrong scope': route.scope === 'any' ? '' : await ask(await wrongKey(harness, own, route), home),
+        'wrong scope':
+          route.scope === 'any' ? '' : await ask(await wrongKey(harness, own, route), home),
         'key, level 1': await ask(members[1], home),
         'key, level 8': await ask(members[8], home),
         'key, level 15': await ask(members[15], home),
         'session, level 15': await ask(session, home),
         'other organization': isInside ? await ask(stranger, home) : '',
         'unknown organization': isInside ? await ask(stranger, unknown[route.within!]) : '',
-        'broken id': route.path.includes('/:') ? await ask(own, namesMore(route) && isInside ? home : 'x', 'x') : '',
+        'broken id': route.path.includes('/:')
+          ? await ask(own, namesMore(route) && isInside ? home : 'x', 'x')
+          : '',
       },
     });
   }
@@ -56,13 +67,22 @@ export async function accessTable(harness: Harness, routes: RegisteredRoute[]): 
 }
 
 /** The status that decisions and route list ask for; undefined where what is allowed may answer as it must. */
-export function wantedStatus({ route }: AccessRow, column: (typeof access_columns)[number]): number | undefined {
+export function wantedStatus(
+  { route }: AccessRow,
+  column: (typeof access_columns)[number],
+): number | undefined {
   if (column === 'no key') return 401;
   if (column === 'wrong scope') return 403;
   if (route.session && column !== 'session, level 15') return 403;
   // What the asking key is: a session has none.
-  if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15') return 404;
-  if (column === 'other organization' || column === 'unknown organization' || column === 'broken id') return 404;
+  if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15')
+    return 404;
+  if (
+    column === 'other organization' ||
+    column === 'unknown organization' ||
+    column === 'broken id'
+  )
+    return 404;
   const level = Number(/\d+$/.exec(column)![0]);
   if (route.within !== undefined && level < route.level) return 403;
   return namesMore(route) ? 404 : undefined;
@@ -79,7 +99,11 @@ export function accessMarkdown(rows: AccessRow[]): string {
       ...access_columns.map((column) => cells[column] ?? ''),
     ]),
   );
-  return [line(['route', 'scope', 'level', ...access_columns]), line(Array.from({ length: access_columns.length + 3 }, () => '---')), ...body].join('\n');
+  return [
+    line(['route', 'scope', 'level', ...access_columns]),
+    line(Array.from({ length: access_columns.length + 3 }, () => '---')),
+    ...body,
+  ].join('\n');
 }
 
 function namesMore(route: RegisteredRoute): boolean {
@@ -88,15 +112,29 @@ function namesMore(route: RegisteredRoute): boolean {
 }
 
 function pathOf(route: RegisteredRoute, target: string, other: string): string {
-  const parameter = route.within === undefined ? undefined : targetParameter(route.path, route.within);
-  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) => (name === parameter ? target : other));
+  const parameter =
+    route.within === undefined ? undefined : targetParameter(route.path, route.within);
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) =>
+    name === parameter ? target : other,
+  );
 }
 
-async function wrongKey(harness: Harness, { user }: TestOrganization, route: RegisteredRoute): Promise<Pick<Member, 'key'>> {
-  return { key: await harness.newKey(user, { scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'] }) };
+async function wrongKey(
+  harness: Harness,
+  { user }: TestOrganization,
+  route: RegisteredRoute,
+): Promise<Pick<Member, 'key'>> {
+  return {
+    key: await harness.newKey(user, {
+      scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
+    }),
+  };
 }
 
 function send(harness: Harness, route: RegisteredRoute, path: string, asker: Asker) {
   const isChange = route.method !== 'GET';
-  return harness.request(route.method, isChange ? `${path}?validate_only=true` : path, { ...asker, ...(isChange ? { body: {} } : {}) });
+  return harness.request(route.method, isChange ? `${path}?validate_only=true` : path, {
+    ...asker,
+    ...(isChange ? { body: {} } : {}),
+  });
 }

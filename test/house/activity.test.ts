@@ -12,7 +12,8 @@ import type { RegisteredRoute } from '../registered_routes.ts';
 const before_write: Record<string, string> = {
   'POST /api/sessions/': 'Counts the try and checks the password.',
   'POST /api/users/@me/email/': 'Counts the try and checks the password.',
-  'POST /api/users/@me/password/': 'Counts the try, checks the old password and hashes the new one.',
+  'POST /api/users/@me/password/':
+    'Counts the try, checks the old password and hashes the new one.',
   'DELETE /api/users/@me/totp/': 'Counts the try and checks the password.',
   'POST /api/users/@me/recovery_codes/': 'Counts the try and checks the password.',
   'POST /api/users/@me/verify_email/': 'Counts the mails that are asked for.',
@@ -48,26 +49,37 @@ const nameOf = ({ method, path }: RegisteredRoute) => `${method} ${path}`;
 function pathOf(route: RegisteredRoute): string {
   const target = route.within === undefined ? undefined : targetParameter(route.path, route.within);
   const own = route.within === 'project' ? String(home.project.id) : home.organization.id;
-  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) => (name === target ? own : '01890000-0000-7000-8000-000000000000'));
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) =>
+    name === target ? own : '01890000-0000-7000-8000-000000000000',
+  );
 }
 
 test('every change goes through write(), which looks at validate_only before anything else', async () => {
   assert.ok(routes.length >= 20);
   const astray: string[] = [];
-  for (const route of routes.filter((one) => not_recorded[nameOf(one)] === undefined && before_write[nameOf(one)] === undefined)) {
+  for (const route of routes.filter(
+    (one) => not_recorded[nameOf(one)] === undefined && before_write[nameOf(one)] === undefined,
+  )) {
     const answer = await harness.request(route.method, `${pathOf(route)}?validate_only=perhaps`, {
       body: {},
       headers: route.scope === 'public' ? {} : { cookie },
     });
-    if (answer.status !== 400 || answer.body.attr !== 'validate_only') astray.push(`${nameOf(route)}: ${answer.status} ${answer.text.slice(0, 200)}`);
+    if (answer.status !== 400 || answer.body.attr !== 'validate_only')
+      astray.push(`${nameOf(route)}: ${answer.status} ${answer.text.slice(0, 200)}`);
   }
-  assert.deepEqual(astray, [], 'Let these routes change things inside write() of server/platform/http/write.ts, or say in test/recorded.ts or here why not.');
+  assert.deepEqual(
+    astray,
+    [],
+    'Let these routes change things inside write() of server/platform/http/write.ts, or say in test/recorded.ts or here why not.',
+  );
 });
 
 test('every route that is an exception exists', () => {
   const names = routes.map(nameOf);
   assert.deepEqual(
-    [...Object.keys(not_recorded), ...Object.keys(before_write)].filter((name) => !names.includes(name)),
+    [...Object.keys(not_recorded), ...Object.keys(before_write)].filter(
+      (name) => !names.includes(name),
+    ),
     [],
   );
 });

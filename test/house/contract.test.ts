@@ -17,20 +17,35 @@ type Endpoint = {
   resource?: string;
   body?: string[];
 };
-type Schema = { type?: string | string[]; anyOf?: Schema[]; enum?: unknown[]; const?: unknown; items?: Schema; properties?: Record<string, Schema> };
+type Schema = {
+  type?: string | string[];
+  anyOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+};
 
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
   domain: ['verification'],
   batch_export: ['freshness_seconds', 'pause_reason'],
-  batch_export_run: ['backfill', 'bytes_completed', 'cancel_requested_at', 'delivery_id', 'error_code', 'kind'],
+  batch_export_run: [
+    'backfill',
+    'bytes_completed',
+    'cancel_requested_at',
+    'delivery_id',
+    'error_code',
+    'kind',
+  ],
 };
 
 /** Fields that only the answer has that makes the record. */
 const shown_once: Record<string, string[]> = { invite: ['link'] };
 
 /** Paths whose answer is a record with a list, or with what was asked for, beside it. */
-const says_more = /\/(logs|source|update_source|activity|repository|unused|exports_unsubscribe_configs)\/$/;
+const says_more =
+  /\/(logs|source|update_source|activity|repository|unused|exports_unsubscribe_configs)\/$/;
 
 const endpoints = contract.endpoints as Endpoint[];
 const resources = contract.resources as Record<string, Record<string, Field>>;
@@ -53,14 +68,17 @@ after(() => harness.close());
 
 // Only where a parameter stands matters, not what the code calls it.
 const plain = (path: string) => path.replaceAll(/:\w+/g, ':');
-const routeOf = ({ method, path }: Endpoint) => routes.find((route) => route.method === method && plain(route.path) === plain(path));
+const routeOf = ({ method, path }: Endpoint) =>
+  routes.find((route) => route.method === method && plain(route.path) === plain(path));
 
 test('the contract has 68 endpoints; all are built and ask for its scopes', () => {
   assert.equal(endpoints.length, 68);
   for (const endpoint of endpoints) {
-    const { scope } = routeOf(endpoint) ?? assert.fail(`${endpoint.method} ${endpoint.path} is missing`);
+    const { scope } =
+      routeOf(endpoint) ?? assert.fail(`${endpoint.method} ${endpoint.path} is missing`);
     // Where the contract lists none, it is the read or write scope of the resource.
-    if (endpoint.scope === null) assert.match(scope, endpoint.method === 'GET' ? /:read$/ : /:write$/, endpoint.path);
+    if (endpoint.scope === null)
+      assert.match(scope, endpoint.method === 'GET' ? /:read$/ : /:write$/, endpoint.path);
     else assert.equal(scope, endpoint.scope, `${endpoint.method} ${endpoint.path}`);
   }
 });
@@ -74,9 +92,19 @@ test('they answer with its status, shape and fields', () => {
       assert.equal(answer.type, 'null', name);
       continue;
     }
-    const envelope = { one: undefined, offset_list: ['count', 'next', 'previous', 'results'], cursor_list: ['next', 'previous', 'results'] }[endpoint.shape];
-    if (envelope !== undefined) assert.deepEqual(Object.keys(answer.properties!).sort(), envelope, name);
-    compare(name, envelope === undefined ? answer : answer.properties!['results']!.items!, resources[endpoint.resource!]!, endpoint);
+    const envelope = {
+      one: undefined,
+      offset_list: ['count', 'next', 'previous', 'results'],
+      cursor_list: ['next', 'previous', 'results'],
+    }[endpoint.shape];
+    if (envelope !== undefined)
+      assert.deepEqual(Object.keys(answer.properties!).sort(), envelope, name);
+    compare(
+      name,
+      envelope === undefined ? answer : answer.properties!['results']!.items!,
+      resources[endpoint.resource!]!,
+      endpoint,
+    );
   }
 });
 
@@ -87,7 +115,10 @@ test('their bodies take its fields', () => {
     if (!isAction)
       for (const field of endpoint.body ?? [])
         if (resources[endpoint.resource!]![field]?.writable)
-          assert.ok(field in taken || field === 'last_paused_at', `${endpoint.method} ${endpoint.path} does not take ${field}`);
+          assert.ok(
+            field in taken || field === 'last_paused_at',
+            `${endpoint.method} ${endpoint.path} does not take ${field}`,
+          );
   }
 });
 
@@ -99,18 +130,31 @@ test('PUT is wherever PATCH is', () => {
     );
 });
 
-function compare(name: string, schema: Schema, fields: Record<string, Field>, endpoint: Endpoint): void {
+function compare(
+  name: string,
+  schema: Schema,
+  fields: Record<string, Field>,
+  endpoint: Endpoint,
+): void {
   const properties = schema.properties ?? {};
   for (const [field, { type }] of Object.entries(fields)) {
     assert.ok(properties[field], `${name} lacks the field ${field}`);
-    if (type !== 'any') assert.ok(typesOf(properties[field]).includes(type), `${name}: ${field} is ${typesOf(properties[field]).join()}, not ${type}`);
+    if (type !== 'any')
+      assert.ok(
+        typesOf(properties[field]).includes(type),
+        `${name}: ${field} is ${typesOf(properties[field]).join()}, not ${type}`,
+      );
   }
   // An action or a record beside its list may say more; the record itself says what the contract lists and nothing else.
   const isPlain = endpoint.method !== 'POST' || endpoint.status === 201;
   if (isPlain && !says_more.test(endpoint.path))
     assert.deepEqual(
       Object.keys(properties).sort(),
-      [...Object.keys(fields), ...(additions[endpoint.resource!] ?? []), ...(endpoint.status === 201 ? (shown_once[endpoint.resource!] ?? []) : [])].sort(),
+      [
+        ...Object.keys(fields),
+        ...(additions[endpoint.resource!] ?? []),
+        ...(endpoint.status === 201 ? (shown_once[endpoint.resource!] ?? []) : []),
+      ].sort(),
       name,
     );
 }
@@ -118,6 +162,7 @@ function compare(name: string, schema: Schema, fields: Record<string, Field>, en
 function typesOf(schema: Schema): string[] {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap(typesOf);
   const values = schema.enum ?? ('const' in schema ? [schema.const] : undefined);
-  if (schema.type === undefined && values !== undefined) return values.map((value) => (typeof value === 'number' ? 'integer' : typeof value));
+  if (schema.type === undefined && values !== undefined)
+    return values.map((value) => (typeof value === 'number' ? 'integer' : typeof value));
   return [schema.type ?? []].flat();
 }

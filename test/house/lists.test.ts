@@ -10,18 +10,28 @@ import { listImports, listSourceFiles, root } from './source_files.ts';
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 function foldersIn(path: string): string[] {
-  return readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  return readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [entry.name] : [],
+  );
 }
 
 /** The folders beside a list that it imports from. */
 function foldersListed(list: string): string[] {
   const file = listSourceFiles().find(({ path }) => path === list)!;
-  return listImports(file).flatMap(({ module, is_type }) => (is_type ? [] : (/^\.\/(\w+)\//.exec(module)?.[1] ?? [])));
+  return listImports(file).flatMap(({ module, is_type }) =>
+    is_type ? [] : (/^\.\/(\w+)\//.exec(module)?.[1] ?? []),
+  );
 }
 
 test('every slice with routes is in server/api/index.ts', () => {
-  const slices = foldersIn('server/api').filter((folder) => existsSync(join(root, 'server/api', folder, 'routes.ts')));
-  assert.deepEqual(foldersListed('server/api/index.ts').sort(), slices.sort(), 'Add the line of the slice to server/api/index.ts (or remove its folder).');
+  const slices = foldersIn('server/api').filter((folder) =>
+    existsSync(join(root, 'server/api', folder, 'routes.ts')),
+  );
+  assert.deepEqual(
+    foldersListed('server/api/index.ts').sort(),
+    slices.sort(),
+    'Add the line of the slice to server/api/index.ts (or remove its folder).',
+  );
 });
 
 test('every destination is in server/engine/destinations/index.ts, once, under its own type', () => {
@@ -34,25 +44,39 @@ test('every destination is in server/engine/destinations/index.ts, once, under i
   assert.equal(destinations.length, folders.length, 'One line of the list for each folder.');
   const types = destinations.map(({ type }) => type);
   assert.deepEqual([...new Set(types)], types, 'Two destinations have the same type.');
-  assert.deepEqual(types.map((type) => type.toLowerCase()).sort(), folders.sort(), 'Name the folder of a destination after its type.');
+  assert.deepEqual(
+    types.map((type) => type.toLowerCase()).sort(),
+    folders.sort(),
+    'Name the folder of a destination after its type.',
+  );
 });
 
 test('every destination has a page that names each of its settings', () => {
   const missing = destinations.flatMap((destination) => {
     const page = `docs/destinations/${destination.type.toLowerCase()}.md`;
-    if (!existsSync(join(root, page))) return [`Write ${page}: what it does, its settings, an example, what it guarantees.`];
+    if (!existsSync(join(root, page)))
+      return [`Write ${page}: what it does, its settings, an example, what it guarantees.`];
     const text = read(page);
-    return Object.keys(destination.config.properties).flatMap((key) => (text.includes(`\`${key}\``) ? [] : [`${page} does not name the setting \`${key}\`.`]));
+    return Object.keys(destination.config.properties).flatMap((key) =>
+      text.includes(`\`${key}\``) ? [] : [`${page} does not name the setting \`${key}\`.`],
+    );
   });
   assert.deepEqual(missing, []);
 });
 
 test('docs/configuration.md has every setting as the code has it', () => {
-  assert.equal(read('docs/configuration.md'), configurationText(), 'Run `node scripts/configuration_docs.ts > docs/configuration.md`.');
+  assert.equal(
+    read('docs/configuration.md'),
+    configurationText(),
+    'Run `node scripts/configuration_docs.ts > docs/configuration.md`.',
+  );
 });
 
 test('openapi.json is what the application says of itself', async () => {
-  assert.ok((existsSync(join(root, 'openapi.json')) ? read('openapi.json') : '') === (await openApiText()), 'Run `npm run openapi` and commit openapi.json.');
+  assert.ok(
+    (existsSync(join(root, 'openapi.json')) ? read('openapi.json') : '') === (await openApiText()),
+    'Run `npm run openapi` and commit openapi.json.',
+  );
 });
 
 test('every migration has a number of its own and begins with the reason for it', () => {
@@ -61,10 +85,18 @@ test('every migration has a number of its own and begins with the reason for it'
       .filter((name) => name.endsWith('.sql'))
       .sort();
     const numbers = files.map((name) => name.slice(0, 4));
-    assert.deepEqual([...new Set(numbers)], numbers, `Two files in ${folder} have the same number; they are applied in the order of their names.`);
+    assert.deepEqual(
+      [...new Set(numbers)],
+      numbers,
+      `Two files in ${folder} have the same number; they are applied in the order of their names.`,
+    );
     for (const name of files) {
       assert.match(name, /^\d{4}_[a-z0-9_]+\.sql$/, `${folder}/${name}: name it NNNN_what.sql.`);
-      assert.match(read(join(folder, name)), /^-- \S.{20,}/, `${folder}/${name}: begin with a comment that says what it is for.`);
+      assert.match(
+        read(join(folder, name)),
+        /^-- \S.{20,}/,
+        `${folder}/${name}: begin with a comment that says what it is for.`,
+      );
     }
   }
 });
@@ -72,19 +104,32 @@ test('every migration has a number of its own and begins with the reason for it'
 test('every decision is numbered in a row and has its three parts', () => {
   const files = readdirSync(join(root, 'docs/decisions')).sort();
   files.forEach((name, index) => {
-    assert.equal(Number(/^(\d{4})_[a-z0-9_]+\.md$/.exec(name)?.[1]), index + 1, `docs/decisions/${name}: name it NNNN_what.md, numbers in a row.`);
+    assert.equal(
+      Number(/^(\d{4})_[a-z0-9_]+\.md$/.exec(name)?.[1]),
+      index + 1,
+      `docs/decisions/${name}: name it NNNN_what.md, numbers in a row.`,
+    );
     for (const part of ['# ', '## Context', '## Decision', '## Consequences']) {
-      assert.ok(read(`docs/decisions/${name}`).includes(part), `docs/decisions/${name} has no "${part}".`);
+      assert.ok(
+        read(`docs/decisions/${name}`).includes(part),
+        `docs/decisions/${name} has no "${part}".`,
+      );
     }
   });
 });
 
 test('every link between files of the documentation leads somewhere', () => {
-  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].filter((page) => existsSync(join(root, page)));
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : []));
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].filter((page) =>
+    existsSync(join(root, page)),
+  );
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).flatMap(
+    (name) => (name.endsWith('.md') ? [`docs/${name}`] : []),
+  );
   const broken = [...pages, ...docs].flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].flatMap(([, target = '']) =>
-      existsSync(join(root, page, '..', target)) ? [] : [`${page} links to ${target}, which does not exist.`],
+      existsSync(join(root, page, '..', target))
+        ? []
+        : [`${page} links to ${target}, which does not exist.`],
     ),
   );
   assert.deepEqual(broken, []);

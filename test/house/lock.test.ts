@@ -17,17 +17,31 @@ test('the lock has an entry for every optional package, so `npm ci` accepts it',
 });
 
 test('no file names the address of a registry', () => {
-  const withAddress = Object.entries(lock.packages).flatMap(([folder, entry]) => (entry.resolved === undefined ? [] : [folder]));
+  const withAddress = Object.entries(lock.packages).flatMap(([folder, entry]) =>
+    entry.resolved === undefined ? [] : [folder],
+  );
   assert.deepEqual(withAddress, [], what_to_do);
   assert.ok(!/https?:\/\/[^"]*registry/.test(lockText), what_to_do);
 });
 
 test('every package is pinned to one exact version, and the lock holds that version', () => {
   for (const kind of kinds) {
-    assert.deepEqual(lock.packages['']?.[kind] ?? {}, manifest[kind] ?? {}, `${kind} of package.json and package-lock.json differ. ${what_to_do}`);
+    assert.deepEqual(
+      lock.packages['']?.[kind] ?? {},
+      manifest[kind] ?? {},
+      `${kind} of package.json and package-lock.json differ. ${what_to_do}`,
+    );
     for (const [name, version] of Object.entries(manifest[kind] ?? {})) {
-      assert.match(version, /^\d+\.\d+\.\d+[\w.+-]*$/, `Pin ${name} in package.json to an exact version instead of "${version}".`);
-      assert.equal(lock.packages[`node_modules/${name}`]?.version, version, `The lock holds another version of ${name}. ${what_to_do}`);
+      assert.match(
+        version,
+        /^\d+\.\d+\.\d+[\w.+-]*$/,
+        `Pin ${name} in package.json to an exact version instead of "${version}".`,
+      );
+      assert.equal(
+        lock.packages[`node_modules/${name}`]?.version,
+        version,
+        `The lock holds another version of ${name}. ${what_to_do}`,
+      );
     }
   }
 });
@@ -55,7 +69,10 @@ test('completing adds what is missing with its platform, drops addresses and cha
         version: '1.0.0',
         resolved: 'https://example.com/tool.tgz',
         dev: true,
-        optionalDependencies: { '@tool/linux-x64-musl': '1.0.0', '@tool/win32-arm64-msvc': '^1.2.0' },
+        optionalDependencies: {
+          '@tool/linux-x64-musl': '1.0.0',
+          '@tool/win32-arm64-msvc': '^1.2.0',
+        },
       },
       'node_modules/tool/node_modules/@tool/linux-arm64-gnu': { version: '1.0.0', optional: true },
       'node_modules/zeta': { version: '2.0.0', optionalDependencies: { nested: '1.0.0' } },
@@ -73,13 +90,22 @@ test('completing adds what is missing with its platform, drops addresses and cha
     dev: true,
     optional: true,
   });
-  assert.deepEqual(after.packages['node_modules/@tool/win32-arm64-msvc'], { version: '1.2.0', cpu: ['arm64'], os: ['win32'], dev: true, optional: true });
+  assert.deepEqual(after.packages['node_modules/@tool/win32-arm64-msvc'], {
+    version: '1.2.0',
+    cpu: ['arm64'],
+    os: ['win32'],
+    dev: true,
+    optional: true,
+  });
   assert.equal(after.packages['node_modules/tool']?.resolved, undefined);
   assert.deepEqual(listMissingPackages(after), []);
   assert.deepEqual(completeLock(after).lock, after, 'a complete lock stays as it is');
 });
 
 test('a range without a lowest version is refused', () => {
-  const broken: Lock = { lockfileVersion: 3, packages: { '': { optionalDependencies: { odd: '>=1 <3 || latest' } } } };
+  const broken: Lock = {
+    lockfileVersion: 3,
+    packages: { '': { optionalDependencies: { odd: '>=1 <3 || latest' } } },
+  };
   assert.throws(() => listMissingPackages(broken), /odd is wanted as/);
 });

@@ -13,18 +13,40 @@ const hex = (text: string) => Buffer.from(text).toString('hex');
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false });
-  await harness.deps.db.text('CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.kept (text text, json jsonb, bytes bytea)');
+  await harness.deps.db.text(
+    'CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.kept (text text, json jsonb, bytes bytea)',
+  );
 });
 after(() => harness.close());
 
 /** What was seen, and what a row holds of it: the column and its text. */
-const leaks: [string, { sent?: unknown; answered?: unknown; cookies?: string[] }, [string, string]][] = [
+const leaks: [
+  string,
+  { sent?: unknown; answered?: unknown; cookies?: string[] },
+  [string, string],
+][] = [
   ['a password in a text', { sent: { password } }, ['text', `a line with ${password}`]],
-  ['a password inside of a list of bodies', { sent: { invites: [{ password }] } }, ['json', JSON.stringify({ deep: [password] })]],
+  [
+    'a password inside of a list of bodies',
+    { sent: { invites: [{ password }] } },
+    ['json', JSON.stringify({ deep: [password] })],
+  ],
   ['a seed in base 32', { answered: { secret: seed } }, ['text', seed]],
-  ['a seed as bytes', { answered: { secret: seed } }, ['bytes', '\\x48656c6c6f21deadbeef48656c6c6f21deadbeef']],
-  ['a token of a link', { answered: { link: `https://sluice.example.com/invite/1?token=${token}` } }, ['bytes', `\\x${hex(token)}`]],
-  ['a recovery code without its hyphen', { answered: { recovery_codes: ['ABCDE-FGHIJ'] } }, ['text', 'ABCDEFGHIJ']],
+  [
+    'a seed as bytes',
+    { answered: { secret: seed } },
+    ['bytes', '\\x48656c6c6f21deadbeef48656c6c6f21deadbeef'],
+  ],
+  [
+    'a token of a link',
+    { answered: { link: `https://sluice.example.com/invite/1?token=${token}` } },
+    ['bytes', `\\x${hex(token)}`],
+  ],
+  [
+    'a recovery code without its hyphen',
+    { answered: { recovery_codes: ['ABCDE-FGHIJ'] } },
+    ['text', 'ABCDEFGHIJ'],
+  ],
   ['the value of a cookie', { cookies: [`sluice_session=${token}; Path=/`] }, ['text', token]],
   ['a key that no test has seen', {}, ['json', JSON.stringify({ key })]],
 ];

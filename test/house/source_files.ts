@@ -13,7 +13,9 @@ const folders = ['server', 'test', 'scripts', 'bench'];
 export function listSourceFiles(): SourceFile[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts') && !name.includes('node_modules'))
+      .filter(
+        (name) => name.endsWith('.ts') && !name.endsWith('.d.ts') && !name.includes('node_modules'),
+      )
       .map((name) => `${folder}/${name}`),
   );
   return paths.sort().map((path) => {
@@ -26,10 +28,15 @@ export function listSourceFiles(): SourceFile[] {
 export function listImports(file: SourceFile): { module: string; is_type: boolean }[] {
   const found: { module: string; is_type: boolean }[] = [];
   // The literal's content is blank in `code`, so the match is made there and the module's name is read from the text.
-  for (const match of file.code.matchAll(/(?:^|\n|;)\s*(?:import|export)\b(\s+type\b)?(?:[\w\s{},*$]*?\bfrom)?\s*(['"])|\bimport\s*\(\s*(['"])/g)) {
+  for (const match of file.code.matchAll(
+    /(?:^|\n|;)\s*(?:import|export)\b(\s+type\b)?(?:[\w\s{},*$]*?\bfrom)?\s*(['"])|\bimport\s*\(\s*(['"])/g,
+  )) {
     const start = match.index + match[0].length;
     const quote = match[2] ?? match[3]!;
-    found.push({ module: file.text.slice(start, file.text.indexOf(quote, start)), is_type: match[1] !== undefined });
+    found.push({
+      module: file.text.slice(start, file.text.indexOf(quote, start)),
+      is_type: match[1] !== undefined,
+    });
   }
   return found;
 }
@@ -62,7 +69,10 @@ export function blank(text: string): string {
     position = match.index + match[0].length;
     const isLiteral = /^['"]/.test(match[0]);
     if (match[0].length === 1) out += match[0];
-    else out += isLiteral ? match[0][0]! + spaces(match[0].slice(1, -1)) + match[0].at(-1)! : spaces(match[0]);
+    else
+      out += isLiteral
+        ? match[0][0]! + spaces(match[0].slice(1, -1)) + match[0].at(-1)!
+        : spaces(match[0]);
     if (match[0] === '`') template();
     else if (match[0] === '{') braces.push(false);
     else if (match[0] === '}' && braces.pop() === true) template();

@@ -2,16 +2,24 @@ import { behindIssuer, change, signatureOf, withoutSignature } from './forgery.t
 import type { Forgery, SignInUnderWay } from './forgery.ts';
 import { assertionXml, responseXml, xml_names } from './identity_provider.ts';
 
-const same_id = ({ evil, facts }: SignInUnderWay) => ({ ...evil, assertion_id: facts.assertion_id, response_id: facts.response_id });
+const same_id = ({ evil, facts }: SignInUnderWay) => ({
+  ...evil,
+  assertion_id: facts.assertion_id,
+  response_id: facts.response_id,
+});
 const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
 const around = (world: SignInUnderWay, assertions: string) => responseXml(world.facts, assertions);
 const object = (xml: string) => `<ds:Object>${xml}</ds:Object>`;
-const intoSignature = (signature: string, xml: string) => change(signature, '</ds:Signature>', `${xml}</ds:Signature>`);
+const intoSignature = (signature: string, xml: string) =>
+  change(signature, '</ds:Signature>', `${xml}</ds:Signature>`);
 const evilResponse = (world: SignInUnderWay) => responseXml(world.evil, evilAssertion(world));
 
 /** The evil assertion with the genuine signature in it, changed. */
-const withGenuine = (world: SignInUnderWay, edit: (signature: string) => string, facts = world.evil) =>
-  behindIssuer(assertionXml(facts), edit(signatureOf(world.assertion)));
+const withGenuine = (
+  world: SignInUnderWay,
+  edit: (signature: string) => string,
+  facts = world.evil,
+) => behindIssuer(assertionXml(facts), edit(signatureOf(world.assertion)));
 
 /**
  * The eight classes of signature wrapping of Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (2012), with the numbers that attack tools give them, each also
@@ -21,12 +29,23 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW1: an evil Response around the signature, the genuine Response in an Object of it',
     refused: 'assertion_count',
-    make: (world) => behindIssuer(evilResponse(world), intoSignature(signatureOf(world.signed_response), object(withoutSignature(world.signed_response)))),
+    make: (world) =>
+      behindIssuer(
+        evilResponse(world),
+        intoSignature(
+          signatureOf(world.signed_response),
+          object(withoutSignature(world.signed_response)),
+        ),
+      ),
   },
   {
     name: 'XSW1 with the genuine Response directly in the signature',
     refused: 'assertion_count',
-    make: (world) => behindIssuer(evilResponse(world), intoSignature(signatureOf(world.signed_response), withoutSignature(world.signed_response))),
+    make: (world) =>
+      behindIssuer(
+        evilResponse(world),
+        intoSignature(signatureOf(world.signed_response), withoutSignature(world.signed_response)),
+      ),
   },
   {
     name: 'XSW1 with the same ID',
@@ -34,50 +53,90 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       behindIssuer(
         responseXml(same_id(world), evilAssertion(world)),
-        intoSignature(signatureOf(world.signed_response), object(withoutSignature(world.signed_response))),
+        intoSignature(
+          signatureOf(world.signed_response),
+          object(withoutSignature(world.signed_response)),
+        ),
       ),
   },
   {
     name: 'XSW2: an evil Response, the genuine one beside its detached signature',
     refused: 'not_a_response',
-    make: (world) => behindIssuer(evilResponse(world), withoutSignature(world.signed_response) + signatureOf(world.signed_response)),
+    make: (world) =>
+      behindIssuer(
+        evilResponse(world),
+        withoutSignature(world.signed_response) + signatureOf(world.signed_response),
+      ),
   },
   {
     name: 'XSW2 with the signature first',
     refused: 'not_a_response',
-    make: (world) => behindIssuer(evilResponse(world), signatureOf(world.signed_response) + withoutSignature(world.signed_response)),
+    make: (world) =>
+      behindIssuer(
+        evilResponse(world),
+        signatureOf(world.signed_response) + withoutSignature(world.signed_response),
+      ),
   },
   {
     name: 'XSW3: an evil assertion before the genuine one',
     refused: 'assertion_count',
     make: (world) => around(world, evilAssertion(world) + world.assertion),
   },
-  { name: 'XSW3 with the evil assertion behind', refused: 'assertion_count', make: (world) => around(world, world.assertion + evilAssertion(world)) },
-  { name: 'XSW3 with the same ID', refused: 'duplicate_id', make: (world) => around(world, assertionXml(same_id(world)) + world.assertion) },
+  {
+    name: 'XSW3 with the evil assertion behind',
+    refused: 'assertion_count',
+    make: (world) => around(world, world.assertion + evilAssertion(world)),
+  },
+  {
+    name: 'XSW3 with the same ID',
+    refused: 'duplicate_id',
+    make: (world) => around(world, assertionXml(same_id(world)) + world.assertion),
+  },
   {
     name: 'XSW3 in the response that is signed too',
     refused: 'assertion_count',
-    make: (world) => change(world.signed_response, '</samlp:Status>', `</samlp:Status>${evilAssertion(world)}`),
+    make: (world) =>
+      change(world.signed_response, '</samlp:Status>', `</samlp:Status>${evilAssertion(world)}`),
   },
   {
     name: 'XSW4: the genuine assertion as a child of an evil one',
     refused: 'assertion_count',
-    make: (world) => around(world, change(evilAssertion(world), '</saml:Assertion>', `${world.assertion}</saml:Assertion>`)),
+    make: (world) =>
+      around(
+        world,
+        change(evilAssertion(world), '</saml:Assertion>', `${world.assertion}</saml:Assertion>`),
+      ),
   },
   {
     name: 'XSW4 with the same ID',
     refused: 'duplicate_id',
-    make: (world) => around(world, change(assertionXml(same_id(world)), '</saml:Assertion>', `${world.assertion}</saml:Assertion>`)),
+    make: (world) =>
+      around(
+        world,
+        change(
+          assertionXml(same_id(world)),
+          '</saml:Assertion>',
+          `${world.assertion}</saml:Assertion>`,
+        ),
+      ),
   },
   {
     name: 'XSW5: the genuine signature in an evil assertion, the genuine assertion without it at the end',
     refused: 'assertion_count',
-    make: (world) => around(world, withGenuine(world, (signature) => signature) + withoutSignature(world.assertion)),
+    make: (world) =>
+      around(
+        world,
+        withGenuine(world, (signature) => signature) + withoutSignature(world.assertion),
+      ),
   },
   {
     name: 'XSW5 with the genuine assertion first',
     refused: 'assertion_count',
-    make: (world) => around(world, withoutSignature(world.assertion) + withGenuine(world, (signature) => signature)),
+    make: (world) =>
+      around(
+        world,
+        withoutSignature(world.assertion) + withGenuine(world, (signature) => signature),
+      ),
   },
   {
     name: 'XSW6: the genuine assertion in the signature that stands in an evil one',
@@ -85,7 +144,9 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       around(
         world,
-        withGenuine(world, (signature) => intoSignature(signature, withoutSignature(world.assertion))),
+        withGenuine(world, (signature) =>
+          intoSignature(signature, withoutSignature(world.assertion)),
+        ),
       ),
   },
   {
@@ -94,28 +155,45 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       around(
         world,
-        withGenuine(world, (signature) => intoSignature(signature, withoutSignature(world.assertion)), same_id(world)),
+        withGenuine(
+          world,
+          (signature) => intoSignature(signature, withoutSignature(world.assertion)),
+          same_id(world),
+        ),
       ),
   },
   {
     name: 'XSW7: the genuine assertion in Extensions, an evil one in its place',
     refused: 'not_a_response',
-    make: (world) => responseXml({ ...world.facts, after_status: `<samlp:Extensions>${world.assertion}</samlp:Extensions>` }, evilAssertion(world)),
+    make: (world) =>
+      responseXml(
+        { ...world.facts, after_status: `<samlp:Extensions>${world.assertion}</samlp:Extensions>` },
+        evilAssertion(world),
+      ),
   },
   {
     name: 'XSW7 with Extensions where they may stand',
     refused: 'assertion_count',
-    make: (world) => behindIssuer(around(world, evilAssertion(world)), `<samlp:Extensions>${world.assertion}</samlp:Extensions>`),
+    make: (world) =>
+      behindIssuer(
+        around(world, evilAssertion(world)),
+        `<samlp:Extensions>${world.assertion}</samlp:Extensions>`,
+      ),
   },
   {
     name: 'XSW7 with the evil assertion in Extensions',
     refused: 'assertion_count',
-    make: (world) => behindIssuer(world.response, `<samlp:Extensions>${evilAssertion(world)}</samlp:Extensions>`),
+    make: (world) =>
+      behindIssuer(world.response, `<samlp:Extensions>${evilAssertion(world)}</samlp:Extensions>`),
   },
   {
     name: 'XSW7 with the same ID',
     refused: 'duplicate_id',
-    make: (world) => behindIssuer(around(world, assertionXml(same_id(world))), `<samlp:Extensions>${world.assertion}</samlp:Extensions>`),
+    make: (world) =>
+      behindIssuer(
+        around(world, assertionXml(same_id(world))),
+        `<samlp:Extensions>${world.assertion}</samlp:Extensions>`,
+      ),
   },
   {
     name: 'XSW8: the genuine assertion in an Object of the signature that stands in an evil one',
@@ -123,7 +201,9 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       around(
         world,
-        withGenuine(world, (signature) => intoSignature(signature, object(withoutSignature(world.assertion)))),
+        withGenuine(world, (signature) =>
+          intoSignature(signature, object(withoutSignature(world.assertion))),
+        ),
       ),
   },
   {
@@ -132,7 +212,11 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       around(
         world,
-        withGenuine(world, (signature) => intoSignature(signature, object(withoutSignature(world.assertion))), same_id(world)),
+        withGenuine(
+          world,
+          (signature) => intoSignature(signature, object(withoutSignature(world.assertion))),
+          same_id(world),
+        ),
       ),
   },
   {
@@ -141,29 +225,52 @@ export const forged_wrappings: Forgery[] = [
     make: (world) =>
       around(
         world,
-        withGenuine(world, (signature) => change(signature, '</ds:KeyInfo>', `${withoutSignature(world.assertion)}</ds:KeyInfo>`)),
+        withGenuine(world, (signature) =>
+          change(signature, '</ds:KeyInfo>', `${withoutSignature(world.assertion)}</ds:KeyInfo>`),
+        ),
       ),
   },
   {
     name: 'the genuine assertion in the Advice of an evil one',
     refused: 'assertion_count',
-    make: (world) => around(world, change(evilAssertion(world), '</saml:Conditions>', `</saml:Conditions><saml:Advice>${world.assertion}</saml:Advice>`)),
+    make: (world) =>
+      around(
+        world,
+        change(
+          evilAssertion(world),
+          '</saml:Conditions>',
+          `</saml:Conditions><saml:Advice>${world.assertion}</saml:Advice>`,
+        ),
+      ),
   },
   {
     name: 'the genuine assertion in an attribute value of an evil one',
     refused: 'assertion_count',
-    make: (world) => around(world, change(evilAssertion(world), '<saml:AttributeValue>', `<saml:AttributeValue>${world.assertion}`)),
+    make: (world) =>
+      around(
+        world,
+        change(
+          evilAssertion(world),
+          '<saml:AttributeValue>',
+          `<saml:AttributeValue>${world.assertion}`,
+        ),
+      ),
   },
   {
     name: 'the genuine assertion in the details of the status',
     refused: 'assertion_count',
     make: (world) =>
-      change(around(world, evilAssertion(world)), '</samlp:Status>', `<samlp:StatusDetail>${world.assertion}</samlp:StatusDetail></samlp:Status>`),
+      change(
+        around(world, evilAssertion(world)),
+        '</samlp:Status>',
+        `<samlp:StatusDetail>${world.assertion}</samlp:StatusDetail></samlp:Status>`,
+      ),
   },
   {
     name: 'the genuine response inside an evil one',
     refused: 'not_a_response',
-    make: (world) => change(evilResponse(world), '</samlp:Response>', `${world.response}</samlp:Response>`),
+    make: (world) =>
+      change(evilResponse(world), '</samlp:Response>', `${world.response}</samlp:Response>`),
   },
   {
     name: 'the genuine response inside an element of another name',
@@ -173,17 +280,20 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'the genuine response inside an ArtifactResponse',
     refused: 'not_a_response',
-    make: (world) => `<samlp:ArtifactResponse xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
+    make: (world) =>
+      `<samlp:ArtifactResponse xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
   },
   {
     name: 'an evil assertion of another namespace beside the genuine one',
     refused: 'not_a_response',
-    make: (world) => around(world, change(evilAssertion(world), xml_names.saml, 'urn:evil') + world.assertion),
+    make: (world) =>
+      around(world, change(evilAssertion(world), xml_names.saml, 'urn:evil') + world.assertion),
   },
   {
     name: 'the genuine assertion below an element between it and the Response',
     refused: 'not_a_response',
-    make: (world) => around(world, `<saml:Advice xmlns:saml="${xml_names.saml}">${world.assertion}</saml:Advice>`),
+    make: (world) =>
+      around(world, `<saml:Advice xmlns:saml="${xml_names.saml}">${world.assertion}</saml:Advice>`),
   },
   {
     name: 'a second Response with the evil assertion behind the genuine one',

@@ -1,7 +1,14 @@
 import type { Expectations } from '../../server/platform/saml/assertion.ts';
 import type { Provider, Service } from '../../server/platform/saml/parties.ts';
 import type { RefusalCode } from '../../server/platform/saml/refusal.ts';
-import { assertionXml, responseFacts, responseXml, signXml, signedResponse, testIdentityProvider } from './identity_provider.ts';
+import {
+  assertionXml,
+  responseFacts,
+  responseXml,
+  signXml,
+  signedResponse,
+  testIdentityProvider,
+} from './identity_provider.ts';
 import type { IdentityProvider, ResponseFacts } from './identity_provider.ts';
 
 /** What a forger can start from: a sign-in under way, and genuine answers to it. */
@@ -21,13 +28,20 @@ export type SignInUnderWay = {
 };
 
 /** A response that must be refused with this code, as XML. */
-export type Forgery = { name: string; refused: RefusalCode; make: (world: SignInUnderWay) => string };
+export type Forgery = {
+  name: string;
+  refused: RefusalCode;
+  make: (world: SignInUnderWay) => string;
+};
 
 /**
  * A sign-in of ada@acme.example under way, with ids of its own, or the one that the provider was asked for with this request. The forger wants to be
  * root@acme.example.
  */
-export function beginSignIn(now_ms: number, asked?: { id: string; acs_url: string; issuer: string }): SignInUnderWay {
+export function beginSignIn(
+  now_ms: number,
+  asked?: { id: string; acs_url: string; issuer: string },
+): SignInUnderWay {
   const [acme, other] = [testIdentityProvider('acme'), testIdentityProvider('other')];
   const request = asked ?? {
     id: `_${crypto.randomUUID()}`,
@@ -40,11 +54,20 @@ export function beginSignIn(now_ms: number, asked?: { id: string; acs_url: strin
   return {
     acme,
     other,
-    provider: { entity_id: acme.entity_id, sso_url: acme.sso_url, certificates: [acme.certificate], email_domain: 'acme.example' },
+    provider: {
+      entity_id: acme.entity_id,
+      sso_url: acme.sso_url,
+      certificates: [acme.certificate],
+      email_domain: 'acme.example',
+    },
     service,
     expectations: { request_id: request.id, now_ms, skew_ms: 180_000 },
     facts,
-    evil: { ...responseFacts(acme, request, { email: 'root@acme.example' }, now_ms), assertion_id: '_evil', response_id: '_evil_response' },
+    evil: {
+      ...responseFacts(acme, request, { email: 'root@acme.example' }, now_ms),
+      assertion_id: '_evil',
+      response_id: '_evil_response',
+    },
     assertion,
     response: responseXml(facts, assertion),
     signed_response: signedResponse(acme, facts, { is_response_signed: true }),

@@ -5,7 +5,12 @@ import { SignedXml } from 'xml-crypto';
 import { root } from '../house/source_files.ts';
 
 /** An identity provider of the tests: its entity id, where it would answer, and the key pair that it signs with. */
-export type IdentityProvider = { entity_id: string; sso_url: string; certificate: string; private_key: string };
+export type IdentityProvider = {
+  entity_id: string;
+  sso_url: string;
+  certificate: string;
+  private_key: string;
+};
 
 /**
  * What a response says. An undefined field is left out of the XML; `subject`, `conditions`, `statements` and `after_status` are XML that stands in for what the other
@@ -121,14 +126,19 @@ export function responseFacts(
     session_not_on_or_after: at(480 * minute_ms),
     name_id: person.email,
     name_id_format: xml_names.email_format,
-    attributes: person.attributes ?? { email: person.email, first_name: 'Ada', last_name: 'Lovelace' },
+    attributes: person.attributes ?? {
+      email: person.email,
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+    },
     after_status: '',
   };
 }
 
 /** The assertion, not signed. */
 export function assertionXml(facts: ResponseFacts): string {
-  const issuer = facts.issuer === undefined ? '' : `<saml:Issuer>${escapeXml(facts.issuer)}</saml:Issuer>`;
+  const issuer =
+    facts.issuer === undefined ? '' : `<saml:Issuer>${escapeXml(facts.issuer)}</saml:Issuer>`;
   return (
     `<saml:Assertion xmlns:saml="${xml_names.saml}"${attribute('ID', facts.assertion_id)}${attribute('Version', facts.version)}${attribute('IssueInstant', facts.issued_at)}>` +
     `${issuer}${facts.subject ?? subjectXml(facts)}${facts.conditions ?? conditionsXml(facts)}${facts.statements ?? statementsXml(facts)}</saml:Assertion>`
@@ -137,7 +147,10 @@ export function assertionXml(facts: ResponseFacts): string {
 
 /** The response around the XML of an assertion, not signed. */
 export function responseXml(facts: ResponseFacts, assertion: string): string {
-  const issuer = facts.response_issuer === undefined ? '' : `<saml:Issuer xmlns:saml="${xml_names.saml}">${escapeXml(facts.response_issuer)}</saml:Issuer>`;
+  const issuer =
+    facts.response_issuer === undefined
+      ? ''
+      : `<saml:Issuer xmlns:saml="${xml_names.saml}">${escapeXml(facts.response_issuer)}</saml:Issuer>`;
   return (
     `<samlp:Response xmlns:samlp="${xml_names.samlp}"${attribute('ID', facts.response_id)} Version="2.0"${attribute('IssueInstant', facts.issued_at)}` +
     `${attribute('Destination', facts.destination)}${attribute('InResponseTo', facts.in_response_to)}>${issuer}` +
@@ -146,13 +159,27 @@ export function responseXml(facts: ResponseFacts, assertion: string): string {
 }
 
 /** A response with a signed assertion, and signed itself if asked. */
-export function signedResponse(provider: IdentityProvider, facts: ResponseFacts, options: SigningOptions & { is_response_signed?: boolean } = {}): string {
-  const xml = responseXml(facts, signXml(assertionXml(facts), facts.assertion_id, provider, options));
-  return options.is_response_signed === true ? signXml(xml, facts.response_id, provider, options) : xml;
+export function signedResponse(
+  provider: IdentityProvider,
+  facts: ResponseFacts,
+  options: SigningOptions & { is_response_signed?: boolean } = {},
+): string {
+  const xml = responseXml(
+    facts,
+    signXml(assertionXml(facts), facts.assertion_id, provider, options),
+  );
+  return options.is_response_signed === true
+    ? signXml(xml, facts.response_id, provider, options)
+    : xml;
 }
 
 /** The XML with a signature of the element with this ID, enveloped in it behind its Issuer. */
-export function signXml(xml: string, id: string, provider: Pick<IdentityProvider, 'certificate' | 'private_key'>, options: SigningOptions = {}): string {
+export function signXml(
+  xml: string,
+  id: string,
+  provider: Pick<IdentityProvider, 'certificate' | 'private_key'>,
+  options: SigningOptions = {},
+): string {
   const element = `//*[@ID='${id}']`;
   const signer = new SignedXml({
     privateKey: provider.private_key,
@@ -171,7 +198,9 @@ export function signXml(xml: string, id: string, provider: Pick<IdentityProvider
   signer.computeSignature(xml, {
     prefix: 'ds',
     location:
-      options.is_signature_first === true ? { reference: element, action: 'prepend' } : { reference: `${element}/*[local-name()='Issuer']`, action: 'after' },
+      options.is_signature_first === true
+        ? { reference: element, action: 'prepend' }
+        : { reference: `${element}/*[local-name()='Issuer']`, action: 'after' },
   });
   return signer.getSignedXml();
 }
@@ -191,7 +220,9 @@ function subjectXml(facts: ResponseFacts): string {
 
 function conditionsXml(facts: ResponseFacts): string {
   const restriction =
-    facts.audience === undefined ? '' : `<saml:AudienceRestriction><saml:Audience>${escapeXml(facts.audience)}</saml:Audience></saml:AudienceRestriction>`;
+    facts.audience === undefined
+      ? ''
+      : `<saml:AudienceRestriction><saml:Audience>${escapeXml(facts.audience)}</saml:Audience></saml:AudienceRestriction>`;
   return `<saml:Conditions${attribute('NotBefore', facts.not_before)}${attribute('NotOnOrAfter', facts.not_on_or_after)}>${restriction}</saml:Conditions>`;
 }
 
@@ -211,7 +242,9 @@ function attributeStatementXml(attributes: ResponseFacts['attributes']): string 
         .map((value) => `<saml:AttributeValue>${escapeXml(value)}</saml:AttributeValue>`)
         .join('')}</saml:Attribute>`,
   );
-  return list.length === 0 ? '' : `<saml:AttributeStatement>${list.join('')}</saml:AttributeStatement>`;
+  return list.length === 0
+    ? ''
+    : `<saml:AttributeStatement>${list.join('')}</saml:AttributeStatement>`;
 }
 
 function attribute(name: string, value: string | undefined): string {
@@ -219,5 +252,9 @@ function attribute(name: string, value: string | undefined): string {
 }
 
 function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }

@@ -6,17 +6,30 @@ import { testIdentityProvider } from './identity_provider.ts';
 
 // Debian installs pysaml2 for its own Python, which need not be the first one on the path.
 const python = ['/usr/bin/python3', 'python3'].find(
-  (program) => spawnSync(program, ['-c', 'import saml2.sigver; saml2.sigver.get_xmlsec_binary()']).status === 0,
+  (program) =>
+    spawnSync(program, ['-c', 'import saml2.sigver; saml2.sigver.get_xmlsec_binary()']).status ===
+    0,
 );
 
 /** Why tests with pysaml2 are skipped on this machine; false where it is installed. */
-export const skip_pysaml2 = python === undefined ? 'pysaml2 or xmlsec1 is missing; on Debian: apt-get install python3-pysaml2 xmlsec1' : false;
+export const skip_pysaml2 =
+  python === undefined
+    ? 'pysaml2 or xmlsec1 is missing; on Debian: apt-get install python3-pysaml2 xmlsec1'
+    : false;
 
 /** How pysaml2 signs. */
-export type Pysaml2Signing = { is_response_signed: boolean; signature_algorithm: string; digest_algorithm: string };
+export type Pysaml2Signing = {
+  is_response_signed: boolean;
+  signature_algorithm: string;
+  digest_algorithm: string;
+};
 
 /** What pysaml2 answers for Ada to the browser that was sent to `url`, from our metadata (XML) and with the key of the provider `acme`; `response` is base64. */
-export function answerByPysaml2(url: string, service_metadata: string, signing: Pysaml2Signing): { issuer: string; binding: string; response: string } {
+export function answerByPysaml2(
+  url: string,
+  service_metadata: string,
+  signing: Pysaml2Signing,
+): { issuer: string; binding: string; response: string } {
   const acme = testIdentityProvider('acme');
   const file = (name: string) => join(root, 'test/certificates', name);
   const asked = {
@@ -29,10 +42,14 @@ export function answerByPysaml2(url: string, service_metadata: string, signing: 
     email: 'Ada@acme.example',
     ...signing,
   };
-  const { status, stdout, stderr } = spawnSync(python!, [join(root, 'test/saml/pysaml2_identity_provider.py')], {
-    input: JSON.stringify(asked),
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    python!,
+    [join(root, 'test/saml/pysaml2_identity_provider.py')],
+    {
+      input: JSON.stringify(asked),
+      encoding: 'utf8',
+    },
+  );
   assert.equal(status, 0, stderr);
   return JSON.parse(stdout) as ReturnType<typeof answerByPysaml2>;
 }

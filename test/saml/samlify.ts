@@ -12,15 +12,24 @@ const statements =
  * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports our metadata (XML), reads the AuthnRequest and signs the assertion. It takes the machine's clock. Base64, as it goes
  * into the form; `endpoint` is where it sends it.
  */
-export async function answerBySamlify(url: string, service_metadata: string, email: string): Promise<{ issuer: string; endpoint: string; response: string }> {
+export async function answerBySamlify(
+  url: string,
+  service_metadata: string,
+  email: string,
+): Promise<{ issuer: string; endpoint: string; response: string }> {
   const acme = testIdentityProvider('acme');
-  const template = SamlLib.defaultLoginResponseTemplate.context.replace('{AuthnStatement}{AttributeStatement}', statements);
+  const template = SamlLib.defaultLoginResponseTemplate.context.replace(
+    '{AuthnStatement}{AttributeStatement}',
+    statements,
+  );
   const provider = IdentityProvider({
     entityID: acme.entity_id,
     privateKey: acme.private_key,
     signingCert: acme.certificate,
     nameIDFormat: [xml_names.email_format],
-    singleSignOnService: [{ Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: acme.sso_url }],
+    singleSignOnService: [
+      { Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: acme.sso_url },
+    ],
     requestSignatureAlgorithm: xml_names.rsa_sha256,
     loginResponseTemplate: { context: template, attributes: [] },
   });
@@ -49,7 +58,20 @@ export async function answerBySamlify(url: string, service_metadata: string, ema
     NameID: email,
     Email: email,
   };
-  const filled = (context: string) => ({ id, context: SamlLib.replaceTagsByValue(context, values) });
-  const answer = await provider.createLoginResponse(service, { extract }, 'post', { email }, { customTagReplacement: filled });
-  return { issuer, endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '', response: answer.context };
+  const filled = (context: string) => ({
+    id,
+    context: SamlLib.replaceTagsByValue(context, values),
+  });
+  const answer = await provider.createLoginResponse(
+    service,
+    { extract },
+    'post',
+    { email },
+    { customTagReplacement: filled },
+  );
+  return {
+    issuer,
+    endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '',
+    response: answer.context,
+  };
 }

@@ -11,21 +11,31 @@ before(async () => {
 after(() => harness.close());
 
 type Entry = Record<string, any>;
-const urlOf = ({ organization }: TestOrganization) => `/api/organizations/${organization.id}/activity/`;
-const read = (home: TestOrganization, query = '', key = home.key) => harness.request('GET', `${urlOf(home)}${query}`, { key });
+const urlOf = ({ organization }: TestOrganization) =>
+  `/api/organizations/${organization.id}/activity/`;
+const read = (home: TestOrganization, query = '', key = home.key) =>
+  harness.request('GET', `${urlOf(home)}${query}`, { key });
 const entries = async (home: TestOrganization, query = ''): Promise<Entry[]> => {
   const { status, body, text } = await read(home, query);
   assert.equal(status, 200, text);
   return body.results;
 };
-const rename = (home: TestOrganization, name: string, headers: Record<string, string> = { authorization: `Bearer ${home.key}` }) =>
-  harness.request('PATCH', `/api/projects/${home.project.id}/`, { body: { name }, headers });
+const rename = (
+  home: TestOrganization,
+  name: string,
+  headers: Record<string, string> = { authorization: `Bearer ${home.key}` },
+) => harness.request('PATCH', `/api/projects/${home.project.id}/`, { body: { name }, headers });
 const keyOf = async (home: TestOrganization) =>
-  (await harness.deps.db.row<{ id: string; mask_value: string }>(sql`SELECT id, mask_value FROM personal_api_keys WHERE user_id = ${home.user.id}`))!;
+  (await harness.deps.db.row<{ id: string; mask_value: string }>(
+    sql`SELECT id, mask_value FROM personal_api_keys WHERE user_id = ${home.user.id}`,
+  ))!;
 
 test('an entry says who did what to which thing, from where, with what, and what it was before', async () => {
   const home = await harness.newOrganization();
-  const answer = await rename(home, 'Shop', { authorization: `Bearer ${home.key}`, 'x-request-id': 'request-of-the-test' });
+  const answer = await rename(home, 'Shop', {
+    authorization: `Bearer ${home.key}`,
+    'x-request-id': 'request-of-the-test',
+  });
   const [entry, ...others] = await entries(home);
   assert.equal(others.length, 0);
   const { id, created_at, hash, ...said } = entry!;
@@ -53,8 +63,13 @@ test('what is done in a session names the session and no key', async () => {
   const cookie = await harness.newSession(home.user);
   await rename(home, 'Shop', { cookie });
   const [entry] = await entries(home);
-  const session = await harness.deps.db.row<{ id: string }>(sql`SELECT id FROM sessions WHERE user_id = ${home.user.id}`);
-  assert.deepEqual([entry!['key'], entry!['session_id'], entry!['user'].uuid], [null, session!.id, home.user.uuid]);
+  const session = await harness.deps.db.row<{ id: string }>(
+    sql`SELECT id FROM sessions WHERE user_id = ${home.user.id}`,
+  );
+  assert.deepEqual(
+    [entry!['key'], entry!['session_id'], entry!['user'].uuid],
+    [null, session!.id, home.user.uuid],
+  );
 });
 
 test('what was refused or only checked is not in the log', async () => {
@@ -73,7 +88,8 @@ test('pages follow the numbers and stay in place while entries are added', async
   const home = await harness.newOrganization();
   for (let count = 1; count <= 5; count += 1) await rename(home, `N${count}`);
   const numbers = ({ body }: Answer) => body.results.map(({ number }: Entry) => number);
-  const follow = (link: string) => harness.request('GET', link.replace(/^https?:\/\/[^/]+/, ''), { key: home.key });
+  const follow = (link: string) =>
+    harness.request('GET', link.replace(/^https?:\/\/[^/]+/, ''), { key: home.key });
   const first = await read(home, '?limit=2&scope=project');
   await rename(home, 'N6');
   const second = await follow(first.body.next);
@@ -96,8 +112,16 @@ test('filters, alone and together', async () => {
   const home = await harness.newOrganization();
   const other = await harness.newMember(home.organization.id, 8);
   await rename(home, 'one');
-  await harness.request('PATCH', `/api/organizations/${home.organization.id}/`, { key: other.key, body: { name: 'two' } });
-  const made = (await harness.request('POST', '/api/projects/', { key: other.key, body: { name: 'three', organization: home.organization.id } })).body;
+  await harness.request('PATCH', `/api/organizations/${home.organization.id}/`, {
+    key: other.key,
+    body: { name: 'two' },
+  });
+  const made = (
+    await harness.request('POST', '/api/projects/', {
+      key: other.key,
+      body: { name: 'three', organization: home.organization.id },
+    })
+  ).body;
   await harness.request('DELETE', `/api/projects/${made.id}/`, { key: home.key });
   const all = await entries(home, '?ordering=number');
   const [, second, third] = all.map(({ created_at }) => encodeURIComponent(created_at));
@@ -160,31 +184,71 @@ test('who reads it: members with the scope; the addresses of others are for admi
     key: member.key,
     body: { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } },
   });
-  const addresses = async (key: string) => (await read(home, '', key)).body.results.map(({ ip }: Entry) => ip);
+  const addresses = async (key: string) =>
+    (await read(home, '', key)).body.results.map(({ ip }: Entry) => ip);
   assert.deepEqual(await addresses(home.key), ['127.0.0.1', '127.0.0.1']);
   assert.deepEqual(await addresses(administrator.key), ['127.0.0.1', '127.0.0.1']);
   assert.deepEqual(await addresses(member.key), ['127.0.0.1', null]);
-  assert.equal((await read(home, '', await harness.newKey(home.user, { scopes: ['activity_log:read'] }))).status, 200);
-  assert.equal((await read(home, '', await harness.newKey(home.user, { scopes: ['organization:write', 'user:write'] }))).status, 403);
-  assert.equal((await read(home, '', await harness.newKey(home.user, { scoped_teams: [home.project.id] }))).status, 404);
+  assert.equal(
+    (await read(home, '', await harness.newKey(home.user, { scopes: ['activity_log:read'] })))
+      .status,
+    200,
+  );
+  assert.equal(
+    (
+      await read(
+        home,
+        '',
+        await harness.newKey(home.user, { scopes: ['organization:write', 'user:write'] }),
+      )
+    ).status,
+    403,
+  );
+  assert.equal(
+    (await read(home, '', await harness.newKey(home.user, { scoped_teams: [home.project.id] })))
+      .status,
+    404,
+  );
   assert.equal((await read(home, '', stranger.key)).status, 404);
-  assert.equal((await harness.request('GET', '/api/organizations/@current/activity/', { key: home.key })).body.results.length, 2);
+  assert.equal(
+    (await harness.request('GET', '/api/organizations/@current/activity/', { key: home.key })).body
+      .results.length,
+    2,
+  );
   assert.equal((await harness.request('DELETE', urlOf(home), { key: home.key })).status, 405);
 });
 
 test("a person's own log: what he did to keys, in no organization's log and in nobody else's", async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const cookie = await harness.newSession(home.user);
-  const made = (await harness.request('POST', '/api/personal_api_keys/', { headers: { cookie }, body: { label: 'CI', scopes: ['user:read'] } })).body;
+  const made = (
+    await harness.request('POST', '/api/personal_api_keys/', {
+      headers: { cookie },
+      body: { label: 'CI', scopes: ['user:read'] },
+    })
+  ).body;
   const own = await harness.request('GET', '/api/users/@me/activity/', { key: made.value });
   assert.deepEqual(
-    own.body.results.map(({ number, activity, scope, item_name, ip }: Entry) => [number, activity, scope, item_name, ip]),
+    own.body.results.map(({ number, activity, scope, item_name, ip }: Entry) => [
+      number,
+      activity,
+      scope,
+      item_name,
+      ip,
+    ]),
     [[1, 'created', 'personal_api_key', 'CI', '127.0.0.1']],
   );
-  assert.deepEqual((await harness.request('GET', '/api/users/@me/activity/', { key: other.key })).body.results, []);
+  assert.deepEqual(
+    (await harness.request('GET', '/api/users/@me/activity/', { key: other.key })).body.results,
+    [],
+  );
   assert.deepEqual(await entries(home), []);
   assert.equal(
-    (await harness.request('GET', '/api/users/@me/activity/', { key: await harness.newKey(home.user, { scopes: ['activity_log:read'] }) })).status,
+    (
+      await harness.request('GET', '/api/users/@me/activity/', {
+        key: await harness.newKey(home.user, { scopes: ['activity_log:read'] }),
+      })
+    ).status,
     403,
   );
 });
@@ -192,17 +256,38 @@ test("a person's own log: what he did to keys, in no organization's log and in n
 test("a destination's password: masked on both sides, and nowhere in the table", async () => {
   const home = await harness.newOrganization();
   const [first, second] = ['pl4nted-first-word', 'pl4nted-second-word'];
-  const config = (password: string) => ({ user: 'writer', password, host: 'db.example.com', database: 'warehouse' });
+  const config = (password: string) => ({
+    user: 'writer',
+    password,
+    host: 'db.example.com',
+    database: 'warehouse',
+  });
   const base = `/api/projects/${home.project.id}/batch_exports/`;
   const made = await harness.request('POST', base, {
     key: home.key,
     body: { name: 'P', interval: 'hour', destination: { type: 'Postgres', config: config(first) } },
   });
-  const patched = await harness.request('PATCH', `${base}${made.body.id}/`, { key: home.key, body: { destination: { config: config(second) } } });
+  const patched = await harness.request('PATCH', `${base}${made.body.id}/`, {
+    key: home.key,
+    body: { destination: { config: config(second) } },
+  });
   assert.equal(patched.status, 200, patched.text);
-  const [change, creation] = (await entries(home)).map(({ changes }) => changes.filter(({ field }: Entry) => field === 'destination.config.password'));
-  assert.deepEqual(change, [{ field: 'destination.config.password', action: 'changed', before: '********', after: '********' }]);
-  assert.deepEqual(creation, [{ field: 'destination.config.password', action: 'created', before: null, after: '********' }]);
-  const { rows } = await harness.deps.db.text(`SELECT count(*) AS found FROM activity a WHERE a::text LIKE '%pl4nted%'`);
+  const [change, creation] = (await entries(home)).map(({ changes }) =>
+    changes.filter(({ field }: Entry) => field === 'destination.config.password'),
+  );
+  assert.deepEqual(change, [
+    {
+      field: 'destination.config.password',
+      action: 'changed',
+      before: '********',
+      after: '********',
+    },
+  ]);
+  assert.deepEqual(creation, [
+    { field: 'destination.config.password', action: 'created', before: null, after: '********' },
+  ]);
+  const { rows } = await harness.deps.db.text(
+    `SELECT count(*) AS found FROM activity a WHERE a::text LIKE '%pl4nted%'`,
+  );
   assert.deepEqual(rows, [{ found: 0 }]);
 });

@@ -11,12 +11,27 @@ const entries_written = 1_100;
 let harness: Harness;
 let home: TestOrganization;
 before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => Date.parse('2026-11-21T23:59:59Z') } } });
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock: { now: () => Date.parse('2026-11-21T23:59:59Z') } },
+  });
   home = await harness.newOrganization();
   await harness.deps.db.transaction(async (tx) => {
     for (let count = 1; count <= entries_written; count += 1) {
-      const activity = { activity: 'created', scope: count % 2 === 0 ? 'even' : 'odd', item_id: String(count), item_name: 'line\nbreak\u2028', changes: [] };
-      await appendActivity(tx, harness.deps.secrets, { organization_id: home.organization.id }, server_actor, activity);
+      const activity = {
+        activity: 'created',
+        scope: count % 2 === 0 ? 'even' : 'odd',
+        item_id: String(count),
+        item_name: 'line\nbreak\u2028',
+        changes: [],
+      };
+      await appendActivity(
+        tx,
+        harness.deps.secrets,
+        { organization_id: home.organization.id },
+        server_actor,
+        activity,
+      );
     }
   });
 });
@@ -43,7 +58,10 @@ test('the file has every entry, in order, once, as lists show them', async () =>
   );
   const { body } = await harness.request('GET', url('?limit=1000'), { key: home.key });
   assert.deepEqual(lines.slice(0, 1000), body.results);
-  assert.deepEqual([lines[0]!['user'], lines[0]!['ip'], lines[0]!['request_id']], [null, null, null]);
+  assert.deepEqual(
+    [lines[0]!['user'], lines[0]!['ip'], lines[0]!['request_id']],
+    [null, null, null],
+  );
 });
 
 test('how the file is asked for', async () => {
@@ -60,29 +78,51 @@ test('how the file is asked for', async () => {
   ];
   for (const [query, accept, expected] of cases) {
     const narrow = query === '' ? '?item_id=7' : `${query}&item_id=7`;
-    const answer = await harness.request('GET', url(narrow), { key: home.key, headers: accept === undefined ? {} : { accept } });
+    const answer = await harness.request('GET', url(narrow), {
+      key: home.key,
+      headers: accept === undefined ? {} : { accept },
+    });
     assert.equal(answer.headers['content-type']!.split(';')[0], expected, `${query} ${accept}`);
   }
-  for (const accept of ['text/html', `${lines};q=0`]) assert.equal((await harness.request('GET', url(), { key: home.key, headers: { accept } })).status, 406);
-  const elsewhere = await harness.request('GET', '/api/projects/', { key: home.key, headers: { accept: lines } });
+  for (const accept of ['text/html', `${lines};q=0`])
+    assert.equal(
+      (await harness.request('GET', url(), { key: home.key, headers: { accept } })).status,
+      406,
+    );
+  const elsewhere = await harness.request('GET', '/api/projects/', {
+    key: home.key,
+    headers: { accept: lines },
+  });
   assert.equal(elsewhere.status, 406);
 });
 
 test('filters and order hold in the file; nothing found is an empty one; HEAD reads nothing', async () => {
-  const odd = linesOf(await harness.request('GET', url('?format=ndjson&scope=odd&ordering=number'), { key: home.key }));
+  const odd = linesOf(
+    await harness.request('GET', url('?format=ndjson&scope=odd&ordering=number'), {
+      key: home.key,
+    }),
+  );
   assert.deepEqual([odd.length, odd[0]!['number'], odd[1]!['number']], [550, 1, 3]);
   const none = await harness.request('GET', url('?format=ndjson&scope=none'), { key: home.key });
   assert.deepEqual([none.status, none.text], [200, '']);
   const count = harness.deps.db.statementCount();
   const head = await harness.request('HEAD', url('?format=ndjson'), { key: home.key });
-  assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'application/x-ndjson', '']);
+  assert.deepEqual(
+    [head.status, head.headers['content-type'], head.text],
+    [200, 'application/x-ndjson', ''],
+  );
   assert.ok(harness.deps.db.statementCount() - count <= 2);
 });
 
 test('the own log of a person is a file too', async () => {
   const cookie = await harness.newSession(home.user);
-  await harness.request('POST', '/api/personal_api_keys/', { headers: { cookie }, body: { label: 'CI', scopes: ['*'] } });
-  const lines = linesOf(await harness.request('GET', '/api/users/@me/activity/?format=ndjson', { headers: { cookie } }));
+  await harness.request('POST', '/api/personal_api_keys/', {
+    headers: { cookie },
+    body: { label: 'CI', scopes: ['*'] },
+  });
+  const lines = linesOf(
+    await harness.request('GET', '/api/users/@me/activity/?format=ndjson', { headers: { cookie } }),
+  );
   assert.deepEqual(
     lines.map(({ item_name }) => item_name),
     ['CI'],
@@ -105,18 +145,33 @@ function afterFirstPortion(happens: () => Promise<unknown>): () => void {
 }
 
 /** The connection ended before the answer did; anything that the harness itself complains about is another fault. */
-const isCut = (error: unknown) => error instanceof Error && !(error instanceof assert.AssertionError) && /destroyed|aborted|premature/i.test(error.message);
+const isCut = (error: unknown) =>
+  error instanceof Error &&
+  !(error instanceof assert.AssertionError) &&
+  /destroyed|aborted|premature/i.test(error.message);
 
 const endings: [string, (user: { id: number }, key_id: string) => Sql][] = [
-  ['the key is revoked', (_user, key_id) => sql`DELETE FROM personal_api_keys WHERE id = ${key_id}::uuid`],
-  ['the key expires', (_user, key_id) => sql`UPDATE personal_api_keys SET expires_at = '2026-11-21' WHERE id = ${key_id}::uuid`],
+  [
+    'the key is revoked',
+    (_user, key_id) => sql`DELETE FROM personal_api_keys WHERE id = ${key_id}::uuid`,
+  ],
+  [
+    'the key expires',
+    (_user, key_id) =>
+      sql`UPDATE personal_api_keys SET expires_at = '2026-11-21' WHERE id = ${key_id}::uuid`,
+  ],
   ['the member is removed', (user) => sql`DELETE FROM members WHERE user_id = ${user.id}`],
-  ['the person is deactivated', (user) => sql`UPDATE users SET is_active = false WHERE id = ${user.id}`],
+  [
+    'the person is deactivated',
+    (user) => sql`UPDATE users SET is_active = false WHERE id = ${user.id}`,
+  ],
 ];
 for (const [what, statement] of endings) {
   test(`a file under way breaks off when ${what}`, async () => {
     const { user, key } = await harness.newMember(home.organization.id, 8);
-    const { id } = (await harness.deps.db.row<{ id: string }>(sql`SELECT id FROM personal_api_keys WHERE user_id = ${user.id}`))!;
+    const { id } = (await harness.deps.db.row<{ id: string }>(
+      sql`SELECT id FROM personal_api_keys WHERE user_id = ${user.id}`,
+    ))!;
     const putBack = afterFirstPortion(() => harness.deps.db.run(statement(user, id)));
     try {
       await assert.rejects(harness.request('GET', url('?format=ndjson'), { key }), isCut);
@@ -129,8 +184,17 @@ for (const [what, statement] of endings) {
 
 test('a file under way goes on while the right lasts, also in a session', async () => {
   const cookie = await harness.newSession(home.user);
-  assert.equal(linesOf(await harness.request('GET', url('?format=ndjson'), { headers: { cookie } })).length, entries_written);
-  await harness.deps.db.run(sql`UPDATE sessions SET expires_at = '2026-11-22T00:00:00Z' WHERE user_id = ${home.user.id}`);
-  const putBack = afterFirstPortion(() => harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id = ${home.user.id}`));
-  await assert.rejects(harness.request('GET', url('?format=ndjson'), { headers: { cookie } }), isCut).finally(putBack);
+  assert.equal(
+    linesOf(await harness.request('GET', url('?format=ndjson'), { headers: { cookie } })).length,
+    entries_written,
+  );
+  await harness.deps.db.run(
+    sql`UPDATE sessions SET expires_at = '2026-11-22T00:00:00Z' WHERE user_id = ${home.user.id}`,
+  );
+  const putBack = afterFirstPortion(() =>
+    harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id = ${home.user.id}`),
+  );
+  await assert
+    .rejects(harness.request('GET', url('?format=ndjson'), { headers: { cookie } }), isCut)
+    .finally(putBack);
 });

@@ -13,7 +13,12 @@ import type { ActivityView } from './store.ts';
 const level_of_addresses = 8;
 
 const description = `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and \`limit\` have no place there.`;
-const listing = { querystring: ActivityQuery, response: { 200: cursorPageOf(ActivityEntry) }, tags: ['activity'], description };
+const listing = {
+  querystring: ActivityQuery,
+  response: { 200: cursorPageOf(ActivityEntry) },
+  tags: ['activity'],
+  description,
+};
 
 /** What was changed in an organization, and what a person changed of his own. Read only: entries are written by the changes themselves. */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
@@ -25,7 +30,11 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) => {
       const { organization_id, level } = request.access;
-      return answerActivity(deps, request, reply, { chain_id: organization_id, caller: request.caller, sees_addresses: level >= level_of_addresses });
+      return answerActivity(deps, request, reply, {
+        chain_id: organization_id,
+        caller: request.caller,
+        sees_addresses: level >= level_of_addresses,
+      });
     },
   );
 
@@ -33,18 +42,36 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
     '/api/users/@me/activity/',
     {
       config: { scope: 'user:read', media_types: [lines_type] },
-      schema: { ...listing, operationId: 'users_me_activity_list', summary: 'List what was changed of your own: account, keys, sessions, newest first' },
+      schema: {
+        ...listing,
+        operationId: 'users_me_activity_list',
+        summary: 'List what was changed of your own: account, keys, sessions, newest first',
+      },
     },
-    (request, reply) => answerActivity(deps, request, reply, { chain_id: request.caller.user_uuid, caller: request.caller, sees_addresses: true }),
+    (request, reply) =>
+      answerActivity(deps, request, reply, {
+        chain_id: request.caller.user_uuid,
+        caller: request.caller,
+        sees_addresses: true,
+      }),
   );
 }
 
-async function answerActivity(deps: Deps, request: FastifyRequest, reply: FastifyReply, view: ActivityView) {
+async function answerActivity(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  view: ActivityView,
+) {
   const { format, cursor, limit, ordering: _order, ...wanted } = query(request, ActivityQuery);
   const keyset = keysetAsked(request, activity_orders, 'bigint');
   if (format === undefined ? takesJson(request.headers.accept) : format === 'json')
     return answerKeyset(request, keyset, await listActivity(deps.db, view, keyset, wanted));
   if (cursor !== undefined || limit !== undefined)
-    throw invalid(cursor === undefined ? 'limit' : 'cursor', 'invalid_input', 'A file holds every entry that fits: leave this out, or ask for format=json.');
+    throw invalid(
+      cursor === undefined ? 'limit' : 'cursor',
+      'invalid_input',
+      'A file holds every entry that fits: leave this out, or ask for format=json.',
+    );
   return answerFile(deps, request, reply, view, keyset, wanted);
 }

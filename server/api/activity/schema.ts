@@ -9,8 +9,13 @@ const Change = Type.Object(
   {
     field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
     action: Type.Enum(['created', 'changed', 'deleted']),
-    before: Type.Unknown({ description: 'What it was; null when it was not there. A secret is `********`, a text of more than 4,000 characters is cut.' }),
-    after: Type.Unknown({ description: 'What it is now; null when it is not there any more. A secret is `********`.' }),
+    before: Type.Unknown({
+      description:
+        'What it was; null when it was not there. A secret is `********`, a text of more than 4,000 characters is cut.',
+    }),
+    after: Type.Unknown({
+      description: 'What it is now; null when it is not there any more. A secret is `********`.',
+    }),
   },
   { title: 'ActivityChange' },
 );
@@ -19,26 +24,48 @@ const Change = Type.Object(
 export const ActivityEntry = Type.Object(
   {
     id: uuid('Id of the entry.'),
-    number: Type.Integer({ description: 'Its place in the log of the organization or person: 1, 2, 3, ... without gaps.' }),
-    activity: Type.String({ description: 'What was done, such as `created`, `updated`, `deleted`.' }),
+    number: Type.Integer({
+      description: 'Its place in the log of the organization or person: 1, 2, 3, ... without gaps.',
+    }),
+    activity: Type.String({
+      description: 'What was done, such as `created`, `updated`, `deleted`.',
+    }),
     scope: Type.String({ description: 'To what kind of thing, such as `project`.' }),
     item_id: Type.String({ description: 'Id of the thing.' }),
     item_name: nullable(Type.String({ description: 'Its name at that time.' })),
     changes: Type.Array(Change),
     user: nullable(
-      Type.Object({ uuid: uuid('Who did it.'), email: Type.String({ description: 'The address at that time.' }) }, { description: 'Null: the server itself.' }),
+      Type.Object(
+        {
+          uuid: uuid('Who did it.'),
+          email: Type.String({ description: 'The address at that time.' }),
+        },
+        { description: 'Null: the server itself.' },
+      ),
     ),
     key: nullable(
       Type.Object(
-        { id: uuid('Id of the key.'), mask_value: Type.String({ description: 'Its first and last four characters.' }) },
+        {
+          id: uuid('Id of the key.'),
+          mask_value: Type.String({ description: 'Its first and last four characters.' }),
+        },
         { description: 'The personal API key that it was done with; null: none.' },
       ),
     ),
     session_id: nullable(uuid('The session that it was done in; null: none.')),
-    ip: nullable(Type.String({ description: 'The address that it came from. Members below level 8 see that of their own doing only.' })),
-    request_id: nullable(Type.String({ description: '`X-Request-Id` of the request; null: the server itself.' })),
+    ip: nullable(
+      Type.String({
+        description:
+          'The address that it came from. Members below level 8 see that of their own doing only.',
+      }),
+    ),
+    request_id: nullable(
+      Type.String({ description: '`X-Request-Id` of the request; null: the server itself.' }),
+    ),
     created_at: Type.String({ format: 'date-time' }),
-    hash: Type.String({ description: 'HMAC-SHA-256 over the entry and all entries before it, as hexadecimal digits.' }),
+    hash: Type.String({
+      description: 'HMAC-SHA-256 over the entry and all entries before it, as hexadecimal digits.',
+    }),
   },
   { title: 'ActivityEntry' },
 );
@@ -46,7 +73,8 @@ export const ActivityEntry = Type.Object(
 /** An entry's row as SELECT gives it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
 
-const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+const name = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 /** What narrows the log; filters that are sent together must all fit. */
 export const ActivityFilter = Type.Object({
@@ -55,8 +83,12 @@ export const ActivityFilter = Type.Object({
   scope: name('Only what was done to this kind of thing.'),
   activity: name('Only what was done in this way.'),
   item_id: name('Only what was done to this thing.'),
-  after: Type.Optional(Type.String({ format: 'date-time', description: 'Only from this instant on.' })),
-  before: Type.Optional(Type.String({ format: 'date-time', description: 'Only before this instant.' })),
+  after: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only from this instant on.' }),
+  ),
+  before: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only before this instant.' }),
+  ),
 });
 
 /** The filters that a request brought. */
@@ -69,5 +101,10 @@ export const activity_orders = ['number'] as const;
 export const ActivityQuery = Type.Object({
   ...cursorQuery(activity_orders).properties,
   ...ActivityFilter.properties,
-  format: Type.Optional(Type.Enum(['json', 'ndjson'], { description: '`ndjson` answers every entry that fits as a file, one JSON object on each line.' })),
+  format: Type.Optional(
+    Type.Enum(['json', 'ndjson'], {
+      description:
+        '`ndjson` answers every entry that fits as a file, one JSON object on each line.',
+    }),
+  ),
 });

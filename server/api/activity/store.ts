@@ -21,7 +21,12 @@ export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, '
  * The entries of one page and one more, in the order of their numbers. Leans on activity_number_unique, and on activity_by_user, activity_by_key, activity_by_scope, activity_by_item
  * and activity_by_instant where the filter makes the rows few. Only what is asked stands in the statement, so that the planner sees which index fits.
  */
-export function listActivity(db: Queryable, view: ActivityView, keyset: Keyset, wanted: ActivityWanted): Promise<ActivityRow[]> {
+export function listActivity(
+  db: Queryable,
+  view: ActivityView,
+  keyset: Keyset,
+  wanted: ActivityWanted,
+): Promise<ActivityRow[]> {
   return db.rows<ActivityRow>(sql`
     SELECT ${activityColumns(view)} FROM activity a
     WHERE ${join([sql`a.chain_id = ${view.chain_id}::uuid`, keysetCondition(keyset), ...conditions(wanted)], ' AND ')}
@@ -41,7 +46,12 @@ function conditions({ user, key, scope, activity, item_id, after, before }: Acti
 }
 
 /** False once the caller's key or session has ended, his account is closed, or he is no longer a member of the organization (null: his own log). Asked while a long answer goes on. */
-export async function mayGoOn(db: Queryable, caller: Caller, organization_id: string | null, now: string): Promise<boolean> {
+export async function mayGoOn(
+  db: Queryable,
+  caller: Caller,
+  organization_id: string | null,
+  now: string,
+): Promise<boolean> {
   const credential =
     caller.key_id === null
       ? sql`SELECT 1 FROM sessions s WHERE s.id = ${caller.session_id}::uuid AND s.expires_at > ${now}::timestamptz`

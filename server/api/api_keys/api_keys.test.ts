@@ -16,8 +16,10 @@ before(async () => {
 after(() => harness.close());
 
 const at = (ms: number) => new Date(ms).toISOString();
-const statusOf = async (key: string, path = '/api/projects/') => (await harness.request('GET', path, { key })).status;
-const faultsOf = ({ body }: Answer) => body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
+const statusOf = async (key: string, path = '/api/projects/') =>
+  (await harness.request('GET', path, { key })).status;
+const faultsOf = ({ body }: Answer) =>
+  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('a key is made, shown once, and works with its scopes', async () => {
   const person = await newPerson(harness);
@@ -47,7 +49,9 @@ test('a key is made, shown once, and works with its scopes', async () => {
   assert.deepEqual(read.body, made);
   assert.equal(await statusOf(value), 200);
   assert.equal(await statusOf(value, '/api/organizations/'), 403);
-  const row = await harness.deps.db.row<{ key_hash: Buffer }>(sql`SELECT key_hash FROM personal_api_keys WHERE id = ${made.id}::uuid`);
+  const row = await harness.deps.db.row<{ key_hash: Buffer }>(
+    sql`SELECT key_hash FROM personal_api_keys WHERE id = ${made.id}::uuid`,
+  );
   assert.deepEqual(row!.key_hash, harness.deps.secrets.hash(value));
 });
 
@@ -56,10 +60,15 @@ test('the list has the own keys, newest first, in pages', async () => {
   const made = [];
   for (const label of ['one', 'two', 'three']) made.push(await makeKey(person, { label }));
   const { body } = await person.ask('GET', `${list}?limit=3`);
-  assert.deepEqual([body.count, body.results.map((key: { label: string }) => key.label)], [4, ['three', 'two', 'one']]);
+  assert.deepEqual(
+    [body.count, body.results.map((key: { label: string }) => key.label)],
+    [4, ['three', 'two', 'one']],
+  );
   assert.ok(!('value' in body.results[0]));
   assert.deepEqual(
-    (await person.ask('GET', `${list}?limit=3&offset=3`)).body.results.map((key: { label: string }) => key.label),
+    (await person.ask('GET', `${list}?limit=3&offset=3`)).body.results.map(
+      (key: { label: string }) => key.label,
+    ),
     ['test'],
   );
 });
@@ -75,7 +84,11 @@ test("another's key, an unknown one and what is no id are the same 404", async (
       ['DELETE', ''],
       ['POST', 'roll/'],
     ] as const) {
-      const answer = await person.ask(method, `${list}${id}/${path}`, method === 'GET' ? undefined : 'broken json');
+      const answer = await person.ask(
+        method,
+        `${list}${id}/${path}`,
+        method === 'GET' ? undefined : 'broken json',
+      );
       assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], `${method} ${id}`);
     }
   }
@@ -97,10 +110,19 @@ test('a key can neither make keys nor see them; without credentials it is 401', 
   ] as const) {
     const body = method === 'GET' ? {} : { body: { label: 'x', scopes: ['*'] } };
     const refused = await harness.request(method, `${list}${path}`, { key, ...body });
-    assert.deepEqual([refused.status, refused.body.code], [403, 'permission_denied'], `${method} ${path}`);
+    assert.deepEqual(
+      [refused.status, refused.body.code],
+      [403, 'permission_denied'],
+      `${method} ${path}`,
+    );
     assert.equal((await harness.request(method, `${list}${path}`, body)).status, 401);
   }
-  const crossSite = await person.ask('POST', list, { label: 'x', scopes: ['*'] }, { 'sec-fetch-site': 'cross-site' });
+  const crossSite = await person.ask(
+    'POST',
+    list,
+    { label: 'x', scopes: ['*'] },
+    { 'sec-fetch-site': 'cross-site' },
+  );
   assert.equal(crossSite.status, 403);
 });
 
@@ -117,13 +139,29 @@ test('wrong bodies: every violation is named', async () => {
     [{ scopes: '*' }, ['scopes not_a_list']],
     [
       { scopes: ['project:read', 'project:delete', 'x', 5, 'project:read'] },
-      ['scopes__1 invalid_choice', 'scopes__2 invalid_choice', 'scopes__3 invalid_choice', 'scopes__4 unique'],
+      [
+        'scopes__1 invalid_choice',
+        'scopes__2 invalid_choice',
+        'scopes__3 invalid_choice',
+        'scopes__4 unique',
+      ],
     ],
     [{ scopes: Array.from({ length: 200_000 }, () => 1) }, ['scopes max_items']],
     [{ scoped_organizations: null }, ['scoped_organizations null']],
     [
-      { scoped_organizations: [organization.id, stranger.organization.id, 'x', organization.id.toUpperCase()] },
-      ['scoped_organizations__2 invalid_input', 'scoped_organizations__3 unique', 'scoped_organizations__1 invalid_choice'],
+      {
+        scoped_organizations: [
+          organization.id,
+          stranger.organization.id,
+          'x',
+          organization.id.toUpperCase(),
+        ],
+      },
+      [
+        'scoped_organizations__2 invalid_input',
+        'scoped_organizations__3 unique',
+        'scoped_organizations__1 invalid_choice',
+      ],
     ],
     [
       { scoped_teams: [project.id, stranger.project.id, 0, 2_147_483_648, 1.5, '1', project.id] },
@@ -160,11 +198,19 @@ test('wrong bodies: every violation is named', async () => {
     ] as const) {
       const answer = await person.ask(method, path, body);
       assert.equal(answer.status, 400, JSON.stringify(fields).slice(0, 200));
-      assert.deepEqual(faultsOf(answer).sort(), expected.toSorted(), `${method} ${JSON.stringify(fields).slice(0, 200)}`);
+      assert.deepEqual(
+        faultsOf(answer).sort(),
+        expected.toSorted(),
+        `${method} ${JSON.stringify(fields).slice(0, 200)}`,
+      );
     }
   }
-  assert.deepEqual(faultsOf(await person.ask('PATCH', `${list}${id}/`, { expires_at: '2020-01-01T00:00:00Z' })), ['expires_at invalid_input']);
-  for (const body of ['[]', 'null', '"x"', '5', '{']) assert.equal((await person.ask('POST', list, body)).status, 400, body);
+  assert.deepEqual(
+    faultsOf(await person.ask('PATCH', `${list}${id}/`, { expires_at: '2020-01-01T00:00:00Z' })),
+    ['expires_at invalid_input'],
+  );
+  for (const body of ['[]', 'null', '"x"', '5', '{'])
+    assert.equal((await person.ask('POST', list, body)).status, 400, body);
 });
 
 test('PATCH changes what is sent, PUT needs label and scopes, and the change counts on the next request', async () => {
@@ -174,7 +220,10 @@ test('PATCH changes what is sent, PUT needs label and scopes, and the change cou
   const patched = await person.ask('PATCH', url, { label: 'New' });
   assert.deepEqual(patched.body, { ...made, label: 'New' });
   await person.ask('PATCH', url, { scopes: ['organization:read'] });
-  assert.deepEqual([await statusOf(value), await statusOf(value, '/api/organizations/')], [403, 200]);
+  assert.deepEqual(
+    [await statusOf(value), await statusOf(value, '/api/organizations/')],
+    [403, 200],
+  );
   const limited = await person.ask('PATCH', url, {
     scopes: ['*'],
     scoped_organizations: [person.organization.id],
@@ -186,11 +235,22 @@ test('PATCH changes what is sent, PUT needs label and scopes, and the change cou
     [[person.organization.id], [person.project.id], null],
   );
   assert.deepEqual(
-    [await statusOf(value, `/api/projects/${person.project.id}/`), await statusOf(value, `/api/organizations/${person.organization.id}/`)],
+    [
+      await statusOf(value, `/api/projects/${person.project.id}/`),
+      await statusOf(value, `/api/organizations/${person.organization.id}/`),
+    ],
     [200, 404],
   );
-  assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), ['label required', 'scopes required']);
-  const put = await person.ask('PUT', url, { label: 'Put', scopes: ['*'], scoped_teams: [], scoped_organizations: [] });
+  assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), [
+    'label required',
+    'scopes required',
+  ]);
+  const put = await person.ask('PUT', url, {
+    label: 'Put',
+    scopes: ['*'],
+    scoped_teams: [],
+    scoped_organizations: [],
+  });
   assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
   assert.equal(await statusOf(value, `/api/organizations/${person.organization.id}/`), 200);
   assert.deepEqual((await person.ask('PATCH', url, {})).body.label, 'Put');
@@ -204,7 +264,10 @@ test('a stale If-Match is 412 on change and delete', async () => {
   assert.equal((await person.ask('GET', url, undefined, { 'if-none-match': tag })).status, 304);
   assert.equal((await person.ask('PATCH', url, { label: 'New' }, { 'if-match': tag })).status, 200);
   for (const method of ['PATCH', 'PUT', 'DELETE'])
-    assert.equal((await person.ask(method, url, { label: 'x', scopes: ['*'] }, { 'if-match': tag })).status, 412);
+    assert.equal(
+      (await person.ask(method, url, { label: 'x', scopes: ['*'] }, { 'if-match': tag })).status,
+      412,
+    );
 });
 
 test('validate_only makes no key and shows none; an Idempotency-Key repeats the answer with the key and makes one', async () => {
@@ -214,7 +277,10 @@ test('validate_only makes no key and shows none; an Idempotency-Key repeats the 
   assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
   const first = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
   const second = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
-  assert.deepEqual([second.status, second.headers['idempotent-replayed'], second.body], [201, 'true', first.body]);
+  assert.deepEqual(
+    [second.status, second.headers['idempotent-replayed'], second.body],
+    [201, 'true', first.body],
+  );
   assert.equal((await person.ask('GET', list)).body.count, 2);
 });
 
@@ -225,7 +291,10 @@ test('@current: a key learns about itself and its owner, whatever its scopes; a 
     const { status, body } = await harness.request('GET', `${list}@current/`, { key: value });
     const { user, ...key } = body;
     assert.deepEqual([status, { ...key, last_used_at: null }], [200, made]);
-    assert.deepEqual([user.id, user.uuid, user.email], [person.user.id, person.user.uuid, person.user.email]);
+    assert.deepEqual(
+      [user.id, user.uuid, user.email],
+      [person.user.id, person.user.uuid, person.user.email],
+    );
     assert.ok(!('value' in key) && !('password_hash' in user));
   }
   assert.equal((await person.ask('GET', `${list}@current/`)).status, 404);
@@ -254,13 +323,23 @@ test('what was done to keys is in the log of the person, without the key, once e
       ['deleted', 'personal_api_key', made.id, 'Renamed'],
     ],
   );
-  assert.deepEqual(rows[1]!['changes'], [{ field: 'label', action: 'changed', before: 'Logged', after: 'Renamed' }]);
+  assert.deepEqual(rows[1]!['changes'], [
+    { field: 'label', action: 'changed', before: 'Logged', after: 'Renamed' },
+  ]);
   const roll = rows[2]!['changes'] as { field: string; after: unknown }[];
   assert.deepEqual(
     roll.map(({ field }) => field),
     ['expires_at', 'replaced_by'],
   );
   assert.equal(roll[1]!.after, rolled.body.id);
-  assert.ok(rows.every((row) => row['user_uuid'] === person.user.uuid && row['key_id'] === null && row['organization_id'] === null));
-  for (const value of [made.value, rolled.body.value]) assert.ok(!JSON.stringify(rows).includes(value));
+  assert.ok(
+    rows.every(
+      (row) =>
+        row['user_uuid'] === person.user.uuid &&
+        row['key_id'] === null &&
+        row['organization_id'] === null,
+    ),
+  );
+  for (const value of [made.value, rolled.body.value])
+    assert.ok(!JSON.stringify(rows).includes(value));
 });

@@ -17,8 +17,15 @@ after(() => harness.close());
 /** A person who is also a member of another organization, whose owner removes him. */
 async function newGuest() {
   const [person, host] = [await newPerson(harness), await harness.newOrganization()];
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`);
-  const remove = () => harness.request('DELETE', `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`, { key: host.key });
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`,
+  );
+  const remove = () =>
+    harness.request(
+      'DELETE',
+      `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`,
+      { key: host.key },
+    );
   return { person, host, remove };
 }
 
@@ -27,12 +34,19 @@ test('a key whose limits are cut down to an organization while its person is rem
     const { person, host, remove } = await newGuest();
     const [here, there] = [person.organization.id, host.organization.id];
     const { id } = await makeKey(person, { scoped_organizations: [here, there] });
-    const [changed, removed] = await Promise.all([person.ask('PATCH', `${list}${id}/`, { scoped_organizations: [there] }), remove()]);
+    const [changed, removed] = await Promise.all([
+      person.ask('PATCH', `${list}${id}/`, { scoped_organizations: [there] }),
+      remove(),
+    ]);
     assert.equal(removed.status, 204);
     const left = await person.ask('GET', `${list}${id}/`);
     // Either the key opened nothing else and went, or the removal came first and the other organization is no longer his to name.
     if (changed.status === 200) assert.equal(left.status, 404, `round ${round}: ${left.text}`);
-    else assert.deepEqual([changed.body.attr, left.body.scoped_organizations], ['scoped_organizations__0', [here]]);
+    else
+      assert.deepEqual(
+        [changed.body.attr, left.body.scoped_organizations],
+        ['scoped_organizations__0', [here]],
+      );
   }
 });
 
@@ -43,7 +57,13 @@ test('a key that is made for an organization while its person is removed from th
     const [made, removed] = await Promise.all([person.ask('POST', list, limits), remove()]);
     assert.equal(removed.status, 204);
     assert.ok([201, 400].includes(made.status), made.text);
-    assert.equal((await person.ask('GET', list)).body.results.filter((key: any) => key.scoped_organizations.length > 0).length, 0, `round ${round}`);
+    assert.equal(
+      (await person.ask('GET', list)).body.results.filter(
+        (key: any) => key.scoped_organizations.length > 0,
+      ).length,
+      0,
+      `round ${round}`,
+    );
   }
 });
 
@@ -51,5 +71,10 @@ test('the table refuses a limit that names nothing', async () => {
   const { user } = await newPerson(harness);
   await harness.newKey(user, { scoped_organizations: [], scoped_teams: [] });
   for (const limit of ['scoped_organizations', 'scoped_teams'])
-    await assert.rejects(harness.deps.db.text(`UPDATE personal_api_keys SET ${limit} = '{}' WHERE user_id = ${user.id}`), /personal_api_keys_limits/);
+    await assert.rejects(
+      harness.deps.db.text(
+        `UPDATE personal_api_keys SET ${limit} = '{}' WHERE user_id = ${user.id}`,
+      ),
+      /personal_api_keys_limits/,
+    );
 });

@@ -15,28 +15,55 @@ before(async () => {
 after(() => harness.close());
 
 /** A person with a signed-in browser and a key that is made in it: an owner of `home`, and of a second organization. */
-type Setting = { home: TestOrganization; second: TestOrganization; cookie: string; id: string; value: string };
+type Setting = {
+  home: TestOrganization;
+  second: TestOrganization;
+  cookie: string;
+  id: string;
+  value: string;
+};
 
-async function newSetting(fields: (home: TestOrganization) => Record<string, unknown> = () => ({})): Promise<Setting> {
+async function newSetting(
+  fields: (home: TestOrganization) => Record<string, unknown> = () => ({}),
+): Promise<Setting> {
   const [home, second] = [await harness.newOrganization(), await harness.newOrganization()];
   await harness.deps.db.run(
     sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${second.organization.id}, ${home.user.id}, 15)`,
   );
   const cookie = await harness.newSession(home.user);
-  const body = { label: 'CI', scopes: ['*'], expires_at: new Date(now + 60_000).toISOString(), ...fields(home) };
+  const body = {
+    label: 'CI',
+    scopes: ['*'],
+    expires_at: new Date(now + 60_000).toISOString(),
+    ...fields(home),
+  };
   const { id, value } = (await harness.request('POST', list, { headers: { cookie }, body })).body;
   return { home, second, cookie, id, value };
 }
 
 type Asked = [method: string, path: string, body?: unknown];
-const rename = ({ home }: Setting): Asked => ['PATCH', `/api/organizations/${home.organization.id}/`, { name: 'Renamed' }];
+const rename = ({ home }: Setting): Asked => [
+  'PATCH',
+  `/api/organizations/${home.organization.id}/`,
+  { name: 'Renamed' },
+];
 const readProject = ({ home }: Setting): Asked => ['GET', `/api/projects/${home.project.id}/`];
-const renameProject = ({ home }: Setting): Asked => ['PATCH', `/api/projects/${home.project.id}/`, { name: 'Renamed' }];
-const readOther = ({ second }: Setting): Asked => ['GET', `/api/organizations/${second.organization.id}/`];
+const renameProject = ({ home }: Setting): Asked => [
+  'PATCH',
+  `/api/projects/${home.project.id}/`,
+  { name: 'Renamed' },
+];
+const readOther = ({ second }: Setting): Asked => [
+  'GET',
+  `/api/organizations/${second.organization.id}/`,
+];
 const current = (): Asked => ['GET', `${list}@current/`];
 
 const viaSession = (setting: Setting, method: string, path: string, body?: unknown) =>
-  harness.request(method, path, { headers: { cookie: setting.cookie }, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, {
+    headers: { cookie: setting.cookie },
+    ...(body === undefined ? {} : { body }),
+  });
 const viaDatabase = async (statement: Sql) => assert.equal(await harness.deps.db.run(statement), 1);
 
 /** What happens, what is asked before and after it, and the status after it (2xx before). */
@@ -49,13 +76,25 @@ type Case = {
 };
 
 const cases: Case[] = [
-  { what: 'the key is deleted', happens: (setting) => viaSession(setting, 'DELETE', `${list}${setting.id}/`), asked: rename, status: 401 },
-  { what: 'the key is rolled', happens: (setting) => viaSession(setting, 'POST', `${list}${setting.id}/roll/`), asked: current, status: 401 },
+  {
+    what: 'the key is deleted',
+    happens: (setting) => viaSession(setting, 'DELETE', `${list}${setting.id}/`),
+    asked: rename,
+    status: 401,
+  },
+  {
+    what: 'the key is rolled',
+    happens: (setting) => viaSession(setting, 'POST', `${list}${setting.id}/roll/`),
+    asked: current,
+    status: 401,
+  },
   { what: 'the key expires', happens: async () => (now += 60_000), asked: rename, status: 401 },
   {
     what: 'the expiry is moved to the next moment, and that comes',
     happens: async (setting) => {
-      await viaSession(setting, 'PATCH', `${list}${setting.id}/`, { expires_at: new Date(now + 1).toISOString() });
+      await viaSession(setting, 'PATCH', `${list}${setting.id}/`, {
+        expires_at: new Date(now + 1).toISOString(),
+      });
       now += 1;
     },
     asked: current,
@@ -63,65 +102,92 @@ const cases: Case[] = [
   },
   {
     what: 'its scopes are cut',
-    happens: (setting) => viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scopes: ['organization:read'] }),
+    happens: (setting) =>
+      viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scopes: ['organization:read'] }),
     asked: rename,
     status: 403,
   },
   {
     what: 'it is limited to another organization',
-    happens: (setting) => viaSession(setting, 'PATCH', `${list}${setting.id}/`, { scoped_organizations: [setting.second.organization.id] }),
+    happens: (setting) =>
+      viaSession(setting, 'PATCH', `${list}${setting.id}/`, {
+        scoped_organizations: [setting.second.organization.id],
+      }),
     asked: rename,
     status: 404,
   },
   {
     what: 'its owner is deactivated',
-    happens: ({ home }) => viaDatabase(sql`UPDATE users SET is_active = false WHERE id = ${home.user.id}`),
+    happens: ({ home }) =>
+      viaDatabase(sql`UPDATE users SET is_active = false WHERE id = ${home.user.id}`),
     asked: current,
     status: 401,
   },
-  { what: 'its owner is deleted', happens: ({ home }) => viaDatabase(sql`DELETE FROM users WHERE id = ${home.user.id}`), asked: current, status: 401 },
+  {
+    what: 'its owner is deleted',
+    happens: ({ home }) => viaDatabase(sql`DELETE FROM users WHERE id = ${home.user.id}`),
+    asked: current,
+    status: 401,
+  },
   {
     what: "its owner's level falls below what the change needs",
-    happens: ({ home }) => viaDatabase(sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`),
+    happens: ({ home }) =>
+      viaDatabase(
+        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+      ),
     asked: rename,
     status: 403,
   },
   {
     what: "its owner's level falls, in a project",
-    happens: ({ home }) => viaDatabase(sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`),
+    happens: ({ home }) =>
+      viaDatabase(
+        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+      ),
     asked: renameProject,
     status: 403,
   },
   {
     what: 'its owner is removed from the organization',
-    happens: ({ home }) => viaDatabase(sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`),
+    happens: ({ home }) =>
+      viaDatabase(
+        sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+      ),
     asked: readProject,
     status: 404,
   },
   {
     what: 'its owner is removed from the one organization that it is limited to',
-    happens: ({ home }) => viaDatabase(sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`),
+    happens: ({ home }) =>
+      viaDatabase(
+        sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+      ),
     asked: rename,
     status: 404,
     fields: (home) => ({ scoped_organizations: [home.organization.id] }),
   },
   {
     what: 'the organization that it is limited to is deleted',
-    happens: (setting) => viaSession(setting, 'DELETE', `/api/organizations/${setting.home.organization.id}/`),
+    happens: (setting) =>
+      viaSession(setting, 'DELETE', `/api/organizations/${setting.home.organization.id}/`),
     asked: rename,
     status: 404,
     fields: (home) => ({ scoped_organizations: [home.organization.id] }),
   },
   {
     what: 'the project that it is limited to is deleted',
-    happens: (setting) => viaSession(setting, 'DELETE', `/api/projects/${setting.home.project.id}/`),
+    happens: (setting) =>
+      viaSession(setting, 'DELETE', `/api/projects/${setting.home.project.id}/`),
     asked: readProject,
     status: 404,
     fields: (home) => ({ scoped_teams: [home.project.id] }),
   },
   {
     what: 'the organization enforces a second factor that its owner has not',
-    happens: ({ home }) => viaDatabase(sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${home.organization.id}::uuid`),
+    happens: ({ home }) =>
+      viaDatabase(
+        sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${home.organization.id}::uuid`,
+      ),
     asked: readProject,
     status: 403,
   },
@@ -131,7 +197,11 @@ for (const { what, happens, asked, status, fields } of cases) {
   test(`refused at once: ${what}`, async () => {
     const setting = await newSetting(fields);
     const [method, path, body] = asked(setting);
-    const ask = () => harness.request(method, path, { key: setting.value, ...(body === undefined ? {} : { body }) });
+    const ask = () =>
+      harness.request(method, path, {
+        key: setting.value,
+        ...(body === undefined ? {} : { body }),
+      });
     assert.equal((await ask()).status, 200);
     await happens(setting);
     assert.equal((await ask()).status, status);
@@ -142,12 +212,24 @@ test('a limited key does not grow when what it is limited to goes away', async (
   const deleted = await newSetting((home) => ({ scoped_teams: [home.project.id] }));
   await viaSession(deleted, 'DELETE', `/api/projects/${deleted.home.project.id}/`);
   const left = await newSetting((home) => ({ scoped_organizations: [home.organization.id] }));
-  await viaDatabase(sql`DELETE FROM members WHERE user_id = ${left.home.user.id} AND organization_id = ${left.home.organization.id}::uuid`);
+  await viaDatabase(
+    sql`DELETE FROM members WHERE user_id = ${left.home.user.id} AND organization_id = ${left.home.organization.id}::uuid`,
+  );
   for (const setting of [deleted, left]) {
     const [method, path] = readOther(setting);
     assert.equal((await harness.request(method, path, { key: setting.value })).status, 404);
-    assert.equal((await harness.request('GET', `/api/projects/${setting.second.project.id}/`, { key: setting.value })).status, 404);
-    assert.equal((await harness.request('GET', '/api/projects/', { key: setting.value })).body.count, 0);
+    assert.equal(
+      (
+        await harness.request('GET', `/api/projects/${setting.second.project.id}/`, {
+          key: setting.value,
+        })
+      ).status,
+      404,
+    );
+    assert.equal(
+      (await harness.request('GET', '/api/projects/', { key: setting.value })).body.count,
+      0,
+    );
   }
 });
 

@@ -15,8 +15,10 @@ before(async () => {
 after(() => harness.close());
 
 const at = (ms: number) => new Date(ms).toISOString();
-const statusOf = async (key: string, path = '/api/projects/') => (await harness.request('GET', path, { key })).status;
-const faultsOf = ({ body }: Answer) => body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
+const statusOf = async (key: string, path = '/api/projects/') =>
+  (await harness.request('GET', path, { key })).status;
+const faultsOf = ({ body }: Answer) =>
+  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('a person has at most 100 working keys, also when requests race; expired ones do not count', async () => {
   const person = await newPerson(harness);
@@ -24,19 +26,29 @@ test('a person has at most 100 working keys, also when requests race; expired on
     INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes, expires_at)
     SELECT gen_random_uuid(), ${person.user.id}, 'x', decode(md5(${person.user.uuid} || n), 'hex'), 'x', '{*}', CASE WHEN n > 97 THEN '2020-01-01'::timestamptz END
     FROM generate_series(1, 120) n`);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => person.ask('POST', list, { label: 'x', scopes: ['*'] })));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => person.ask('POST', list, { label: 'x', scopes: ['*'] })),
+  );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 400, 400, 400, 400]);
   const refused = answers.find(({ status }) => status === 400)!;
   assert.deepEqual([refused.body.code, refused.body.attr], ['max_items', null]);
   const { id } = answers.find(({ status }) => status === 201)!.body;
-  assert.equal((await person.ask('POST', `${list}${id}/roll/`, { overlap_seconds: 60 })).status, 400);
+  assert.equal(
+    (await person.ask('POST', `${list}${id}/roll/`, { overlap_seconds: 60 })).status,
+    400,
+  );
   assert.equal((await person.ask('POST', `${list}${id}/roll/`, {})).status, 201);
   assert.equal((await person.ask('GET', list)).body.count, 124);
 });
 
 test('roll: a new key with the same fields, and the old one works on for the overlap', async () => {
   const person = await newPerson(harness);
-  const fields = { scopes: ['project:read'], scoped_organizations: [person.organization.id], scoped_teams: [person.project.id], expires_at: at(now + day_ms) };
+  const fields = {
+    scopes: ['project:read'],
+    scoped_organizations: [person.organization.id],
+    scoped_teams: [person.project.id],
+    expires_at: at(now + day_ms),
+  };
   const { value, ...old } = await makeKey(person, fields);
   const rolled = await person.ask('POST', `${list}${old.id}/roll/`, { overlap_seconds: 3600 });
   assert.equal(rolled.status, 201, rolled.text);
@@ -44,7 +56,10 @@ test('roll: a new key with the same fields, and the old one works on for the ove
   const own = { id: '', mask_value: '', created_at: '' };
   assert.deepEqual({ ...made, ...own }, { ...old, ...own });
   assert.notEqual(made.id, old.id);
-  assert.equal(Date.parse((await person.ask('GET', `${list}${old.id}/`)).body.expires_at), now + 3_600_000);
+  assert.equal(
+    Date.parse((await person.ask('GET', `${list}${old.id}/`)).body.expires_at),
+    now + 3_600_000,
+  );
   assert.deepEqual([await statusOf(value), await statusOf(new_value)], [200, 200]);
   now += 3_600_000;
   assert.deepEqual([await statusOf(value), await statusOf(new_value)], [401, 200]);
@@ -54,11 +69,20 @@ test('roll: without an overlap the old key ends at once, an overlap never prolon
   const person = await newPerson(harness);
   const one = await makeKey(person);
   const rolled = await person.ask('POST', `${list}${one.id}/roll/`);
-  assert.deepEqual([rolled.status, await statusOf(one.value), await statusOf(rolled.body.value)], [201, 401, 200]);
+  assert.deepEqual(
+    [rolled.status, await statusOf(one.value), await statusOf(rolled.body.value)],
+    [201, 401, 200],
+  );
   assert.equal((await person.ask('POST', `${list}${one.id}/roll/`)).status, 409);
   const ending = await makeKey(person, { expires_at: at(now + 10_000) });
-  assert.equal((await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds: 604_800 })).status, 201);
-  assert.equal(Date.parse((await person.ask('GET', `${list}${ending.id}/`)).body.expires_at), now + 10_000);
+  assert.equal(
+    (await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds: 604_800 })).status,
+    201,
+  );
+  assert.equal(
+    Date.parse((await person.ask('GET', `${list}${ending.id}/`)).body.expires_at),
+    now + 10_000,
+  );
   const faults: [unknown, string][] = [
     [-1, 'min_value'],
     [604_801, 'max_value'],
@@ -67,7 +91,10 @@ test('roll: without an overlap the old key ends at once, an overlap never prolon
     [null, 'null'],
   ];
   for (const [overlap_seconds, code] of faults)
-    assert.deepEqual(faultsOf(await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds })), [`overlap_seconds ${code}`]);
+    assert.deepEqual(
+      faultsOf(await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds })),
+      [`overlap_seconds ${code}`],
+    );
 });
 
 test('what has ended stays ended: an expired key is not brought back, and a rolled one ends no later than its overlap', async () => {
@@ -76,11 +103,16 @@ test('what has ended stays ended: an expired key is not brought back, and a roll
   const url = `${list}${old.id}/`;
   assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 3600 })).status, 201);
   assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 60 })).status, 409);
-  const change = (method: string, fields: Record<string, unknown>) => person.ask(method, url, { label: 'CI', scopes: ['project:read'], ...fields });
+  const change = (method: string, fields: Record<string, unknown>) =>
+    person.ask(method, url, { label: 'CI', scopes: ['project:read'], ...fields });
   for (const expires_at of [null, at(now + 3_600_001), at(now + 2 * day_ms)])
     for (const method of ['PATCH', 'PUT']) {
       const answer = await change(method, { expires_at });
-      assert.deepEqual([answer.status, answer.body.code], [409, 'conflict'], `${method} ${expires_at}`);
+      assert.deepEqual(
+        [answer.status, answer.body.code],
+        [409, 'conflict'],
+        `${method} ${expires_at}`,
+      );
     }
   for (const [fields, ends_ms] of [
     [{}, now + 3_600_000],
@@ -89,24 +121,42 @@ test('what has ended stays ended: an expired key is not brought back, and a roll
   ] as const)
     for (const method of ['PATCH', 'PUT']) {
       const answer = await change(method, fields);
-      assert.deepEqual([answer.status, Date.parse(answer.body.expires_at)], [200, ends_ms], answer.text);
+      assert.deepEqual(
+        [answer.status, Date.parse(answer.body.expires_at)],
+        [200, ends_ms],
+        answer.text,
+      );
     }
-  assert.equal((await change('PATCH', { expires_at: at(now + 3_600_000) })).status, 409, 'a sooner end counts from then on');
+  assert.equal(
+    (await change('PATCH', { expires_at: at(now + 3_600_000) })).status,
+    409,
+    'a sooner end counts from then on',
+  );
   now += 1_800_000;
-  for (const expires_at of [null, at(now + day_ms)]) for (const method of ['PATCH', 'PUT']) assert.equal((await change(method, { expires_at })).status, 409);
+  for (const expires_at of [null, at(now + day_ms)])
+    for (const method of ['PATCH', 'PUT'])
+      assert.equal((await change(method, { expires_at })).status, 409);
   assert.equal((await change('PATCH', {})).status, 200);
   assert.equal(await statusOf(old.value), 401);
   const ended = await makeKey(person, { expires_at: at(now + 1_000) });
   const living = await makeKey(person, { expires_at: at(now + 1_000) });
-  assert.equal((await person.ask('PATCH', `${list}${living.id}/`, { expires_at: null })).status, 200);
+  assert.equal(
+    (await person.ask('PATCH', `${list}${living.id}/`, { expires_at: null })).status,
+    200,
+  );
   now += 1_000;
-  assert.equal((await person.ask('PATCH', `${list}${ended.id}/`, { expires_at: null })).status, 409);
+  assert.equal(
+    (await person.ask('PATCH', `${list}${ended.id}/`, { expires_at: null })).status,
+    409,
+  );
   assert.deepEqual([await statusOf(ended.value), await statusOf(living.value)], [401, 200]);
 });
 
 test('of two rolls of one key that race each finds the key or finds it expired, and no deadlock is seen', async () => {
   const person = await newPerson(harness);
   const { id } = await makeKey(person);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)),
+  );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
 });

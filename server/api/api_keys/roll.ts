@@ -17,8 +17,10 @@ export async function rollApiKey(
   overlap_seconds: number,
 ): Promise<{ after: ApiKeyRow; made: ApiKeyRow; value: string }> {
   const now_ms = clock.now();
-  if (isExpired(key, now_ms)) throw conflict('This key has expired, so there is nothing to replace: make a new key.');
-  if (await isRolled(tx, key.id)) throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
+  if (isExpired(key, now_ms))
+    throw conflict('This key has expired, so there is nothing to replace: make a new key.');
+  if (await isRolled(tx, key.id))
+    throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
   await markRolled(tx, key.id, now_ms, overlap_seconds);
   const after = await findApiKey(tx, user_id, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));

@@ -13,7 +13,15 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { rollApiKey } from './roll.ts';
 import { keyBody, refuseRevival, refuseTooMany } from './rules.ts';
-import { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from './schema.ts';
+import {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyPatch,
+  ApiKeyPut,
+  ApiKeyRoll,
+  CurrentApiKey,
+  NewApiKey,
+} from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
 import {
   countApiKeys,
@@ -66,7 +74,14 @@ function currentRoute(app: FastifyInstance, { db }: Deps): void {
 function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
   app.get(
     list,
-    { config: reading, schema: { summary: 'List your keys, newest first', querystring: PageQuery, response: { 200: pageOf(ApiKey) } } },
+    {
+      config: reading,
+      schema: {
+        summary: 'List your keys, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(ApiKey) },
+      },
+    },
     (request) => {
       const { user_id } = request.caller;
       return answerPage<ApiKeyRow>(
@@ -78,35 +93,55 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
     },
   );
 
-  app.post(list, { config: writing, schema: { summary: 'Make a key', body: ApiKeyCreate, response: { 201: NewApiKey } } }, (request, reply) =>
-    write(request, reply, 201, async (tx, record) => {
-      const { user_id } = request.caller;
-      const now_ms = clock.now();
-      await lockOwner(tx, user_id);
-      const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
-      refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
-      const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
-      record(entryOf(request, 'created', undefined, made));
-      return shownOnce(request, made, value);
-    }),
+  app.post(
+    list,
+    {
+      config: writing,
+      schema: { summary: 'Make a key', body: ApiKeyCreate, response: { 201: NewApiKey } },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const { user_id } = request.caller;
+        const now_ms = clock.now();
+        await lockOwner(tx, user_id);
+        const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
+        refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
+        const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
+        record(entryOf(request, 'created', undefined, made));
+        return shownOnce(request, made, value);
+      }),
   );
 }
 
 function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(one, { config: reading, schema: { summary: 'Retrieve one of your keys', response: { 200: ApiKey } } }, (request) => getOwnKey(deps.db, request));
+  app.get(
+    one,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve one of your keys', response: { 200: ApiKey } },
+    },
+    (request) => getOwnKey(deps.db, request),
+  );
 
-  app.delete(one, { config: writing, schema: { summary: 'Revoke a key at once', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx, record) => {
-      const before = await lockOwnKey(tx, request);
-      ifMatch(request, before);
-      await deleteApiKey(tx, before.id);
-      record(entryOf(request, 'deleted', before, undefined));
-    }),
+  app.delete(
+    one,
+    {
+      config: writing,
+      schema: { summary: 'Revoke a key at once', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await lockOwnKey(tx, request);
+        ifMatch(request, before);
+        await deleteApiKey(tx, before.id);
+        record(entryOf(request, 'deleted', before, undefined));
+      }),
   );
 
   const rolling = {
     summary: 'Replace a key by a new one with the same label, scopes, limits and expiry',
-    description: 'The answer is the new key. The old one goes on to work for `overlap_seconds`, but never longer than it would have.',
+    description:
+      'The answer is the new key. The old one goes on to work for `overlap_seconds`, but never longer than it would have.',
     body: ApiKeyRoll,
     response: { 201: NewApiKey },
   };
@@ -114,7 +149,13 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     write(request, reply, 201, async (tx, record) => {
       const before = await lockOwnKey(tx, request);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
-      const { after, made, value } = await rollApiKey(tx, deps, request.caller.user_id, before, overlap_seconds);
+      const { after, made, value } = await rollApiKey(
+        tx,
+        deps,
+        request.caller.user_id,
+        before,
+        overlap_seconds,
+      );
       record(entryOf(request, 'rolled', before, { ...after, replaced_by: made.id }));
       return shownOnce(request, made, value);
     }),
@@ -122,21 +163,47 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
-  const change = (schema: typeof ApiKeyPut | typeof ApiKeyPatch) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const before = await lockOwnKey(tx, request);
-      ifMatch(request, before);
-      const now_ms = clock.now();
-      const changes = await keyBody(request, schema, { db: tx, now_ms });
-      refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
-      await updateApiKey(tx, before.id, changes);
-      const after = await getOwnKey(tx, request);
-      record(entryOf(request, 'updated', before, after));
-      return after;
-    });
-  const response = { 200: ApiKey, 409: { ...Problem, description: 'The key has expired and cannot come back, or was rolled and cannot end later.' } };
-  app.patch(one, { config: writing, schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response } }, change(ApiKeyPatch));
-  app.put(one, { config: writing, schema: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut, response } }, change(ApiKeyPut));
+  const change =
+    (schema: typeof ApiKeyPut | typeof ApiKeyPatch) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const before = await lockOwnKey(tx, request);
+        ifMatch(request, before);
+        const now_ms = clock.now();
+        const changes = await keyBody(request, schema, { db: tx, now_ms });
+        refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
+        await updateApiKey(tx, before.id, changes);
+        const after = await getOwnKey(tx, request);
+        record(entryOf(request, 'updated', before, after));
+        return after;
+      });
+  const response = {
+    200: ApiKey,
+    409: {
+      ...Problem,
+      description: 'The key has expired and cannot come back, or was rolled and cannot end later.',
+    },
+  };
+  app.patch(
+    one,
+    {
+      config: writing,
+      schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response },
+    },
+    change(ApiKeyPatch),
+  );
+  app.put(
+    one,
+    {
+      config: writing,
+      schema: {
+        summary: 'Change a key; what may be left out keeps its value',
+        body: ApiKeyPut,
+        response,
+      },
+    },
+    change(ApiKeyPut),
+  );
 }
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */
@@ -154,13 +221,29 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
 }
 
 /** The answer to whoever made a key. With `validate_only` there is no key, so none is shown. */
-function shownOnce(request: FastifyRequest, made: ApiKeyRow, value: string): ApiKeyRow & { value?: string } {
+function shownOnce(
+  request: FastifyRequest,
+  made: ApiKeyRow,
+  value: string,
+): ApiKeyRow & { value?: string } {
   return isValidateOnly(request) ? made : { ...made, value };
 }
 
 /** A key is its owner's alone, so what is done to it is kept in his chain. */
-function entryOf(request: FastifyRequest, activity: string, before: ApiKeyRow | undefined, after: (ApiKeyRow & { replaced_by?: string }) | undefined): Entry {
+function entryOf(
+  request: FastifyRequest,
+  activity: string,
+  before: ApiKeyRow | undefined,
+  after: (ApiKeyRow & { replaced_by?: string }) | undefined,
+): Entry {
   const { id, label } = (before ?? after)!;
   const changes = changesOf(before, after, ['last_used_at']);
-  return { activity, scope: 'personal_api_key', item_id: id, item_name: label, changes, chain: { user_uuid: request.caller.user_uuid } };
+  return {
+    activity,
+    scope: 'personal_api_key',
+    item_id: id,
+    item_name: label,
+    changes,
+    chain: { user_uuid: request.caller.user_uuid },
+  };
 }

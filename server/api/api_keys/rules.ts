@@ -19,7 +19,11 @@ const team_id_max = 2_147_483_647;
 /** Throws 400 when the person has as many working keys as one may have. */
 export function refuseTooMany(live: number): void {
   if (live >= keys_max)
-    throw invalid(null, 'max_items', `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no longer need, then try again.`);
+    throw invalid(
+      null,
+      'max_items',
+      `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no longer need, then try again.`,
+    );
 }
 
 /** Is the key refused for its age? */
@@ -31,11 +35,18 @@ export function isExpired({ expires_at }: ApiKeyRow, now_ms: number): boolean {
  * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that has expired stays so, and one that was rolled may only end sooner, because its
  * successor counts in its place.
  */
-export function refuseRevival(key: ApiKeyRow, is_rolled: boolean, expires_at: string | null | undefined, now_ms: number): void {
+export function refuseRevival(
+  key: ApiKeyRow,
+  is_rolled: boolean,
+  expires_at: string | null | undefined,
+  now_ms: number,
+): void {
   if (expires_at === undefined) return;
   if (isExpired(key, now_ms)) throw conflict('This key has expired: make a new one.');
   if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
-    throw conflict(`This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its successor, or make a new key.`);
+    throw conflict(
+      `This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its successor, or make a new key.`,
+    );
 }
 
 /**
@@ -48,7 +59,9 @@ export async function keyBody<Schema extends TObject>(
   about: { db: Queryable; now_ms: number },
 ): Promise<Static<Schema>> {
   const { value: sent, unstorable } = readBody(request);
-  const given = (typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}) as Record<string, unknown>;
+  const given = (
+    typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}
+  ) as Record<string, unknown>;
   let fields: Static<Schema> | undefined;
   const violations: Violation[] = [];
   try {
@@ -73,18 +86,34 @@ function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
 function repeated(name: string, entries: unknown[]): Violation[] {
   const plain = entries.map((entry) => (typeof entry === 'string' ? entry.toLowerCase() : entry));
   return plain.flatMap((entry, index) =>
-    plain.indexOf(entry) === index ? [] : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This stands in the list already.' }],
+    plain.indexOf(entry) === index
+      ? []
+      : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This stands in the list already.' }],
   );
 }
 
 function pastExpiry(value: unknown, now_ms: number): Violation[] {
   if (typeof value !== 'string' || !isInstant(value) || Date.parse(value) > now_ms) return [];
-  return [{ attr: 'expires_at', code: 'invalid_input', detail: 'Must lie in the future; to end a key now, delete it.' }];
+  return [
+    {
+      attr: 'expires_at',
+      code: 'invalid_input',
+      detail: 'Must lie in the future; to end a key now, delete it.',
+    },
+  ];
 }
 
-async function foreignLimits(db: Queryable, user_id: number, given: Record<string, unknown>): Promise<Violation[]> {
-  const organizations = entriesOf(given, 'scoped_organizations').map((entry) => (typeof entry === 'string' && isUuid(entry) ? entry.toLowerCase() : undefined));
-  const projects = entriesOf(given, 'scoped_teams').map((entry) => (isTeamId(entry) ? entry : undefined));
+async function foreignLimits(
+  db: Queryable,
+  user_id: number,
+  given: Record<string, unknown>,
+): Promise<Violation[]> {
+  const organizations = entriesOf(given, 'scoped_organizations').map((entry) =>
+    typeof entry === 'string' && isUuid(entry) ? entry.toLowerCase() : undefined,
+  );
+  const projects = entriesOf(given, 'scoped_teams').map((entry) =>
+    isTeamId(entry) ? entry : undefined,
+  );
   return [
     ...foreign(
       'scoped_organizations',
@@ -92,7 +121,12 @@ async function foreignLimits(db: Queryable, user_id: number, given: Record<strin
       await own(organizations, (ids) => ownOrganizations(db, user_id, ids)),
       'You belong to no such organization.',
     ),
-    ...foreign('scoped_teams', projects, await own(projects, (ids) => ownProjects(db, user_id, ids)), 'None of your organizations has such a project.'),
+    ...foreign(
+      'scoped_teams',
+      projects,
+      await own(projects, (ids) => ownProjects(db, user_id, ids)),
+      'None of your organizations has such a project.',
+    ),
   ];
 }
 
@@ -100,12 +134,24 @@ function isTeamId(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= team_id_max;
 }
 
-async function own<Id>(ids: (Id | undefined)[], find: (ids: Id[]) => Promise<Set<Id>>): Promise<Set<Id>> {
+async function own<Id>(
+  ids: (Id | undefined)[],
+  find: (ids: Id[]) => Promise<Set<Id>>,
+): Promise<Set<Id>> {
   const wellFormed = ids.filter((id) => id !== undefined);
   return wellFormed.length === 0 ? new Set() : find(wellFormed);
 }
 
 /** Names each entry that is not among the own ones; what has not even the form is named by the schema. */
-function foreign<Id>(name: string, ids: (Id | undefined)[], own_ids: Set<Id>, detail: string): Violation[] {
-  return ids.flatMap((id, index) => (id === undefined || own_ids.has(id) ? [] : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }]));
+function foreign<Id>(
+  name: string,
+  ids: (Id | undefined)[],
+  own_ids: Set<Id>,
+  detail: string,
+): Violation[] {
+  return ids.flatMap((id, index) =>
+    id === undefined || own_ids.has(id)
+      ? []
+      : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }],
+  );
 }

@@ -13,13 +13,22 @@ const record = {
   id: Type.String({ format: 'uuid' }),
   label: Type.String({ description: 'What it is for.' }),
   mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
-  scopes: Type.Array(Type.String(), { description: 'What may be done with it; `*` is all that its owner may.' }),
-  scoped_organizations: Type.Array(Type.String({ format: 'uuid' }), { description: 'It opens only these organizations; empty: no such limit.' }),
-  scoped_teams: Type.Array(Type.Integer(), {
-    description: 'It opens only these projects, and nothing of their organizations beside them; empty: no such limit.',
+  scopes: Type.Array(Type.String(), {
+    description: 'What may be done with it; `*` is all that its owner may.',
   }),
-  expires_at: nullable(Type.String({ format: 'date-time', description: 'From then on it is refused; null: never.' })),
-  last_used_at: nullable(Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' })),
+  scoped_organizations: Type.Array(Type.String({ format: 'uuid' }), {
+    description: 'It opens only these organizations; empty: no such limit.',
+  }),
+  scoped_teams: Type.Array(Type.Integer(), {
+    description:
+      'It opens only these projects, and nothing of their organizations beside them; empty: no such limit.',
+  }),
+  expires_at: nullable(
+    Type.String({ format: 'date-time', description: 'From then on it is refused; null: never.' }),
+  ),
+  last_used_at: nullable(
+    Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' }),
+  ),
   created_at: Type.String({ format: 'date-time' }),
 };
 
@@ -30,18 +39,31 @@ export const ApiKey = Type.Object(record, { title: 'PersonalApiKey' });
 export const NewApiKey = Type.Object(
   {
     ...record,
-    value: Type.Optional(Type.String({ description: 'The key. It is shown in this answer only; `validate_only` makes none and shows none.' })),
+    value: Type.Optional(
+      Type.String({
+        description:
+          'The key. It is shown in this answer only; `validate_only` makes none and shows none.',
+      }),
+    ),
   },
   { title: 'NewPersonalApiKey' },
 );
 
 /** What a key is told about itself. */
-export const CurrentApiKey = Type.Object({ ...record, user: User }, { title: 'CurrentPersonalApiKey' });
+export const CurrentApiKey = Type.Object(
+  { ...record, user: User },
+  { title: 'CurrentPersonalApiKey' },
+);
 
 /** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 
-const label = Type.String({ trim: true, minLength: 1, maxLength: 100, description: 'What it is for; white space around it is removed.' });
+const label = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 100,
+  description: 'What it is for; white space around it is removed.',
+});
 const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
   minItems: 1,
   maxItems: all_scopes.length + 1,
@@ -49,15 +71,26 @@ const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
 });
 const limits = {
   scoped_organizations: Type.Optional(
-    Type.Array(Type.String({ format: 'uuid' }), { maxItems: limits_max, description: 'Organizations of the caller; default and empty: no such limit.' }),
+    Type.Array(Type.String({ format: 'uuid' }), {
+      maxItems: limits_max,
+      description: 'Organizations of the caller; default and empty: no such limit.',
+    }),
   ),
   scoped_teams: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
       maxItems: limits_max,
-      description: 'Projects of the caller; default and empty: no such limit. With both limits a project must be within both.',
+      description:
+        'Projects of the caller; default and empty: no such limit. With both limits a project must be within both.',
     }),
   ),
-  expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'In the future; default null: it does not expire.' }))),
+  expires_at: Type.Optional(
+    nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'In the future; default null: it does not expire.',
+      }),
+    ),
+  ),
 };
 
 /** Body of POST. */
@@ -65,14 +98,19 @@ export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });
 /** Body of PUT: what may be left out keeps its value. */
 export const ApiKeyPut = Type.Object({ label, scopes, ...limits });
 /** Body of PATCH: only what is sent is changed. */
-export const ApiKeyPatch = Type.Object({ label: Type.Optional(label), scopes: Type.Optional(scopes), ...limits });
+export const ApiKeyPatch = Type.Object({
+  label: Type.Optional(label),
+  scopes: Type.Optional(scopes),
+  ...limits,
+});
 /** Body of `roll/`. */
 export const ApiKeyRoll = Type.Object({
   overlap_seconds: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: overlap_seconds_max,
-      description: 'How long the old key goes on to work, but never longer than it would have; default 0.',
+      description:
+        'How long the old key goes on to work, but never longer than it would have; default 0.',
     }),
   ),
 });

@@ -37,13 +37,24 @@ export function countApiKeys(user_id: number): Sql {
 }
 
 /** The person's key. */
-export function findApiKey(db: Queryable, user_id: number, id: string): Promise<ApiKeyRow | undefined> {
-  return db.row<ApiKeyRow>(sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id}`);
+export function findApiKey(
+  db: Queryable,
+  user_id: number,
+  id: string,
+): Promise<ApiKeyRow | undefined> {
+  return db.row<ApiKeyRow>(
+    sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id}`,
+  );
 }
 
 /** The key with its owner. */
-export function findCurrentApiKey(db: Queryable, id: string): Promise<Static<typeof CurrentApiKey> | undefined> {
-  return db.row(sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`);
+export function findCurrentApiKey(
+  db: Queryable,
+  id: string,
+): Promise<Static<typeof CurrentApiKey> | undefined> {
+  return db.row(
+    sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`,
+  );
 }
 
 /**
@@ -55,14 +66,22 @@ export async function lockOwner(tx: Transaction, user_id: number): Promise<void>
 }
 
 /** The number of the person's keys that still work. */
-export async function countLiveApiKeys(tx: Transaction, user_id: number, now_ms: number): Promise<number> {
+export async function countLiveApiKeys(
+  tx: Transaction,
+  user_id: number,
+  now_ms: number,
+): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id} AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
   return row!.count;
 }
 
 /** Which of these organizations the person belongs to. */
-export async function ownOrganizations(db: Queryable, user_id: number, ids: string[]): Promise<Set<string>> {
+export async function ownOrganizations(
+  db: Queryable,
+  user_id: number,
+  ids: string[],
+): Promise<Set<string>> {
   const rows = await db.rows<{ id: string }>(
     sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} AND organization_id = ANY (${ids}::uuid[])`,
   );
@@ -70,7 +89,11 @@ export async function ownOrganizations(db: Queryable, user_id: number, ids: stri
 }
 
 /** Which of these projects lie in organizations that the person belongs to. */
-export async function ownProjects(db: Queryable, user_id: number, ids: number[]): Promise<Set<number>> {
+export async function ownProjects(
+  db: Queryable,
+  user_id: number,
+  ids: number[],
+): Promise<Set<number>> {
   const rows = await db.rows<{ id: number }>(sql`
     SELECT p.id FROM projects p JOIN members m ON m.organization_id = p.organization_id WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])`);
   return new Set(rows.map(({ id }) => id));
@@ -92,12 +115,18 @@ export async function insertApiKey(
 }
 
 /** Applies the fields that were sent. The caller holds the lock on the person. */
-export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyChanges): Promise<void> {
+export async function updateApiKey(
+  tx: Transaction,
+  id: string,
+  changes: ApiKeyChanges,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   const { scoped_organizations, scoped_teams, ...plain } = changes;
   const values = {
     ...plain,
-    ...(scoped_organizations === undefined ? {} : { scoped_organizations: limitOf(scoped_organizations) }),
+    ...(scoped_organizations === undefined
+      ? {}
+      : { scoped_organizations: limitOf(scoped_organizations) }),
     ...(scoped_teams === undefined ? {} : { scoped_teams: limitOf(scoped_teams) }),
   };
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
@@ -105,11 +134,20 @@ export async function updateApiKey(tx: Transaction, id: string, changes: ApiKeyC
 
 /** Was a successor made for the key? The caller holds the lock on the person, so the answer holds until the transaction ends. */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
-  return (await tx.row(sql`SELECT 1 FROM personal_api_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`)) !== undefined;
+  return (
+    (await tx.row(
+      sql`SELECT 1 FROM personal_api_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
+    )) !== undefined
+  );
 }
 
 /** Notes that a successor is made, and lets the key expire at the end of the overlap, or when it would have, whichever comes first. The caller holds the lock on the person. */
-export async function markRolled(tx: Transaction, id: string, now_ms: number, overlap_seconds: number): Promise<void> {
+export async function markRolled(
+  tx: Transaction,
+  id: string,
+  now_ms: number,
+  overlap_seconds: number,
+): Promise<void> {
   // least() passes over a null.
   await tx.run(sql`
     UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)

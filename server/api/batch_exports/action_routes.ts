@@ -21,7 +21,8 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
 
   const pausing = {
     summary: 'Pause a batch export',
-    description: 'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.',
+    description:
+      'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.',
     response: { 200: BatchExport },
   };
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
@@ -40,7 +41,15 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
     'Goes on with the interval in which now lies, or with `"backfill": true` with the first that was missed. An active export stays exactly as it is.';
   app.post(
     `${base}:id/unpause/`,
-    { config: writing, schema: { summary: 'Unpause a batch export', description, body: Unpause, response: { 200: BatchExport } } },
+    {
+      config: writing,
+      schema: {
+        summary: 'Unpause a batch export',
+        description,
+        body: Unpause,
+        response: { 200: BatchExport },
+      },
+    },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
         const row = await getLockedExport(request, tx);
@@ -53,14 +62,26 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
       }),
   );
 
-  const logs = { summary: 'Retrieve a batch export with its log, newest line first', querystring: DocumentedLogQuery, response: { 200: BatchExportLogs } };
-  app.get(`${base}:id/logs/`, { config: { scope: 'batch_export:read', within }, schema: logs }, async (request) => {
-    const found = await getExport(request, engine.db);
-    return { ...found, ...(await answerLogs(request, engine.db, found.id)) };
-  });
+  const logs = {
+    summary: 'Retrieve a batch export with its log, newest line first',
+    querystring: DocumentedLogQuery,
+    response: { 200: BatchExportLogs },
+  };
+  app.get(
+    `${base}:id/logs/`,
+    { config: { scope: 'batch_export:read', within }, schema: logs },
+    async (request) => {
+      const found = await getExport(request, engine.db);
+      return { ...found, ...(await answerLogs(request, engine.db, found.id)) };
+    },
+  );
 }
 
-async function apply(tx: Transaction, row: LockedExport, change: PauseChange | undefined): Promise<void> {
+async function apply(
+  tx: Transaction,
+  row: LockedExport,
+  change: PauseChange | undefined,
+): Promise<void> {
   if (change === undefined) return;
   await updateBatchExport(tx, row.id, { ...row, ...change.fields });
   await recordPause(tx, row.id, change);

@@ -10,22 +10,53 @@ import type { LockedExport } from './store.ts';
 const not_its_own = ['last_updated_at', 'latest_runs', 'schema'];
 
 /** The log's entry for a change of an export: what its answers showed before and after, and which secrets became others. */
-export function exportEntry(activity: string, before: BatchExport | undefined, after: BatchExport | undefined, secrets: Change[] = []): Entry {
+export function exportEntry(
+  activity: string,
+  before: BatchExport | undefined,
+  after: BatchExport | undefined,
+  secrets: Change[] = [],
+): Entry {
   const { id, name } = (after ?? before)!;
-  return { activity, scope: 'batch_export', item_id: id, item_name: name, changes: [...changesOf(before, after, not_its_own), ...secrets] };
+  return {
+    activity,
+    scope: 'batch_export',
+    item_id: id,
+    item_name: name,
+    changes: [...changesOf(before, after, not_its_own), ...secrets],
+  };
 }
 
 /** The log's entry for something done with an export: a run, a backfill. `changes` says to which one and how. */
-export function exportActionEntry(activity: string, item: { id: string; name: string }, details: Record<string, unknown>): Entry {
-  return { activity, scope: 'batch_export', item_id: item.id, item_name: item.name, changes: changesOf({}, details) };
+export function exportActionEntry(
+  activity: string,
+  item: { id: string; name: string },
+  details: Record<string, unknown>,
+): Entry {
+  return {
+    activity,
+    scope: 'batch_export',
+    item_id: item.id,
+    item_name: item.name,
+    changes: changesOf({}, details),
+  };
 }
 
 /** Which secret keys of the destination's config differ between two states of an export's row. */
-export function secretChanges(engine: Engine, before: LockedExport | undefined, after: LockedExport): Change[] {
+export function secretChanges(
+  engine: Engine,
+  before: LockedExport | undefined,
+  after: LockedExport,
+): Change[] {
   const secretsOf = (row: LockedExport | undefined): Record<string, unknown> => {
     if (row === undefined) return {};
     const names: readonly string[] = findDestination(row.destination_type)?.secrets ?? [];
-    return Object.fromEntries(Object.entries(loadConfig(engine.secrets, row.id, row)).filter(([key]) => names.includes(key)));
+    return Object.fromEntries(
+      Object.entries(loadConfig(engine.secrets, row.id, row)).filter(([key]) =>
+        names.includes(key),
+      ),
+    );
   };
-  return changesOf(secretsOf(before), secretsOf(after)).map((change) => secretChange(`destination.config.${change.field}`, change.action));
+  return changesOf(secretsOf(before), secretsOf(after)).map((change) =>
+    secretChange(`destination.config.${change.field}`, change.action),
+  );
 }

@@ -14,7 +14,12 @@ after(() => house.close());
 test('one answer names the faults of every check: schema, destination, rules between keys, project', async () => {
   const home = await house.newOrganization();
   const config = { prefix: '/a', max_file_size_mb: 0, compression: 'lz4' };
-  const body = { name: '', interval: 'hour', team_id: 999_999, destination: { type: 'File', config } };
+  const body = {
+    name: '',
+    interval: 'hour',
+    team_id: 999_999,
+    destination: { type: 'File', config },
+  };
   const answer = await house.request('POST', organizationBase(home), { key: home.key, body });
   assert.equal(answer.status, 400);
   const faults = [

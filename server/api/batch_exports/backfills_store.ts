@@ -25,11 +25,20 @@ export function countBackfills(exportId: string): Sql {
 }
 
 /** The backfill as it is on the wire, when its export lies in the place. */
-export function findBackfill(db: Queryable, place: Place, exportId: string, id: string): Promise<Backfill | undefined> {
-  return db.row<Backfill>(sql`${selectBackfills} WHERE b.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
+export function findBackfill(
+  db: Queryable,
+  place: Place,
+  exportId: string,
+  id: string,
+): Promise<Backfill | undefined> {
+  return db.row<Backfill>(
+    sql`${selectBackfills} WHERE b.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`,
+  );
 }
 
 /** The export's backfills that are not over; the caller holds the lock on the export, so none begins meanwhile. */
 export function listOpenBackfills(tx: Transaction, exportId: string): Promise<{ id: string }[]> {
-  return tx.rows(sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${exportId} AND finished_at IS NULL`);
+  return tx.rows(
+    sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${exportId} AND finished_at IS NULL`,
+  );
 }

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, insertRunRow, newExport, noop_export, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import {
+  attrsOf,
+  insertRunRow,
+  newExport,
+  noop_export,
+  organizationBase,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { isLater } from '../../../test/instants.ts';
@@ -12,7 +19,8 @@ before(async () => {
 });
 after(() => house.close());
 
-const make = (home: TestOrganization, body: Record<string, unknown> = {}) => newExport(house, home, body);
+const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
+  newExport(house, home, body);
 
 test('an export is made with defaults, found under both mounts and listed newest first', async () => {
   const home = await house.newOrganization({ level: 1 });
@@ -56,16 +64,35 @@ test('an export is made with defaults, found under both mounts and listed newest
 test('under an organization a new export goes to team_id, or else to the oldest project', async () => {
   const home = await house.newOrganization();
   const other = await house.newOrganization();
-  const project = await house.request('POST', '/api/projects/', { key: home.key, body: { name: 'Second', organization: home.organization.id } });
-  const post = (body: Record<string, unknown>) => house.request('POST', organizationBase(home), { key: home.key, body: { ...noop_export, ...body } });
+  const project = await house.request('POST', '/api/projects/', {
+    key: home.key,
+    body: { name: 'Second', organization: home.organization.id },
+  });
+  const post = (body: Record<string, unknown>) =>
+    house.request('POST', organizationBase(home), {
+      key: home.key,
+      body: { ...noop_export, ...body },
+    });
   assert.equal((await post({})).body.team_id, home.project.id);
   assert.equal((await post({ team_id: project.body.id })).body.team_id, project.body.id);
-  for (const team_id of [other.project.id, 0, -1, 2_147_483_648, Number.MAX_SAFE_INTEGER, 'x', 1.5, null]) {
+  for (const team_id of [
+    other.project.id,
+    0,
+    -1,
+    2_147_483_648,
+    Number.MAX_SAFE_INTEGER,
+    'x',
+    1.5,
+    null,
+  ]) {
     const refused = await post({ team_id });
     assert.equal(refused.status, 400, refused.text);
     assert.equal(refused.body.attr, 'team_id');
   }
-  const inProject = await house.request('POST', projectBase(home), { key: home.key, body: { ...noop_export, team_id: other.project.id } });
+  const inProject = await house.request('POST', projectBase(home), {
+    key: home.key,
+    body: { ...noop_export, team_id: other.project.id },
+  });
   assert.equal(inProject.body.team_id, home.project.id);
   const listed = await house.request('GET', organizationBase(home), { key: home.key });
   assert.equal(listed.body.count, 3);
@@ -102,36 +129,77 @@ test('wrong bodies are 400 and name every field', async () => {
     [{ ...noop_export, start_at: '2026-02-30T00:00:00Z' }, ['start_at invalid_input']],
     [{ ...noop_export, start_at: '0001-01-01T00:00:00+14:00' }, ['start_at invalid_input']],
     [{ ...noop_export, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
-    [{ ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00Z' }, ['start_at invalid_input']],
-    [{ ...noop_export, start_at: '2026-01-02T00:00:00Z', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
-    [{ ...noop_export, start_at: '2026-01-01T01:00:00+01:00', end_at: '2026-01-01T00:00:00Z' }, ['end_at invalid_input']],
+    [
+      { ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00Z' },
+      ['start_at invalid_input'],
+    ],
+    [
+      { ...noop_export, start_at: '2026-01-02T00:00:00Z', end_at: '2026-01-01T00:00:00Z' },
+      ['end_at invalid_input'],
+    ],
+    [
+      { ...noop_export, start_at: '2026-01-01T01:00:00+01:00', end_at: '2026-01-01T00:00:00Z' },
+      ['end_at invalid_input'],
+    ],
     [{ ...noop_export, custom_query: 'SELECT evnt FROM events' }, ['custom_query invalid_input']],
     [{ ...noop_export, custom_query: '' }, ['custom_query invalid_input']],
     [{ ...noop_export, custom_query: 7 }, ['custom_query invalid_input']],
     [{ ...noop_export, destination: null }, ['destination null']],
     [{ ...noop_export, destination: 'S3' }, ['destination invalid_input']],
     [{ ...noop_export, destination: [] }, ['destination invalid_input']],
-    [{ ...noop_export, destination: {} }, ['destination__config required', 'destination__type required']],
+    [
+      { ...noop_export, destination: {} },
+      ['destination__config required', 'destination__type required'],
+    ],
     [{ ...noop_export, destination: { type: 'NoOp' } }, ['destination__config required']],
-    [{ ...noop_export, destination: { type: 'Floppy', config: {} } }, ['destination__type invalid_choice']],
-    [{ ...noop_export, destination: { type: 'noop', config: {} } }, ['destination__type invalid_choice']],
+    [
+      { ...noop_export, destination: { type: 'Floppy', config: {} } },
+      ['destination__type invalid_choice'],
+    ],
+    [
+      { ...noop_export, destination: { type: 'noop', config: {} } },
+      ['destination__type invalid_choice'],
+    ],
     [{ ...noop_export, destination: { type: 7, config: {} } }, ['destination__type invalid_input']],
-    [{ ...noop_export, destination: { type: 'NoOp', config: [] } }, ['destination__config invalid_input']],
+    [
+      { ...noop_export, destination: { type: 'NoOp', config: [] } },
+      ['destination__config invalid_input'],
+    ],
     [
       { ...noop_export, destination: { type: 'NoOp', config: { arg: 7, speed: 'fast' } } },
       ['destination__config__arg invalid_input', 'destination__config__speed unknown_field'],
     ],
-    ['{"name":"x","interval":"hour","destination":{"type":"NoOp","config":{"__proto__":{"arg":"x"}}}}', ['destination__config____proto__ unknown_field']],
+    [
+      '{"name":"x","interval":"hour","destination":{"type":"NoOp","config":{"__proto__":{"arg":"x"}}}}',
+      ['destination__config____proto__ unknown_field'],
+    ],
     [file({}), ['destination__config__prefix required']],
     [file(null), ['destination__config__prefix required']],
     [file({ prefix: null }), ['destination__config__prefix null']],
     [file({ prefix: '../x' }), ['destination__config__prefix invalid_input']],
     [file({ prefix: '{moon}' }), ['destination__config__prefix invalid_input']],
-    [file({ prefix: 'a', file_format: 'XML' }), ['destination__config__file_format invalid_choice']],
-    [file({ prefix: 'a', file_format: 'CSV', compression: 'snappy' }), ['destination__config__compression invalid_choice']],
     [
-      { name: '', interval: 'x', destination: { type: 'File', config: { colour: 1 } }, start_at: '2' },
-      ['destination__config__colour unknown_field', 'destination__config__prefix required', 'interval invalid_choice', 'name blank', 'start_at invalid_input'],
+      file({ prefix: 'a', file_format: 'XML' }),
+      ['destination__config__file_format invalid_choice'],
+    ],
+    [
+      file({ prefix: 'a', file_format: 'CSV', compression: 'snappy' }),
+      ['destination__config__compression invalid_choice'],
+    ],
+    [
+      {
+        name: '',
+        interval: 'x',
+        destination: { type: 'File', config: { colour: 1 } },
+        start_at: '2',
+      },
+      [
+        'destination__config__colour unknown_field',
+        'destination__config__prefix required',
+        'interval invalid_choice',
+        'name blank',
+        'start_at invalid_input',
+      ],
     ],
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
@@ -141,53 +209,113 @@ test('wrong bodies are 400 and name every field', async () => {
       assert.deepEqual(attrsOf(answer), expected, JSON.stringify(body));
     }
   }
-  assert.equal((await house.request('POST', projectBase(home), { key: home.key, body: '{' })).body.code, 'parse_error');
+  assert.equal(
+    (await house.request('POST', projectBase(home), { key: home.key, body: '{' })).body.code,
+    'parse_error',
+  );
   assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 0);
 });
 
 test('PATCH changes what is sent, keeps the rest and is idempotent', async () => {
   const home = await house.newOrganization();
-  const made = await make(home, { destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } } });
+  const made = await make(home, {
+    destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
+  });
   const url = `${projectBase(home)}${made.id}/`;
   const patch = (body: unknown) => house.request('PATCH', url, { key: home.key, body });
   assert.deepEqual((await patch({})).body, made);
-  assert.deepEqual((await patch({ name: 'Nightly', id: 'x', team_id: 1, created_at: 'x', latest_runs: 7, schema: 1, unknown: {} })).body, made);
-  const renamed = (await patch({ name: ' Renamed ', last_paused_at: '2020-01-01T00:00:00.123456Z' })).body;
-  assert.deepEqual({ ...renamed, last_updated_at: 0 }, { ...made, name: 'Renamed', last_paused_at: '2020-01-01T00:00:00.123456Z', last_updated_at: 0 });
+  assert.deepEqual(
+    (
+      await patch({
+        name: 'Nightly',
+        id: 'x',
+        team_id: 1,
+        created_at: 'x',
+        latest_runs: 7,
+        schema: 1,
+        unknown: {},
+      })
+    ).body,
+    made,
+  );
+  const renamed = (
+    await patch({ name: ' Renamed ', last_paused_at: '2020-01-01T00:00:00.123456Z' })
+  ).body;
+  assert.deepEqual(
+    { ...renamed, last_updated_at: 0 },
+    { ...made, name: 'Renamed', last_paused_at: '2020-01-01T00:00:00.123456Z', last_updated_at: 0 },
+  );
   assert.ok(isLater(renamed.last_updated_at, made.last_updated_at));
-  assert.deepEqual((await patch({ destination: { config: { file_format: 'Parquet', compression: 'zstd' } } })).body.destination.config, {
-    prefix: 'a',
-    compression: 'zstd',
-    file_format: 'Parquet',
-    max_file_size_mb: null,
+  assert.deepEqual(
+    (await patch({ destination: { config: { file_format: 'Parquet', compression: 'zstd' } } })).body
+      .destination.config,
+    {
+      prefix: 'a',
+      compression: 'zstd',
+      file_format: 'Parquet',
+      max_file_size_mb: null,
+    },
+  );
+  assert.deepEqual((await patch({ destination: { type: 'NoOp' } })).body.destination, {
+    type: 'NoOp',
+    config: { arg: '' },
   });
-  assert.deepEqual((await patch({ destination: { type: 'NoOp' } })).body.destination, { type: 'NoOp', config: { arg: '' } });
-  assert.deepEqual(attrsOf(await patch({ destination: { type: 'File' } })), ['destination__config__prefix required']);
-  assert.deepEqual(attrsOf(await patch({ destination: { config: { prefix: 'x' } } })), ['destination__config__prefix unknown_field']);
-  assert.equal((await patch({ last_paused_at: null, start_at: '2026-01-01T00:00:00Z' })).body.last_paused_at, null);
-  assert.deepEqual(attrsOf(await patch({ end_at: '2025-01-01T00:00:00Z' })), ['end_at invalid_input']);
-  assert.equal((await patch({ start_at: null, end_at: '2025-01-01T00:00:00Z' })).body.end_at, '2025-01-01T00:00:00Z');
+  assert.deepEqual(attrsOf(await patch({ destination: { type: 'File' } })), [
+    'destination__config__prefix required',
+  ]);
+  assert.deepEqual(attrsOf(await patch({ destination: { config: { prefix: 'x' } } })), [
+    'destination__config__prefix unknown_field',
+  ]);
+  assert.equal(
+    (await patch({ last_paused_at: null, start_at: '2026-01-01T00:00:00Z' })).body.last_paused_at,
+    null,
+  );
+  assert.deepEqual(attrsOf(await patch({ end_at: '2025-01-01T00:00:00Z' })), [
+    'end_at invalid_input',
+  ]);
+  assert.equal(
+    (await patch({ start_at: null, end_at: '2025-01-01T00:00:00Z' })).body.end_at,
+    '2025-01-01T00:00:00Z',
+  );
 });
 
 test('PUT demands the required fields and replaces the config', async () => {
   const home = await house.newOrganization();
-  const made = await make(home, { destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } }, end_at: '2040-01-01T00:00:00Z' });
+  const made = await make(home, {
+    destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
+    end_at: '2040-01-01T00:00:00Z',
+  });
   const url = `${projectBase(home)}${made.id}/`;
-  assert.deepEqual(attrsOf(await house.request('PUT', url, { key: home.key, body: { name: 'x' } })), ['destination required', 'interval required']);
+  assert.deepEqual(
+    attrsOf(await house.request('PUT', url, { key: home.key, body: { name: 'x' } })),
+    ['destination required', 'interval required'],
+  );
   const changed = await house.request('PUT', url, {
     key: home.key,
     body: { name: 'x', interval: 'day', destination: { type: 'File', config: { prefix: 'b' } } },
   });
   assert.equal(changed.status, 200, changed.text);
-  assert.deepEqual(changed.body.destination.config, { prefix: 'b', compression: null, file_format: 'JSONLines', max_file_size_mb: null });
-  assert.deepEqual([changed.body.end_at, changed.body.interval, changed.body.name], ['2040-01-01T00:00:00Z', 'day', 'x']);
+  assert.deepEqual(changed.body.destination.config, {
+    prefix: 'b',
+    compression: null,
+    file_format: 'JSONLines',
+    max_file_size_mb: null,
+  });
+  assert.deepEqual(
+    [changed.body.end_at, changed.body.interval, changed.body.name],
+    ['2040-01-01T00:00:00Z', 'day', 'x'],
+  );
 });
 
 test('pause and unpause are idempotent, and PATCH paused does the same', async () => {
   const home = await house.newOrganization();
   const made = await make(home);
   const url = `${projectBase(home)}${made.id}/`;
-  const act = (verb: string, body?: unknown) => house.request('POST', `${url}${verb}/`, { key: home.key, ...(body === undefined ? {} : { body }) });
+  const act = (verb: string, body?: unknown) =>
+    house.request('POST', `${url}${verb}/`, {
+      key: home.key,
+      ...(body === undefined ? {} : { body }),
+    });
   assert.deepEqual((await act('unpause')).body, made);
   const once = (await act('pause')).body;
   assert.equal(once.paused, true);
@@ -197,7 +325,8 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   const on = (await act('unpause')).body;
   assert.deepEqual([on.paused, on.last_paused_at], [false, once.last_paused_at]);
   assert.deepEqual((await act('unpause', { backfill: true })).body, on);
-  const patch = (paused: boolean) => house.request('PATCH', url, { key: home.key, body: { paused } });
+  const patch = (paused: boolean) =>
+    house.request('PATCH', url, { key: home.key, body: { paused } });
   const again = (await patch(true)).body;
   assert.ok(again.paused && isLater(again.last_paused_at, once.last_paused_at));
   assert.deepEqual((await patch(true)).body, again);
@@ -209,14 +338,25 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
 test('unpause goes on with the present interval, or makes up for all that were missed', async () => {
   const home = await house.newOrganization();
   const schedule = (id: string) =>
-    house.deps.db.row<{ planned_until: string; next_run_at: string | null }>(sql`SELECT planned_until, next_run_at FROM batch_exports WHERE id = ${id}`);
+    house.deps.db.row<{ planned_until: string; next_run_at: string | null }>(
+      sql`SELECT planned_until, next_run_at FROM batch_exports WHERE id = ${id}`,
+    );
   for (const backfill of [false, true]) {
     const made = await make(home, { paused: true });
-    await house.deps.db.run(sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z', next_run_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`);
-    await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, { key: home.key, body: { backfill } });
+    await house.deps.db.run(
+      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z', next_run_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`,
+    );
+    await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
+      key: home.key,
+      body: { backfill },
+    });
     const { planned_until, next_run_at } = (await schedule(made.id))!;
     const age_hours = (Date.parse(made.created_at) - Date.parse(planned_until)) / 3_600_000;
-    if (backfill) assert.deepEqual([planned_until, next_run_at], ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z']);
+    if (backfill)
+      assert.deepEqual(
+        [planned_until, next_run_at],
+        ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'],
+      );
     else assert.ok(age_hours > -1 && age_hours < 1.1, planned_until);
   }
 });
@@ -226,7 +366,10 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
   const made = await make(home);
   const url = `${projectBase(home)}${made.id}/`;
   const run = await insertRunRow(house, made.id, {});
-  const started = await house.request('POST', `${url}backfill/`, { key: home.key, body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' } });
+  const started = await house.request('POST', `${url}backfill/`, {
+    key: home.key,
+    body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' },
+  });
   const gone = await house.request('DELETE', url, { key: home.key });
   assert.deepEqual([gone.status, gone.text], [204, '']);
   for (const path of [
@@ -239,14 +382,35 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     'backfills/',
     `backfills/${started.body.backfill.id}/`,
   ]) {
-    assert.equal((await house.request('GET', `${url}${path}`, { key: home.key })).status, 404, path);
+    assert.equal(
+      (await house.request('GET', `${url}${path}`, { key: home.key })).status,
+      404,
+      path,
+    );
   }
-  for (const path of ['pause/', 'unpause/', 'backfill/', `runs/${run}/cancel/`, `runs/${run}/retry/`, `backfills/${started.body.backfill.id}/cancel/`]) {
-    assert.equal((await house.request('POST', `${url}${path}`, { key: home.key })).status, 404, path);
+  for (const path of [
+    'pause/',
+    'unpause/',
+    'backfill/',
+    `runs/${run}/cancel/`,
+    `runs/${run}/retry/`,
+    `backfills/${started.body.backfill.id}/cancel/`,
+  ]) {
+    assert.equal(
+      (await house.request('POST', `${url}${path}`, { key: home.key })).status,
+      404,
+      path,
+    );
   }
   assert.equal((await house.request('DELETE', url, { key: home.key })).status, 404);
-  assert.equal((await house.request('PATCH', url, { key: home.key, body: { name: 'x' } })).status, 404);
-  assert.equal((await house.request('GET', organizationBase(home), { key: home.key })).body.count, 0);
+  assert.equal(
+    (await house.request('PATCH', url, { key: home.key, body: { name: 'x' } })).status,
+    404,
+  );
+  assert.equal(
+    (await house.request('GET', organizationBase(home), { key: home.key })).body.count,
+    0,
+  );
   const state = await house.deps.db.row(sql`
     SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run} AND b.batch_export_id = ${made.id}`);
   assert.deepEqual(state, { run: true, backfill: 'Cancelled' });
@@ -254,37 +418,92 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
 
 test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => {
   const home = await house.newOrganization();
-  const dry = await house.request('POST', `${projectBase(home)}?validate_only=true`, { key: home.key, body: noop_export });
+  const dry = await house.request('POST', `${projectBase(home)}?validate_only=true`, {
+    key: home.key,
+    body: noop_export,
+  });
   assert.equal(dry.status, 200);
   assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 0);
   const twice = await Promise.all(
-    [0, 1].map(() => house.request('POST', projectBase(home), { key: home.key, body: noop_export, headers: { 'idempotency-key': 'one' } })),
+    [0, 1].map(() =>
+      house.request('POST', projectBase(home), {
+        key: home.key,
+        body: noop_export,
+        headers: { 'idempotency-key': 'one' },
+      }),
+    ),
   );
-  const again = await house.request('POST', projectBase(home), { key: home.key, body: noop_export, headers: { 'idempotency-key': 'one' } });
+  const again = await house.request('POST', projectBase(home), {
+    key: home.key,
+    body: noop_export,
+    headers: { 'idempotency-key': 'one' },
+  });
   assert.equal(again.headers['idempotent-replayed'], 'true');
-  assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 1, JSON.stringify(twice.map((one) => one.status)));
+  assert.equal(
+    (await house.request('GET', projectBase(home), { key: home.key })).body.count,
+    1,
+    JSON.stringify(twice.map((one) => one.status)),
+  );
   const url = `${projectBase(home)}${again.body.id}/`;
   const { etag } = (await house.request('GET', url, { key: home.key })).headers;
-  assert.equal((await house.request('PATCH', url, { key: home.key, body: { name: 'A' }, headers: { 'if-match': etag! } })).status, 200);
+  assert.equal(
+    (
+      await house.request('PATCH', url, {
+        key: home.key,
+        body: { name: 'A' },
+        headers: { 'if-match': etag! },
+      })
+    ).status,
+    200,
+  );
   for (const method of ['PATCH', 'DELETE'])
-    assert.equal((await house.request(method, url, { key: home.key, body: {}, headers: { 'if-match': etag! } })).status, 412);
-  const checked = await house.request('PATCH', `${url}?validate_only=true`, { key: home.key, body: { name: 'B' } });
-  assert.deepEqual([checked.status, checked.body.name, (await house.request('GET', url, { key: home.key })).body.name], [200, 'B', 'A']);
+    assert.equal(
+      (
+        await house.request(method, url, {
+          key: home.key,
+          body: {},
+          headers: { 'if-match': etag! },
+        })
+      ).status,
+      412,
+    );
+  const checked = await house.request('PATCH', `${url}?validate_only=true`, {
+    key: home.key,
+    body: { name: 'B' },
+  });
+  assert.deepEqual(
+    [
+      checked.status,
+      checked.body.name,
+      (await house.request('GET', url, { key: home.key })).body.name,
+    ],
+    [200, 'B', 'A'],
+  );
 });
 
 test('latest_runs are the ten newest of each export of a page, in one statement', async () => {
   const home = await house.newOrganization();
   const [one, two] = [await make(home), await make(home)];
   const runs: string[] = [];
-  for (let number = 0; number < 12; number += 1) runs.unshift(await insertRunRow(house, one.id, { status: 'Completed', hour: number }));
+  for (let number = 0; number < 12; number += 1)
+    runs.unshift(await insertRunRow(house, one.id, { status: 'Completed', hour: number }));
   const single = await insertRunRow(house, two.id, { status: 'Completed' });
   const before = house.deps.db.statementCount();
   const list = await house.request('GET', projectBase(home), { key: home.key });
   assert.ok(house.deps.db.statementCount() - before <= 3);
   assert.deepEqual(
-    list.body.results.map((row: { latest_runs: { id: string }[] }) => row.latest_runs.map((run) => run.id)),
+    list.body.results.map((row: { latest_runs: { id: string }[] }) =>
+      row.latest_runs.map((run) => run.id),
+    ),
     [[single], runs.slice(0, 10)],
   );
   const [latest] = list.body.results[1].latest_runs;
-  assert.deepEqual((await house.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, { key: home.key })).body, latest);
+  assert.deepEqual(
+    (
+      await house.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, {
+        key: home.key,
+      })
+    ).body,
+    latest,
+  );
 });

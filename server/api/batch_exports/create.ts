@@ -18,18 +18,44 @@ import { findTargetProject, insertBatchExport } from './store.ts';
 type Wanted = { place: Place; raw: unknown; checkContent: CheckContent; created_by: number };
 
 /** Makes an export from a body and gives its id. It begins with the interval in which now, or its `start_at` when that is later, lies. Throws 400 for a wrong body. */
-export async function createBatchExport(engine: Engine, tx: Transaction, { place, raw, checkContent, created_by }: Wanted): Promise<string> {
-  const wanted = isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
+export async function createBatchExport(
+  engine: Engine,
+  tx: Transaction,
+  { place, raw, checkContent, created_by }: Wanted,
+): Promise<string> {
+  const wanted =
+    isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   const project = await findTargetProject(tx, place, wanted);
   const missing = project === undefined ? noProject(place, wanted) : undefined;
   if (missing?.status === 404) throw missing;
   const query = await checkContent(raw, undefined);
-  const { fields, sink } = checkedInput(engine, NewBatchExport, raw, undefined, 'replace', query, missing?.violations);
+  const { fields, sink } = checkedInput(
+    engine,
+    NewBatchExport,
+    raw,
+    undefined,
+    'replace',
+    query,
+    missing?.violations,
+  );
   if (project === undefined) throw noProject(place, wanted);
-  const { name, interval, paused = false, last_paused_at = null, start_at = null, end_at = null, freshness_seconds = null } = fields;
+  const {
+    name,
+    interval,
+    paused = false,
+    last_paused_at = null,
+    start_at = null,
+    end_at = null,
+    freshness_seconds = null,
+  } = fields;
   const { definition, destination } = sink!;
   const id = uuidv7();
-  const rhythm = { interval, timezone: project.timezone, start_at: milliseconds(start_at), end_at: milliseconds(end_at) };
+  const rhythm = {
+    interval,
+    timezone: project.timezone,
+    start_at: milliseconds(start_at),
+    end_at: milliseconds(end_at),
+  };
   const { planned_until, next_run_at } = firstSchedule(rhythm, await databaseInstant(tx));
   await insertBatchExport(tx, {
     id,
@@ -62,13 +88,15 @@ export async function createBatchExport(engine: Engine, tx: Transaction, { place
 
 /** What the schedule does next, in a sentence. Instants in milliseconds; without a next run the whole interval would have to end after `end_at`. */
 function scheduleMessage(planned_until: number, next_run_at: number | null): string {
-  if (next_run_at !== null) return `Its first scheduled run begins with ${isoInstant(planned_until)}.`;
+  if (next_run_at !== null)
+    return `Its first scheduled run begins with ${isoInstant(planned_until)}.`;
   return 'It has no scheduled run, because no interval ends before its end_at: move end_at, or start a backfill for what was there before.';
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */
 export function noProject(place: Place, wanted: number | undefined) {
   if (place.team_id !== undefined) return notFound();
-  if (wanted === undefined) return invalid('team_id', 'required', 'This organization has no project: make one first.');
+  if (wanted === undefined)
+    return invalid('team_id', 'required', 'This organization has no project: make one first.');
   return invalid('team_id', 'invalid_input', 'The organization has no project with this id.');
 }

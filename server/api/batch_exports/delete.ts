@@ -10,5 +10,10 @@ export async function deleteBatchExport(tx: Transaction, id: string): Promise<vo
   for (const backfill of await listOpenBackfills(tx, id)) await cancelBackfill(tx, backfill.id);
   await requestCancels(tx, id);
   await markDeleted(tx, id);
-  await writeRunLog(tx, { batch_export_id: id, run_id: null, level: 'INFO', message: 'The export was deleted.' });
+  await writeRunLog(tx, {
+    batch_export_id: id,
+    run_id: null,
+    level: 'INFO',
+    message: 'The export was deleted.',
+  });
 }

@@ -33,10 +33,17 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
   const raw = jsonBody(request);
   const query = await openQueryCheck(engine)(raw, undefined);
   const { fields, sink } = checkedInput(engine, NewBatchExport, raw, undefined, 'replace', query);
-  const project = await engine.db.transaction((tx) => findTargetProject(tx, request.access, fields.team_id));
+  const project = await engine.db.transaction((tx) =>
+    findTargetProject(tx, request.access, fields.team_id),
+  );
   if (project === undefined) throw noProject(request.access, fields.team_id);
   const { definition, destination } = sink!;
-  return { definition, config: destination.config, team_id: project.id, ...contentOf(definition, query) };
+  return {
+    definition,
+    config: destination.config,
+    team_id: project.id,
+    ...contentOf(definition, query),
+  };
 }
 
 /** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent, unless they would go elsewhere. Throws 404 and 400 as PATCH does. */
@@ -45,27 +52,57 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const raw = jsonBody(request);
   const query = await openQueryCheck(engine)(raw, row);
-  const { sink } = checkedInput(engine, BatchExportPatch, raw, { ...row, destination: before }, 'merge', query);
+  const { sink } = checkedInput(
+    engine,
+    BatchExportPatch,
+    raw,
+    { ...row, destination: before },
+    'merge',
+    query,
+  );
   const definition = sink?.definition ?? findDestination(before.type);
-  if (definition === undefined) throw conflict(`This server has no destination of type ${before.type}.`);
+  if (definition === undefined)
+    throw conflict(`This server has no destination of type ${before.type}.`);
   if (sink !== undefined) requireSecrets(engine, definition, before, sink.destination, raw);
-  return { definition, config: sink?.destination.config ?? before.config, team_id: row.team_id, ...contentOf(definition, query) };
+  return {
+    definition,
+    config: sink?.destination.config ?? before.config,
+    team_id: row.team_id,
+    ...contentOf(definition, query),
+  };
 }
 
-function requireSecrets(engine: Engine, definition: DestinationDefinition, before: Destination, tried: Destination, raw: unknown): void {
+function requireSecrets(
+  engine: Engine,
+  definition: DestinationDefinition,
+  before: Destination,
+  tried: Destination,
+  raw: unknown,
+): void {
   const destination = isRecord(raw) ? raw['destination'] : undefined;
   const config = isRecord(destination) ? destination['config'] : undefined;
   const sent = new Set(isRecord(config) ? Object.keys(config) : []);
   // A key that a later version added has its default in what is tried; that is no change.
-  const stored = { type: before.type, config: completedConfig(definition, before.config, engine).config };
+  const stored = {
+    type: before.type,
+    config: completedConfig(definition, before.config, engine).config,
+  };
   const violations = trialViolations(definition, stored, tried, sent);
   if (violations.length > 0) throw invalidMany(violations);
 }
 
-function contentOf(definition: DestinationDefinition, { content, columns }: QueryCheck): Pick<Draft, 'model' | 'custom_query' | 'columns'> {
+function contentOf(
+  definition: DestinationDefinition,
+  { content, columns }: QueryCheck,
+): Pick<Draft, 'model' | 'custom_query' | 'columns'> {
   const { model, custom_query } = content;
-  if (custom_query === null) return { model, custom_query, columns: models[model].columns[definition.column_set] };
+  if (custom_query === null)
+    return { model, custom_query, columns: models[model].columns[definition.column_set] };
   if (columns === undefined)
-    throw invalid('custom_query', 'invalid_input', 'The stored query is not understood any more: send it again to see what is wrong with it.');
+    throw invalid(
+      'custom_query',
+      'invalid_input',
+      'The stored query is not understood any more: send it again to see what is wrong with it.',
+    );
   return { model, custom_query, columns };
 }

@@ -20,7 +20,11 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
     body,
     response: { 200: DestinationTest },
   });
-  const previewing = (body: TObject) => ({ summary: 'Show the oldest 10 rows as the destination would get them', body, response: { 200: ExportPreview } });
+  const previewing = (body: TObject) => ({
+    summary: 'Show the oldest 10 rows as the destination would get them',
+    body,
+    response: { 200: ExportPreview },
+  });
 
   app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
     testDraft(engine, await newDraft(engine, request), isValidateOnly(request)),
@@ -28,12 +32,24 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   app.post(`${base}:id/test/`, { config, schema: testing(BatchExportPatch) }, async (request) =>
     testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
   );
-  app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) => preview(engine, await newDraft(engine, request)));
-  app.post(`${base}:id/preview/`, { config, schema: previewing(BatchExportPatch) }, async (request) => preview(engine, await changedDraft(engine, request)));
+  app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
+    preview(engine, await newDraft(engine, request)),
+  );
+  app.post(
+    `${base}:id/preview/`,
+    { config, schema: previewing(BatchExportPatch) },
+    async (request) => preview(engine, await changedDraft(engine, request)),
+  );
 }
 
 async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
   if (isOnlyChecked) return { steps: [] };
   const { definition, config, columns } = draft;
-  return { steps: await definition.check(config, columns, destinationDeps(engine, AbortSignal.timeout(60_000))) };
+  return {
+    steps: await definition.check(
+      config,
+      columns,
+      destinationDeps(engine, AbortSignal.timeout(60_000)),
+    ),
+  };
 }

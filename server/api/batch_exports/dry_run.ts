@@ -30,12 +30,26 @@ type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken
 type Counted = BackfillCounts & { delivered: number | null };
 
 /** Says which runs and rows a backfill would be if it were started now, with the rows as they are now. Throws a 400 where that takes too long to count. */
-export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport, range: BackfillRange): Promise<Backfill> {
+export async function dryRun(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  range: BackfillRange,
+): Promise<Backfill> {
   const watermark = await databaseInstant(tx);
-  const all = [backfillArea(range.by, range.from, range.to, watermark)].filter((side) => side.inserted_from < side.inserted_to);
+  const all = [backfillArea(range.by, range.from, range.to, watermark)].filter(
+    (side) => side.inserted_from < side.inserted_to,
+  );
   const missing = await undelivered(tx, row.id, row.revision, all);
-  const wanted = { ...range, watermark, selection: range.mode === 'all' ? all : missing, taken: subtract(all, missing) };
-  const counted = await readingNow(engine, null, (store, signal) => count(store, signal, row, wanted));
+  const wanted = {
+    ...range,
+    watermark,
+    selection: range.mode === 'all' ? all : missing,
+    taken: subtract(all, missing),
+  };
+  const counted = await readingNow(engine, null, (store, signal) =>
+    count(store, signal, row, wanted),
+  );
   const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
   return {
     id: null,
@@ -49,7 +63,13 @@ export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport,
     created_at: null,
     finished_at: null,
     last_updated_at: null,
-    progress: { total_runs: runs, finished_runs: 0, completed_runs: 0, records_completed: 0, records_total_count: counted.records },
+    progress: {
+      total_runs: runs,
+      finished_runs: 0,
+      completed_runs: 0,
+      records_completed: 0,
+      records_total_count: counted.records,
+    },
     plan: {
       records_delivered_count: counted.delivered,
       runs_with_records: counted.runs,
@@ -63,21 +83,50 @@ export async function dryRun(engine: Engine, tx: Transaction, row: LockedExport,
 }
 
 /** Counts with one question for what is to be read and one for what is taken, where the store can tell the runs apart; else each run is counted. */
-async function count(store: StoreNow, signal: AbortSignal, row: LockedExport, wanted: Wanted): Promise<Counted> {
-  const cut = { interval: row.interval, timezone: row.timezone, from: wanted.from, to: wanted.to, by: wanted.by };
-  const over = (selection: Rectangle[]) => countByRun(store, sourceOf(row, selection, wanted.to), cut, signal);
+async function count(
+  store: StoreNow,
+  signal: AbortSignal,
+  row: LockedExport,
+  wanted: Wanted,
+): Promise<Counted> {
+  const cut = {
+    interval: row.interval,
+    timezone: row.timezone,
+    from: wanted.from,
+    to: wanted.to,
+    by: wanted.by,
+  };
+  const over = (selection: Rectangle[]) =>
+    countByRun(store, sourceOf(row, selection, wanted.to), cut, signal);
   const counts = await over(wanted.selection);
-  if (counts === undefined) return { ...(await countEach(store, signal, row, wanted)), delivered: null };
-  return { ...counts, delivered: wanted.taken.length === 0 ? 0 : ((await over(wanted.taken))?.records ?? null) };
+  if (counts === undefined)
+    return { ...(await countEach(store, signal, row, wanted)), delivered: null };
+  return {
+    ...counts,
+    delivered: wanted.taken.length === 0 ? 0 : ((await over(wanted.taken))?.records ?? null),
+  };
 }
 
-async function countEach(store: StoreNow, signal: AbortSignal, row: LockedExport, wanted: Wanted): Promise<BackfillCounts> {
+async function countEach(
+  store: StoreNow,
+  signal: AbortSignal,
+  row: LockedExport,
+  wanted: Wanted,
+): Promise<BackfillCounts> {
   const began = performance.now();
   const counts: BackfillCounts = { records: 0, runs: 0, listed: [] };
   for (const { from, to, selection } of partsOf(row, wanted)) {
     if (performance.now() - began > counting_ms_max)
-      throw invalid('start_at', 'invalid_input', 'The rows of this query are counted run by run, which takes too long for this range: take a later start_at.');
-    const records = await countRecords(store, await openReading(store, sourceOf(row, selection, to)), signal);
+      throw invalid(
+        'start_at',
+        'invalid_input',
+        'The rows of this query are counted run by run, which takes too long for this range: take a later start_at.',
+      );
+    const records = await countRecords(
+      store,
+      await openReading(store, sourceOf(row, selection, to)),
+      signal,
+    );
     counts.records += records;
     if (records === 0) continue;
     counts.runs += 1;
@@ -94,11 +143,16 @@ function endOf(row: LockedExport, { to }: BackfillRange, from: number): number {
   return Math.min(boundaryAfter(row.interval, row.timezone, from), to);
 }
 
-function partsOf(row: LockedExport, wanted: Wanted): { from: number; to: number; selection: Rectangle[] }[] {
+function partsOf(
+  row: LockedExport,
+  wanted: Wanted,
+): { from: number; to: number; selection: Rectangle[] }[] {
   const parts: { from: number; to: number; selection: Rectangle[] }[] = [];
   for (let from = wanted.from; from < wanted.to;) {
     const to = endOf(row, wanted, from);
-    const selection = intersect(wanted.selection, [backfillArea(wanted.by, from, to, wanted.watermark)]);
+    const selection = intersect(wanted.selection, [
+      backfillArea(wanted.by, from, to, wanted.watermark),
+    ]);
     if (selection.length > 0) parts.push({ from, to, selection });
     if (parts.length > counted_runs_max)
       throw invalid(

@@ -22,15 +22,24 @@ before(async () => {
 });
 after(() => exporting.close());
 
-const to = (prefix: string, config: object = {}) => ({ destination: { type: 'File', config: { prefix, ...config } } });
-const linesOf = async (prefix: string) => (await exporting.filesIn(prefix, '.jsonl')).flatMap((bytes) => bytes.toString().trim().split('\n'));
-const eventsOf = async (prefix: string) => (await linesOf(prefix)).map((line) => JSON.parse(line).event as string);
+const to = (prefix: string, config: object = {}) => ({
+  destination: { type: 'File', config: { prefix, ...config } },
+});
+const linesOf = async (prefix: string) =>
+  (await exporting.filesIn(prefix, '.jsonl')).flatMap((bytes) =>
+    bytes.toString().trim().split('\n'),
+  );
+const eventsOf = async (prefix: string) =>
+  (await linesOf(prefix)).map((line) => JSON.parse(line).event as string);
 const previewed = (text: string) => text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line).event as string); // prettier-ignore
 
 test('the same events are in preview, dry run, file, receipt and verification', async () => {
   const cases: [object, string[]][] = [
     [{}, ['$pageview', 'sign up', 'Sign up', "o'brien\\", 'größe']],
-    [{ include_events: null, exclude_events: [] }, ['$pageview', 'sign up', 'Sign up', "o'brien\\", 'größe']],
+    [
+      { include_events: null, exclude_events: [] },
+      ['$pageview', 'sign up', 'Sign up', "o'brien\\", 'größe'],
+    ],
     [{ include_events: ['sign up'] }, ['sign up']],
     [{ exclude_events: ['sign up', '$pageview'] }, ['Sign up', "o'brien\\", 'größe']],
     [{ include_events: ["o'brien\\", 'größe', 'größe'], exclude_events: ['größe'] }, ["o'brien\\"]],
@@ -39,19 +48,34 @@ test('the same events are in preview, dry run, file, receipt and verification', 
   for (const [index, [filter, expected]] of cases.entries()) {
     const prefix = `filter-${index}`;
     const made = await exporting.scheduled(home, to(prefix, filter));
-    assert.deepEqual(previewed((await made.send('POST', 'preview/', {})).body.text), expected, prefix);
-    const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z', dry_run: true };
-    assert.equal((await made.send('POST', 'backfill/', range)).body.backfill.progress.records_total_count, expected.length);
+    assert.deepEqual(
+      previewed((await made.send('POST', 'preview/', {})).body.text),
+      expected,
+      prefix,
+    );
+    const range = {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-01T01:00:00Z',
+      dry_run: true,
+    };
+    assert.equal(
+      (await made.send('POST', 'backfill/', range)).body.backfill.progress.records_total_count,
+      expected.length,
+    );
     const [run] = await exporting.runAll(made.id);
     assert.deepEqual([run!.status, run!.records_completed], ['Completed', expected.length]);
     assert.deepEqual(await eventsOf(prefix), expected);
-    const stored = await exporting.house.deps.db.row<{ receipt: string; destination_config: object }>(
-      sql`SELECT receipt, destination_config FROM batch_export_runs WHERE id = ${run!.id}`,
-    );
+    const stored = await exporting.house.deps.db.row<{
+      receipt: string;
+      destination_config: object;
+    }>(sql`SELECT receipt, destination_config FROM batch_export_runs WHERE id = ${run!.id}`);
     const receipt = readReceipt(stored!.receipt, exporting.house.deps.secrets.public_key)!;
     const listed = (names: unknown) => [...new Set((names ?? []) as string[])].toSorted();
     const { include_events, exclude_events } = filter as Record<string, unknown>;
-    assert.deepEqual([receipt.include_events, receipt.exclude_events], [listed(include_events), listed(exclude_events)]);
+    assert.deepEqual(
+      [receipt.include_events, receipt.exclude_events],
+      [listed(include_events), listed(exclude_events)],
+    );
   }
 });
 
@@ -60,8 +84,14 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
   const cases: [string, string][] = [
     ['SELECT event FROM events', "$pageview o'brien\\ größe"],
     ['SELECT count() AS event FROM events', '3 0 0'],
-    ["SELECT event FROM events WHERE event IN (SELECT event FROM events WHERE event ILIKE 'sign%')", ''],
-    ['SELECT a.event AS event FROM persons p JOIN events a ON a.distinct_id = p.distinct_id ORDER BY a.timestamp', "$pageview o'brien\\ größe"],
+    [
+      "SELECT event FROM events WHERE event IN (SELECT event FROM events WHERE event ILIKE 'sign%')",
+      '',
+    ],
+    [
+      'SELECT a.event AS event FROM persons p JOIN events a ON a.distinct_id = p.distinct_id ORDER BY a.timestamp',
+      "$pageview o'brien\\ größe",
+    ],
   ];
   for (const [index, [custom_query, expected]] of cases.entries()) {
     const prefix = `query-${index}`;
@@ -75,7 +105,9 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
 test('another filter is a new revision, the same one in another order is not', async () => {
   const made = await exporting.scheduled(home, to('revision', { include_events: ['a', 'b'] }));
   const revisionOf = async () =>
-    (await exporting.house.deps.db.row<{ revision: number }>(sql`SELECT revision FROM batch_exports WHERE id = ${made.id}`))!.revision;
+    (await exporting.house.deps.db.row<{ revision: number }>(
+      sql`SELECT revision FROM batch_exports WHERE id = ${made.id}`,
+    ))!.revision;
   const steps: [object, number][] = [
     [{ include_events: ['b', 'a', 'b'] }, 1],
     [{ exclude_events: [] }, 1],
@@ -113,6 +145,16 @@ test('what a list may hold, and beside which model', async () => {
     assert.deepEqual(attrsOf(answer), attrs);
   }
   const made = await exporting.scheduled(home, to('model', { exclude_events: ['a'] }));
-  assert.deepEqual(attrsOf(await made.send('PATCH', '', { model: 'persons' })), ['destination__config__exclude_events invalid_input']);
-  assert.equal((await made.send('PATCH', '', { model: 'persons', destination: { config: { exclude_events: null } } })).status, 200);
+  assert.deepEqual(attrsOf(await made.send('PATCH', '', { model: 'persons' })), [
+    'destination__config__exclude_events invalid_input',
+  ]);
+  assert.equal(
+    (
+      await made.send('PATCH', '', {
+        model: 'persons',
+        destination: { config: { exclude_events: null } },
+      })
+    ).status,
+    200,
+  );
 });

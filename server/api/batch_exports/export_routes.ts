@@ -30,11 +30,19 @@ export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount)
 
 function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const reading = { scope: 'batch_export:read', within } as const;
-  const where = within === 'organization' ? 'of all projects of the organization' : 'of the project';
+  const where =
+    within === 'organization' ? 'of all projects of the organization' : 'of the project';
 
   app.get(
     base,
-    { config: reading, schema: { summary: `List the batch exports ${where}, newest first`, querystring: PageQuery, response: { 200: pageOf(BatchExport) } } },
+    {
+      config: reading,
+      schema: {
+        summary: `List the batch exports ${where}, newest first`,
+        querystring: PageQuery,
+        response: { 200: pageOf(BatchExport) },
+      },
+    },
     (request) =>
       answerPage<BatchExport>(
         request,
@@ -44,8 +52,13 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       ),
   );
 
-  app.get(`${base}:id/`, { config: reading, schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } } }, (request) =>
-    getExport(request, engine.db),
+  app.get(
+    `${base}:id/`,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } },
+    },
+    (request) => getExport(request, engine.db),
   );
 }
 
@@ -56,16 +69,36 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
     "The config is checked against the destination's own schema; wrong keys are named `destination__config__<key>`. The export begins with the interval in which it is made; a backfill looks further back.";
   app.post(
     base,
-    { config: writing, schema: { summary: 'Make a batch export', description, body: withDestinations(NewBatchExport), response: { 201: BatchExport } } },
+    {
+      config: writing,
+      schema: {
+        summary: 'Make a batch export',
+        description,
+        body: withDestinations(NewBatchExport),
+        response: { 201: BatchExport },
+      },
+    },
     async (request, reply) => {
       const checkContent = openQueryCheck(engine);
       const raw = jsonBody(request);
       await checkContent(raw, undefined);
       return write(request, reply, 201, async (tx, record) => {
         const { access: place, caller } = request;
-        const id = await createBatchExport(engine, tx, { place, raw, checkContent, created_by: caller.user_id });
+        const id = await createBatchExport(engine, tx, {
+          place,
+          raw,
+          checkContent,
+          created_by: caller.user_id,
+        });
         const made = await findBatchExport(tx, request.access, id);
-        record(exportEntry('created', undefined, made, secretChanges(engine, undefined, (await lockBatchExport(tx, request.access, id))!)));
+        record(
+          exportEntry(
+            'created',
+            undefined,
+            made,
+            secretChanges(engine, undefined, (await lockBatchExport(tx, request.access, id))!),
+          ),
+        );
         return made;
       });
     },
@@ -83,13 +116,25 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       const before = await getExport(request, tx);
       await changeBatchExport(engine, tx, row, jsonBody(request), { how, checkContent });
       const after = await getExport(request, tx);
-      record(exportEntry('updated', before, after, secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!)));
+      record(
+        exportEntry(
+          'updated',
+          before,
+          after,
+          secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!),
+        ),
+      );
       return after;
     });
   };
   const changing = (summary: string, body: TObject, more: string) => ({
     config: writing,
-    schema: { summary, description: `${more} ${new_revision}`, body, response: { 200: BatchExport } },
+    schema: {
+      summary,
+      description: `${more} ${new_revision}`,
+      body,
+      response: { 200: BatchExport },
+    },
   });
   app.patch(
     `${base}:id/`,
@@ -112,7 +157,13 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
 
   app.delete(
     `${base}:id/`,
-    { config: writing, schema: { summary: 'Delete a batch export; its runs under way are cancelled', response: { 204: { type: 'null' } } } },
+    {
+      config: writing,
+      schema: {
+        summary: 'Delete a batch export; its runs under way are cancelled',
+        response: { 204: { type: 'null' } },
+      },
+    },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const { id } = await getLockedExport(request, tx);
@@ -123,7 +174,11 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
 }
 
 /** Has the store asked while no lock is held. An unknown export, a stale one and a body that is no JSON are told by the change itself, in its order. */
-async function checkAhead(engine: Engine, request: FastifyRequest, checkContent: CheckContent): Promise<void> {
+async function checkAhead(
+  engine: Engine,
+  request: FastifyRequest,
+  checkContent: CheckContent,
+): Promise<void> {
   const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
   if (before === undefined) return;
   let raw: unknown;

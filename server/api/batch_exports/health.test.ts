@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, insertRunRow, newExport, noop_export, projectBase } from '../../../test/batch_exports.ts';
+import {
+  attrsOf,
+  insertRunRow,
+  newExport,
+  noop_export,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { completed, endedRun, failed, toldOf } from '../../../test/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
@@ -13,7 +19,11 @@ const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00Z');
 let house: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false, config: { pause_after_failures: 3 }, deps: { clock: { now: () => now } } });
+  house = await openHarness({
+    clickhouse: false,
+    config: { pause_after_failures: 3 },
+    deps: { clock: { now: () => now } },
+  });
 });
 after(() => house.close());
 
@@ -25,7 +35,8 @@ async function withExport(body: Record<string, unknown> = {}) {
     home,
     id: made.id as string,
     get: async (path = '') => (await house.request('GET', `${url}${path}`, { key: home.key })).body,
-    send: (method: string, path: string, sent: unknown = {}) => house.request(method, `${url}${path}`, { key: home.key, body: sent }),
+    send: (method: string, path: string, sent: unknown = {}) =>
+      house.request(method, `${url}${path}`, { key: home.key, body: sent }),
   };
 }
 
@@ -33,16 +44,35 @@ test('failures in a row pause an export, with the reason visible everywhere; a g
   const { home, id, get, send } = await withExport();
   for (const end of [failed, failed, completed, failed, failed]) await endedRun(house, id, end);
   assert.equal((await get()).paused, false);
-  await endedRun(house, id, { status: 'Cancelled', code: 'cancelled', message: 'The run was cancelled.' });
+  await endedRun(house, id, {
+    status: 'Cancelled',
+    code: 'cancelled',
+    message: 'The run was cancelled.',
+  });
   await endedRun(house, id, { ...failed, status: 'FailedRetryable' });
   const paused = await get();
   assert.deepEqual([paused.paused, paused.pause_reason.code], [true, 'repeated_failures']);
   assert.equal(Date.parse(paused.pause_reason.at), Date.parse(paused.last_paused_at));
-  assert.match(paused.pause_reason.detail, /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/);
-  assert.deepEqual(await toldOf(house, id), ['failing', 'recovered from failing', 'failing', 'paused_automatically']);
+  assert.match(
+    paused.pause_reason.detail,
+    /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/,
+  );
+  assert.deepEqual(await toldOf(house, id), [
+    'failing',
+    'recovered from failing',
+    'failing',
+    'paused_automatically',
+  ]);
   const [line] = (await get('logs/?search=paused')).results;
-  assert.deepEqual([line.level, line.message], ['WARNING', `The export was paused. ${paused.pause_reason.detail}`]);
-  const activity = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${id}`, { key: home.key });
+  assert.deepEqual(
+    [line.level, line.message],
+    ['WARNING', `The export was paused. ${paused.pause_reason.detail}`],
+  );
+  const activity = await house.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${id}`,
+    { key: home.key },
+  );
   const [entry] = activity.body.results;
   assert.deepEqual([entry.activity, entry.user, entry.item_name], ['paused', null, 'Nightly']);
   assert.deepEqual(
@@ -70,9 +100,16 @@ test('failures in a row pause an export, with the reason visible everywhere; a g
 
 test('backfills, earlier revisions and deleted exports neither count nor tell', async () => {
   const { id, get, send } = await withExport();
-  const { backfill } = (await send('POST', 'backfill/', { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' })).body;
-  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed, { backfill_id: backfill.id });
-  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed, { revision: 0, delivery_id: crypto.randomUUID() });
+  const { backfill } = (
+    await send('POST', 'backfill/', {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-02T00:00:00Z',
+    })
+  ).body;
+  for (let run = 0; run < 4; run += 1)
+    await endedRun(house, id, failed, { backfill_id: backfill.id });
+  for (let run = 0; run < 4; run += 1)
+    await endedRun(house, id, failed, { revision: 0, delivery_id: crypto.randomUUID() });
   assert.equal((await get()).paused, false);
   assert.deepEqual(await toldOf(house, id), []);
   assert.equal((await send('DELETE', '')).status, 204);
@@ -91,8 +128,10 @@ test('a volume far from that of like runs tells once, and once more when it is u
   const { id, get } = await withExport();
   // 1 January 2026 is a Thursday: hour 12 of each of the first workdays, and of the weekends, which are others.
   const workdays = [0, 1, 4, 5, 6, 7, 8, 11];
-  for (const day of workdays) await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 1000 + day });
-  for (const day of [2, 3, 9, 10]) await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 40 });
+  for (const day of workdays)
+    await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 1000 + day });
+  for (const day of [2, 3, 9, 10])
+    await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 40 });
   for (const day of workdays) await endedRun(house, id, completed, { hour: day * 24 + 3, rows: 7 });
   assert.deepEqual(await toldOf(house, id), []);
   const unusual = await endedRun(house, id, completed, { hour: 12 * 24 + 12, rows: 40 });
@@ -101,16 +140,26 @@ test('a volume far from that of like runs tells once, and once more when it is u
   assert.deepEqual(await toldOf(house, id), ['unusual_volume']);
   await endedRun(house, id, completed, { hour: 15 * 24 + 12, rows: 990 });
   assert.deepEqual(await toldOf(house, id), ['unusual_volume', 'recovered from unusual_volume']);
-  const row = await house.deps.db.row<{ body: string }>(sql`SELECT body FROM notices WHERE batch_export_id = ${id} ORDER BY id LIMIT 1`);
+  const row = await house.deps.db.row<{ body: string }>(
+    sql`SELECT body FROM notices WHERE batch_export_id = ${id} ORDER BY id LIMIT 1`,
+  );
   const { data } = JSON.parse(row!.body);
-  assert.deepEqual([data.run.id, data.run.records_completed, data.usual.runs, data.batch_export.id], [unusual, 40, 8, id]);
+  assert.deepEqual(
+    [data.run.id, data.run.records_completed, data.usual.runs, data.batch_export.id],
+    [unusual, 40, 8, id],
+  );
   assert.ok(data.usual.low > 40 && data.usual.high < 2000);
-  assert.match((await get('logs/?search=rows, where')).results[0].message, /40 rows, where \d+ to \d+ are usual/);
+  assert.match(
+    (await get('logs/?search=rows, where')).results[0].message,
+    /40 rows, where \d+ to \d+ are usual/,
+  );
 });
 
-const judge = () => judgeFreshness({ ...house.deps, settle_seconds: house.deps.config.settle_seconds });
+const judge = () =>
+  judgeFreshness({ ...house.deps, settle_seconds: house.deps.config.settle_seconds });
 /** Puts the moment from which an export waits for its first delivery. */
-const waitsSince = (id: string, at: string) => house.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
+const waitsSince = (id: string, at: string) =>
+  house.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
 
 test('a late export is told once however many look, and once more when it is up to date', async () => {
   const { id, send } = await withExport();
@@ -161,7 +210,11 @@ test('days compare by the date that they have in the zone of the export, also ac
   for (let day = 0; day < 30; day += 1) {
     const midnight = Date.parse('2026-09-24T22:00:00Z') + day * day_ms;
     const isWeekend = [0, 6].includes(new Date(midnight + 2 * hour_ms).getUTCDay());
-    await insertRunRow(house, id, { status: 'Completed', hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms, total: isWeekend ? 100 : 1000 });
+    await insertRunRow(house, id, {
+      status: 'Completed',
+      hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms,
+      total: isWeekend ? 100 : 1000,
+    });
   }
   // A Saturday and a Monday after the change.
   for (const [start, rows] of [
@@ -169,7 +222,13 @@ test('days compare by the date that they have in the zone of the export, also ac
     ['2026-11-01T23:00:00Z', 1000],
   ] as const) {
     const [comparable] = await listComparableRows(house.deps.db, [
-      { batch_export_id: id, revision: 1, data_interval_start: start, interval: 'day', timezone: 'Europe/Berlin' },
+      {
+        batch_export_id: id,
+        revision: 1,
+        data_interval_start: start,
+        interval: 'day',
+        timezone: 'Europe/Berlin',
+      },
     ]);
     assert.deepEqual([...new Set(comparable)], [rows]);
   }
@@ -177,8 +236,12 @@ test('days compare by the date that they have in the zone of the export, also ac
 
 test('a fault with text that cannot be stored as JSON ends and pauses all the same', async () => {
   const { id, get } = await withExport();
-  const { code, message } = new NonRetryableError('permission_denied', 'The server said: half a smile \ud83d and a NUL \0.');
-  for (let run = 0; run < 3; run += 1) await endedRun(house, id, { status: 'Failed', code, message });
+  const { code, message } = new NonRetryableError(
+    'permission_denied',
+    'The server said: half a smile \ud83d and a NUL \0.',
+  );
+  for (let run = 0; run < 3; run += 1)
+    await endedRun(house, id, { status: 'Failed', code, message });
   assert.match((await get()).pause_reason.detail, /half a smile \ufffd and a NUL \ufffd\./);
 });
 
@@ -200,7 +263,9 @@ test('an export has a limit of its own, which is longer than its interval', asyn
     assert.deepEqual(attrsOf(await send('PATCH', '', sent)), attrs, JSON.stringify(sent));
   }
   await send('PATCH', '', { freshness_seconds: 3601 });
-  assert.deepEqual(attrsOf(await send('PATCH', '', { interval: 'day' })), ['freshness_seconds min_value']);
+  assert.deepEqual(attrsOf(await send('PATCH', '', { interval: 'day' })), [
+    'freshness_seconds min_value',
+  ]);
   const put = { ...noop_export, interval: 'every 5 minutes', freshness_seconds: 301 };
   assert.equal((await send('PUT', '', put)).body.freshness_seconds, 301);
 });

@@ -9,13 +9,31 @@ const latest = Date.parse('9999-12-01T00:00:00Z');
 export function instantViolations(fields: Record<string, string | null | undefined>): Violation[] {
   return Object.entries(fields).flatMap(([attr, text]) => {
     const at = text === null || text === undefined ? earliest : Date.parse(text);
-    return at >= earliest && at <= latest ? [] : [{ attr, code: 'invalid_input' as const, detail: 'Must lie between 0001-01-02 and 9999-12-01.' }];
+    return at >= earliest && at <= latest
+      ? []
+      : [
+          {
+            attr,
+            code: 'invalid_input' as const,
+            detail: 'Must lie between 0001-01-02 and 9999-12-01.',
+          },
+        ];
   });
 }
 
 /** The violation of a range that does not begin before it ends; none where a side is open. */
-export function rangeViolations(start_at: string | null | undefined, end_at: string | null | undefined): Violation[] {
-  if (start_at === null || start_at === undefined || end_at === null || end_at === undefined || Date.parse(start_at) < Date.parse(end_at)) return [];
+export function rangeViolations(
+  start_at: string | null | undefined,
+  end_at: string | null | undefined,
+): Violation[] {
+  if (
+    start_at === null ||
+    start_at === undefined ||
+    end_at === null ||
+    end_at === undefined ||
+    Date.parse(start_at) < Date.parse(end_at)
+  )
+    return [];
   return [{ attr: 'end_at', code: 'invalid_input', detail: 'Must be after start_at.' }];
 }
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { patternOf } from './logs.ts';
@@ -13,7 +18,13 @@ before(async () => {
 after(() => house.close());
 
 test('a search text finds itself and nothing that only looks like it', () => {
-  assert.deepEqual(['', 'a', '50%', 'a_b', '\\'].map(patternOf), ['%%', '%a%', '%50\\%%', '%a\\_b%', '%\\\\%']);
+  assert.deepEqual(['', 'a', '50%', 'a_b', '\\'].map(patternOf), [
+    '%%',
+    '%a%',
+    '%50\\%%',
+    '%a\\_b%',
+    '%\\\\%',
+  ]);
 });
 
 async function withLogs() {
@@ -36,17 +47,33 @@ async function withLogs() {
   return { home, made, run, url: `${projectBase(home)}${made.id}/` };
 }
 
-const words = (answer: { body: { results: { message: string }[] } }) => answer.body.results.map((line) => line.message.split(' ')[0]);
+const words = (answer: { body: { results: { message: string }[] } }) =>
+  answer.body.results.map((line) => line.message.split(' ')[0]);
 
 test('logs answer the record with its lines beside it, newest first', async () => {
   const { home, made, run, url } = await withLogs();
   const logs = await house.request('GET', `${url}logs/`, { key: home.key });
   const { count, next, previous, results, ...record } = logs.body;
   assert.deepEqual({ ...record, latest_runs: [] }, made);
-  assert.deepEqual([count, next, previous, words(logs)], [5, null, null, ['FOUR', 'three', 'two_b', 'One', 'zero']]);
-  assert.deepEqual(results[0], { timestamp: '2026-01-01T00:00:04Z', level: 'ERROR', message: 'FOUR twoXb', run });
-  const ofRun = await house.request('GET', `${organizationBase(home)}${made.id}/runs/${run}/logs/`, { key: home.key });
-  assert.deepEqual([ofRun.body.id, ofRun.body.batch_export, ofRun.body.count, words(ofRun)], [run, made.id, 3, ['FOUR', 'two_b', 'One']]);
+  assert.deepEqual(
+    [count, next, previous, words(logs)],
+    [5, null, null, ['FOUR', 'three', 'two_b', 'One', 'zero']],
+  );
+  assert.deepEqual(results[0], {
+    timestamp: '2026-01-01T00:00:04Z',
+    level: 'ERROR',
+    message: 'FOUR twoXb',
+    run,
+  });
+  const ofRun = await house.request(
+    'GET',
+    `${organizationBase(home)}${made.id}/runs/${run}/logs/`,
+    { key: home.key },
+  );
+  assert.deepEqual(
+    [ofRun.body.id, ofRun.body.batch_export, ofRun.body.count, words(ofRun)],
+    [run, made.id, 3, ['FOUR', 'two_b', 'One']],
+  );
 });
 
 test('filters of logs', async () => {
@@ -67,10 +94,21 @@ test('filters of logs', async () => {
     ['search=nothing', []],
     ['unknown=1', ['FOUR', 'three', 'two_b', 'One', 'zero']],
   ];
-  for (const [query, expected] of cases) assert.deepEqual(words(await house.request('GET', `${url}logs/?${query}`, { key: home.key })), expected, query);
-  const page = await house.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, { key: home.key });
+  for (const [query, expected] of cases)
+    assert.deepEqual(
+      words(await house.request('GET', `${url}logs/?${query}`, { key: home.key })),
+      expected,
+      query,
+    );
+  const page = await house.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, {
+    key: home.key,
+  });
   assert.deepEqual([page.body.count, page.body.previous], [4, null]);
-  const second = await house.request('GET', new URL(page.body.next).pathname + new URL(page.body.next).search, { key: home.key });
+  const second = await house.request(
+    'GET',
+    new URL(page.body.next).pathname + new URL(page.body.next).search,
+    { key: home.key },
+  );
   assert.deepEqual([words(second), second.body.next], [['two_b', 'One'], null]);
 });
 

@@ -11,7 +11,12 @@ import type { LogEntry } from './log_schema.ts';
 const default_limit = 50;
 
 /** The log lines that a request asks for of an export, or of one of its runs, as an offset list: newest first. Throws 400 for a wrong parameter. */
-export async function answerLogs(request: FastifyRequest, db: Queryable, exportId: string, runId?: string) {
+export async function answerLogs(
+  request: FastifyRequest,
+  db: Queryable,
+  exportId: string,
+  runId?: string,
+) {
   const asked = query(request, LogQuery);
   const page = { limit: asked.limit ?? default_limit, offset: asked.offset ?? 0 };
   const matching = sql`
@@ -25,12 +30,16 @@ export async function answerLogs(request: FastifyRequest, db: Queryable, exportI
     sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
   );
   const isLast = results.length < page.limit && (results.length > 0 || page.offset === 0);
-  const count = isLast ? page.offset + results.length : (await db.row<{ count: number }>(sql`SELECT count(*) AS count ${matching}`))!.count;
+  const count = isLast
+    ? page.offset + results.length
+    : (await db.row<{ count: number }>(sql`SELECT count(*) AS count ${matching}`))!.count;
   return pageAnswer(request, page, count, results);
 }
 
 function ofSource(exportId: string, runId: string | undefined): Sql {
-  return runId === undefined ? sql`l.batch_export_id = ${exportId}` : sql`l.run_id = ${runId} AND l.batch_export_id = ${exportId}`;
+  return runId === undefined
+    ? sql`l.batch_export_id = ${exportId}`
+    : sql`l.run_id = ${runId} AND l.batch_export_id = ${exportId}`;
 }
 
 /** The text as a LIKE pattern that finds exactly this text anywhere; the signs of LIKE lose their meaning. */

@@ -20,24 +20,40 @@ export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, with
     querystring: MetricsQuery,
     response: { 200: BatchExportMetrics },
   };
-  app.get(`${base}:id/metrics/`, { config: { scope: 'batch_export:read', within }, schema }, async (request) => {
-    const { id } = await getExport(request, engine.db);
-    const wanted = metricsWanted(request, engine.clock.now());
-    const results = await listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 });
-    if (results.length > points_max) throw tooManyPoints(wanted.interval);
-    return { ...wanted, results };
-  });
+  app.get(
+    `${base}:id/metrics/`,
+    { config: { scope: 'batch_export:read', within }, schema },
+    async (request) => {
+      const { id } = await getExport(request, engine.db);
+      const wanted = metricsWanted(request, engine.clock.now());
+      const results = await listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 });
+      if (results.length > points_max) throw tooManyPoints(wanted.interval);
+      return { ...wanted, results };
+    },
+  );
 }
 
 function metricsWanted(request: FastifyRequest, now: number) {
   const asked = query(request, MetricsQuery);
   const before = asked.before ?? isoInstant(now);
   const after = asked.after ?? isoInstant(Date.parse(before) - default_days * day_ms);
-  if (Date.parse(after) >= Date.parse(before)) throw invalid('after', 'invalid_input', 'Must be before `before`, which is now when it is not sent.');
+  if (Date.parse(after) >= Date.parse(before))
+    throw invalid(
+      'after',
+      'invalid_input',
+      'Must be before `before`, which is now when it is not sent.',
+    );
   return { after, before, interval: asked.interval ?? ('run' as const) };
 }
 
 function tooManyPoints(interval: string) {
-  const longer = { run: ', or points of an hour (interval=hour)', hour: ', or points of a day (interval=day)' }[interval] ?? '';
-  return invalid('after', 'max_items', `This range has more than ${points_max} points: ask for a shorter one${longer}.`);
+  const longer =
+    { run: ', or points of an hour (interval=hour)', hour: ', or points of a day (interval=day)' }[
+      interval
+    ] ?? '';
+  return invalid(
+    'after',
+    'max_items',
+    `This range has more than ${points_max} points: ask for a shorter one${longer}.`,
+  );
 }

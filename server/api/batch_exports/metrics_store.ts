@@ -5,7 +5,12 @@ import type { MetricPoint, metric_intervals } from './metrics_schema.ts';
 import { run_kind } from './runs_store.ts';
 
 /** Which points are wanted: the half-open range by planning, what a point is, and how many at most. */
-export type MetricsWanted = { after: string; before: string; interval: (typeof metric_intervals)[number]; limit: number };
+export type MetricsWanted = {
+  after: string;
+  before: string;
+  interval: (typeof metric_intervals)[number];
+  limit: number;
+};
 
 const starts: Record<MetricsWanted['interval'], Sql> = {
   run: sql`r.created_at`,
@@ -21,7 +26,11 @@ const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled'`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /** The points of an export's chart, oldest first, those of one time in the order of `run_kinds`. Leans on batch_export_runs_by_export. */
-export function listMetricPoints(db: Queryable, exportId: string, { after, before, interval, limit }: MetricsWanted): Promise<MetricPoint[]> {
+export function listMetricPoints(
+  db: Queryable,
+  exportId: string,
+  { after, before, interval, limit }: MetricsWanted,
+): Promise<MetricPoint[]> {
   const run = interval === 'run' ? sql`r.id` : sql`NULL::uuid`;
   return db.rows<MetricPoint>(sql`
     SELECT ${starts[interval]} AS start_at, ${run_kind} AS kind, ${run} AS run, max(r.data_interval_end) AS data_interval_end,

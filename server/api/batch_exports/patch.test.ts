@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { attrsOf, insertRunRow, newExport, noop_export, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import {
+  attrsOf,
+  insertRunRow,
+  newExport,
+  noop_export,
+  organizationBase,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 
@@ -35,10 +42,14 @@ const wrong: [unknown, string[]][] = [
   [
     { destination: { type: 'S3', config: { bucket_name: 7 } } },
     ['aws_access_key_id', 'aws_secret_access_key', 'bucket_name', 'prefix', 'region'].map(
-      (key) => `destination__config__${key} ${key === 'bucket_name' ? 'invalid_input' : 'required'}`,
+      (key) =>
+        `destination__config__${key} ${key === 'bucket_name' ? 'invalid_input' : 'required'}`,
     ),
   ],
-  [{ name: '', interval: '', paused: 'x' }, ['interval invalid_choice', 'name blank', 'paused invalid_input']],
+  [
+    { name: '', interval: '', paused: 'x' },
+    ['interval invalid_choice', 'name blank', 'paused invalid_input'],
+  ],
 ];
 
 test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
@@ -48,24 +59,37 @@ test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
     for (const [body, expected] of wrong) {
       for (const method of ['PATCH', 'PUT']) {
         const sent = method === 'PUT' ? { ...noop_export, ...(body as object) } : body;
-        const answer = await house.request(method, `${base}${made.id}/`, { key: home.key, body: sent });
+        const answer = await house.request(method, `${base}${made.id}/`, {
+          key: home.key,
+          body: sent,
+        });
         assert.equal(answer.status, 400, `${method} ${JSON.stringify(body)}: ${answer.text}`);
         assert.deepEqual(attrsOf(answer), expected, `${method} ${JSON.stringify(body)}`);
       }
     }
     for (const body of ['{', '[]', '7', '"x"', 'null', '[{}]'])
-      assert.equal((await house.request('PATCH', `${base}${made.id}/`, { key: home.key, body })).status, 400, body);
+      assert.equal(
+        (await house.request('PATCH', `${base}${made.id}/`, { key: home.key, body })).status,
+        400,
+        body,
+      );
   }
-  assert.deepEqual((await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body, made);
+  assert.deepEqual(
+    (await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
+    made,
+  );
 });
 
 test('changes that race are made one after the other', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
   const url = `${projectBase(home)}${made.id}/`;
-  const send = (method: string, path: string, body: unknown) => house.request(method, `${url}${path}`, { key: home.key, body });
+  const send = (method: string, path: string, body: unknown) =>
+    house.request(method, `${url}${path}`, { key: home.key, body });
   const answers = await Promise.all([
-    ...Array.from({ length: 6 }, (_, number) => send('PATCH', '', { destination: { config: { arg: String(number) } } })),
+    ...Array.from({ length: 6 }, (_, number) =>
+      send('PATCH', '', { destination: { config: { arg: String(number) } } }),
+    ),
     send('POST', 'pause/', {}),
     send('PATCH', '', { interval: 'day' }),
     send('POST', 'backfill/', { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' }),
@@ -81,7 +105,9 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
   const url = `${projectBase(home)}${made.id}/`;
   const run = await insertRunRow(house, made.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' };
-  const { backfill } = (await house.request('POST', `${url}backfill/`, { key: home.key, body: range })).body;
+  const { backfill } = (
+    await house.request('POST', `${url}backfill/`, { key: home.key, body: range })
+  ).body;
   for (const path of [
     'pause/',
     'unpause/',
@@ -94,12 +120,32 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
   ]) {
     const answer = await house.request('POST', `${url}${path}`, { key: home.key, body: '{"a":' });
     assert.deepEqual([answer.status, answer.body.code], [400, 'parse_error'], path);
-    assert.equal((await house.request('POST', `${url}${path}`, { key: home.key, body: 'a=b', headers: { 'content-type': 'text/plain' } })).status, 415, path);
+    assert.equal(
+      (
+        await house.request('POST', `${url}${path}`, {
+          key: home.key,
+          body: 'a=b',
+          headers: { 'content-type': 'text/plain' },
+        })
+      ).status,
+      415,
+      path,
+    );
   }
   assert.equal((await house.request('POST', `${url}preview/`, { key: home.key })).status, 503);
-  assert.equal((await house.request('POST', `${url}backfill/`, { key: home.key, body: { ...range, dry_run: true } })).status, 503);
+  assert.equal(
+    (
+      await house.request('POST', `${url}backfill/`, {
+        key: home.key,
+        body: { ...range, dry_run: true },
+      })
+    ).status,
+    503,
+  );
   assert.deepEqual(
-    (await house.request('POST', `${url}test/`, { key: home.key })).body.steps.map((step: { status: string }) => step.status),
+    (await house.request('POST', `${url}test/`, { key: home.key })).body.steps.map(
+      (step: { status: string }) => step.status,
+    ),
     ['passed'],
   );
 });

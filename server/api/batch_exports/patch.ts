@@ -26,8 +26,17 @@ type Change = { how: HowToChange; checkContent: CheckContent };
  * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that changes what lies where starts a new revision, whose schedule begins
  * with the earliest scheduled run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
  */
-export async function changeBatchExport(engine: Engine, tx: Transaction, row: LockedExport, raw: unknown, { how, checkContent }: Change): Promise<void> {
-  const before: Destination = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
+export async function changeBatchExport(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  raw: unknown,
+  { how, checkContent }: Change,
+): Promise<void> {
+  const before: Destination = {
+    type: row.destination_type,
+    config: loadConfig(engine.secrets, row.id, row),
+  };
   const current = { ...row, destination: before };
   const query = await checkContent(raw, row);
   const input =
@@ -39,32 +48,66 @@ export async function changeBatchExport(engine: Engine, tx: Transaction, row: Lo
   applyFields(next, row, input.fields, query);
   const isNewRevision = applyDestination(engine, next, row, before, input.sink);
   if (isNewRevision) await startRevision(tx, next, row);
-  Object.assign(next, storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)));
+  Object.assign(
+    next,
+    storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
+  );
   await updateBatchExport(tx, row.id, next);
 }
 
-async function withPause(tx: Transaction, row: LockedExport, fields: BatchExportPatch, now: number): Promise<ExportFields> {
-  const change = fields.paused === undefined ? undefined : fields.paused ? paused(row, now) : unpaused(row, now, false);
+async function withPause(
+  tx: Transaction,
+  row: LockedExport,
+  fields: BatchExportPatch,
+  now: number,
+): Promise<ExportFields> {
+  const change =
+    fields.paused === undefined
+      ? undefined
+      : fields.paused
+        ? paused(row, now)
+        : unpaused(row, now, false);
   if (change !== undefined) await recordPause(tx, row.id, change);
   return { ...row, ...change?.fields };
 }
 
 /** Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present time zone. */
-function applyFields(next: ExportFields, row: LockedExport, fields: BatchExportPatch, query: QueryCheck): void {
+function applyFields(
+  next: ExportFields,
+  row: LockedExport,
+  fields: BatchExportPatch,
+  query: QueryCheck,
+): void {
   const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
-  const sent = Object.entries({ name, interval, last_paused_at, start_at, end_at, freshness_seconds }).filter(([, value]) => value !== undefined);
+  const sent = Object.entries({
+    name,
+    interval,
+    last_paused_at,
+    start_at,
+    end_at,
+    freshness_seconds,
+  }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
   Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
   if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
 }
 
 /** Puts the sent destination into `next`; true when the export delivers something else, or elsewhere, from now on. */
-function applyDestination(engine: Engine, next: ExportFields, row: LockedExport, before: Destination, sink: Input<typeof BatchExportPatch>['sink']): boolean {
+function applyDestination(
+  engine: Engine,
+  next: ExportFields,
+  row: LockedExport,
+  before: Destination,
+  sink: Input<typeof BatchExportPatch>['sink'],
+): boolean {
   if (sink === undefined) return next.model !== row.model || next.custom_query !== row.custom_query;
   const { definition, destination } = sink;
   // An equal config is not sealed again: the seal is different each time, and the row would look changed.
   if (destination.type !== before.type || !isDeepStrictEqual(destination.config, before.config)) {
-    Object.assign(next, { destination_type: destination.type, ...storeConfig(engine.secrets, row.id, destination.config, definition.secrets) });
+    Object.assign(next, {
+      destination_type: destination.type,
+      ...storeConfig(engine.secrets, row.id, destination.config, definition.secrets),
+    });
   }
   return startsRevision(
     definition,
@@ -73,10 +116,16 @@ function applyDestination(engine: Engine, next: ExportFields, row: LockedExport,
   );
 }
 
-async function startRevision(tx: Transaction, next: ExportFields, row: LockedExport): Promise<void> {
+async function startRevision(
+  tx: Transaction,
+  next: ExportFields,
+  row: LockedExport,
+): Promise<void> {
   next.revision = row.revision + 1;
   const cancelled = await requestCancels(tx, row.id);
-  const starts = cancelled.filter((run) => run.is_scheduled).map((run) => Date.parse(run.data_interval_start));
+  const starts = cancelled
+    .filter((run) => run.is_scheduled)
+    .map((run) => Date.parse(run.data_interval_start));
   Object.assign(next, storedSchedule(rewound(scheduleOf(next), rhythmOf(row), starts)));
   const message = `The export delivers something else or elsewhere from now on, beginning with ${next.planned_until}. What was delivered before does not count for it; a backfill delivers that again.`;
   await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message });

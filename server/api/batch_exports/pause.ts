@@ -8,21 +8,42 @@ import type { Rhythm, Schedule } from './schedule.ts';
 import type { ExportFields } from './store.ts';
 
 /** Fields that a pause or its end changes, and the line for the export's log. */
-export type PauseChange = { fields: Pick<ExportFields, 'paused' | 'last_paused_at' | 'pause_reason' | 'planned_until' | 'next_run_at'>; message: string };
+export type PauseChange = {
+  fields: Pick<
+    ExportFields,
+    'paused' | 'last_paused_at' | 'pause_reason' | 'planned_until' | 'next_run_at'
+  >;
+  message: string;
+};
 
 /** The schedule of a row, in milliseconds. */
 export function scheduleOf(row: Pick<ExportFields, 'planned_until' | 'next_run_at'>): Schedule {
-  return { planned_until: milliseconds(row.planned_until), next_run_at: milliseconds(row.next_run_at) };
+  return {
+    planned_until: milliseconds(row.planned_until),
+    next_run_at: milliseconds(row.next_run_at),
+  };
 }
 
 /** The rhythm of a row, in milliseconds. */
-export function rhythmOf(row: Pick<ExportFields, 'interval' | 'timezone' | 'start_at' | 'end_at'>): Rhythm {
-  return { interval: row.interval, timezone: row.timezone, start_at: milliseconds(row.start_at), end_at: milliseconds(row.end_at) };
+export function rhythmOf(
+  row: Pick<ExportFields, 'interval' | 'timezone' | 'start_at' | 'end_at'>,
+): Rhythm {
+  return {
+    interval: row.interval,
+    timezone: row.timezone,
+    start_at: milliseconds(row.start_at),
+    end_at: milliseconds(row.end_at),
+  };
 }
 
 /** The schedule as it is stored. */
-export function storedSchedule(schedule: Schedule): Pick<ExportFields, 'planned_until' | 'next_run_at'> {
-  return { planned_until: isoInstant(schedule.planned_until), next_run_at: schedule.next_run_at === null ? null : isoInstant(schedule.next_run_at) };
+export function storedSchedule(
+  schedule: Schedule,
+): Pick<ExportFields, 'planned_until' | 'next_run_at'> {
+  return {
+    planned_until: isoInstant(schedule.planned_until),
+    next_run_at: schedule.next_run_at === null ? null : isoInstant(schedule.next_run_at),
+  };
 }
 
 /** What pausing changes: no further runs are planned; what is planned goes on. Undefined when the export is paused already, by a person or by the server: then it stays so, with its reason. */
@@ -30,28 +51,60 @@ export function paused(row: ExportFields, now: number): PauseChange | undefined 
   if (row.paused) return undefined;
   const { planned_until, next_run_at } = row;
   return {
-    fields: { paused: true, last_paused_at: isoInstant(now), pause_reason: null, planned_until, next_run_at },
+    fields: {
+      paused: true,
+      last_paused_at: isoInstant(now),
+      pause_reason: null,
+      planned_until,
+      next_run_at,
+    },
     message: 'Paused: no further runs are planned.',
   };
 }
 
 /** What the end of a pause changes; undefined when the export is active. With `backfill` the schedule stays where it was, so every missed interval is made up for once; else it goes on with the present interval. */
-export function unpaused(row: ExportFields, now: number, backfill: boolean): PauseChange | undefined {
+export function unpaused(
+  row: ExportFields,
+  now: number,
+  backfill: boolean,
+): PauseChange | undefined {
   if (!row.paused) return undefined;
   const before = scheduleOf(row);
   const after = backfill || row.next_run_at === null ? before : resumed(before, rhythmOf(row), now);
-  const fields = { paused: false, last_paused_at: row.last_paused_at, pause_reason: null, ...storedSchedule(after) };
+  const fields = {
+    paused: false,
+    last_paused_at: row.last_paused_at,
+    pause_reason: null,
+    ...storedSchedule(after),
+  };
   const [from, to] = [isoInstant(before.planned_until), isoInstant(after.planned_until)];
   if (after.planned_until > before.planned_until) {
     const range = JSON.stringify({ by: 'inserted_at', start_at: from, end_at: to });
-    return { fields, message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill with ${range} delivers exactly that.` };
+    return {
+      fields,
+      message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill with ${range} delivers exactly that.`,
+    };
   }
-  if (after.next_run_at === null) return { fields, message: 'Unpaused. No run follows, because no further interval ends before end_at: move end_at to go on.' };
+  if (after.next_run_at === null)
+    return {
+      fields,
+      message:
+        'Unpaused. No run follows, because no further interval ends before end_at: move end_at to go on.',
+    };
   return { fields, message: `Unpaused. The next run begins with ${from}.` };
 }
 
 /** What a pause or its end leaves beside the export's row: a line in the log, and after the end of a pause a count of failures that begins anew. The caller holds the lock on the export. */
-export async function recordPause(tx: Transaction, exportId: string, change: PauseChange): Promise<void> {
+export async function recordPause(
+  tx: Transaction,
+  exportId: string,
+  change: PauseChange,
+): Promise<void> {
   if (!change.fields.paused) await forgetFailures(tx, exportId);
-  await writeRunLog(tx, { batch_export_id: exportId, run_id: null, level: 'INFO', message: change.message });
+  await writeRunLog(tx, {
+    batch_export_id: exportId,
+    run_id: null,
+    level: 'INFO',
+    message: change.message,
+  });
 }

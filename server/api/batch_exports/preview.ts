@@ -11,14 +11,28 @@ import { readingNow } from './reading_now.ts';
 
 /** How many rows a preview shows. */
 const records_max = 10;
-const everything = toStored([{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: Infinity }]);
+const everything = toStored([
+  { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: Infinity },
+]);
 
 /** The draft's oldest rows, or the first that its query makes of everything, in the bytes that its destination would get, written the same way as a run writes them; no secret is in them. */
 export async function preview(engine: Engine, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
-  const source = { ...draft, destination_config: draft.config, selection: everything, data_interval_end: isoInstant(engine.clock.now()) };
+  const source = {
+    ...draft,
+    destination_config: draft.config,
+    selection: everything,
+    data_interval_end: isoInstant(engine.clock.now()),
+  };
   const written = await readingNow(engine, 'custom_query', async (store, signal) =>
-    readFirst(store, await openReading(store, source), records_max, draft.columns, encoding, signal),
+    readFirst(
+      store,
+      await openReading(store, source),
+      records_max,
+      draft.columns,
+      encoding,
+      signal,
+    ),
   );
   if (draft.definition.showRequest !== undefined) {
     const { body, ...request } = await draft.definition.showRequest(draft.config, written);

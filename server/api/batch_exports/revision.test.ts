@@ -20,35 +20,60 @@ const placing: Record<string, string[]> = {
 
 test('the keys that make a new revision are exactly these', () => {
   for (const definition of destinations) {
-    const keys = Object.keys(definition.config.properties).filter((key) => placesData(definition, key));
+    const keys = Object.keys(definition.config.properties).filter((key) =>
+      placesData(definition, key),
+    );
     assert.deepEqual(keys.toSorted(), placing[definition.type]?.toSorted(), definition.type);
   }
 });
 
 test('another account in a connection string is another place, another key of it is not', () => {
   const definition = findDestination('AzureBlob')!;
-  const string = (account: string, key: string) => `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};EndpointSuffix=core.windows.net`;
+  const string = (account: string, key: string) =>
+    `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};EndpointSuffix=core.windows.net`;
   const before = {
     model: 'events',
     custom_query: null,
-    destination: { type: 'AzureBlob', config: { container_name: 'c', connection_string: string('one', 'a2V5') } },
+    destination: {
+      type: 'AzureBlob',
+      config: { container_name: 'c', connection_string: string('one', 'a2V5') },
+    },
   };
-  const after = (connection_string: string) => ({ ...before, destination: { type: 'AzureBlob', config: { container_name: 'c', connection_string } } });
+  const after = (connection_string: string) => ({
+    ...before,
+    destination: { type: 'AzureBlob', config: { container_name: 'c', connection_string } },
+  });
   assert.equal(startsRevision(definition, before, after(string('one', 'b3RoZXI='))), false);
   assert.equal(startsRevision(definition, before, after(string('two', 'a2V5'))), true);
 });
 
 test('model, query, type and place start a revision; secrets and compression do not', () => {
   const definition = findDestination('File')!;
-  const before = { model: 'events', custom_query: null, destination: { type: 'File', config: { prefix: 'a', file_format: 'JSONLines', compression: null } } };
-  const config = (change: Record<string, unknown>) => ({ ...before, destination: { type: 'File', config: { ...before.destination.config, ...change } } });
+  const before = {
+    model: 'events',
+    custom_query: null,
+    destination: {
+      type: 'File',
+      config: { prefix: 'a', file_format: 'JSONLines', compression: null },
+    },
+  };
+  const config = (change: Record<string, unknown>) => ({
+    ...before,
+    destination: { type: 'File', config: { ...before.destination.config, ...change } },
+  });
   assert.equal(startsRevision(definition, before, structuredClone(before)), false);
-  assert.equal(startsRevision(definition, before, config({ compression: 'gzip', max_file_size_mb: 7 })), false);
+  assert.equal(
+    startsRevision(definition, before, config({ compression: 'gzip', max_file_size_mb: 7 })),
+    false,
+  );
   assert.equal(startsRevision(definition, before, config({ prefix: 'b' })), true);
   assert.equal(startsRevision(definition, before, config({ file_format: 'CSV' })), true);
   assert.equal(startsRevision(definition, before, { ...before, model: 'persons' }), true);
   assert.equal(startsRevision(definition, before, { ...before, custom_query: 'SELECT 1' }), true);
-  assert.equal(startsRevision(definition, before, { ...before, destination: { type: 'NoOp', config: {} } }), true);
+  assert.equal(
+    startsRevision(definition, before, { ...before, destination: { type: 'NoOp', config: {} } }),
+    true,
+  );
   assert.equal(
     startsRevision(
       { secrets: ['password'] },

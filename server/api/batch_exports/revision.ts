@@ -21,19 +21,51 @@ const keys_of_access = new Set([
 ]);
 
 /** True when a change of this config key means other data: everything that is neither secret nor about compression, credentials or the connection. */
-export function placesData(definition: Pick<DestinationDefinition, 'secrets' | 'ways'>, key: string): boolean {
-  return !definition.secrets.includes(key) && !keys_of_access.has(key) && definition.ways?.includes(key) !== true;
+export function placesData(
+  definition: Pick<DestinationDefinition, 'secrets' | 'ways'>,
+  key: string,
+): boolean {
+  return (
+    !definition.secrets.includes(key) &&
+    !keys_of_access.has(key) &&
+    definition.ways?.includes(key) !== true
+  );
 }
 
 /** What of an export decides which data lies where. */
 type Delivered = { model: string; custom_query: string | null; destination: Destination };
 
 /** True when an export after the change delivers other rows, or to another place, or laid out otherwise: then nothing that was delivered before counts for it. */
-export function startsRevision(definition: Pick<DestinationDefinition, 'secrets' | 'place' | 'ways'>, before: Delivered, after: Delivered): boolean {
-  if (before.model !== after.model || before.custom_query !== after.custom_query || before.destination.type !== after.destination.type) return true;
-  if (definition.place?.(before.destination.config) !== definition.place?.(after.destination.config)) return true;
+export function startsRevision(
+  definition: Pick<DestinationDefinition, 'secrets' | 'place' | 'ways'>,
+  before: Delivered,
+  after: Delivered,
+): boolean {
+  if (
+    before.model !== after.model ||
+    before.custom_query !== after.custom_query ||
+    before.destination.type !== after.destination.type
+  )
+    return true;
+  if (
+    definition.place?.(before.destination.config) !== definition.place?.(after.destination.config)
+  )
+    return true;
   // Compared by what they mean: the same names in another order are the same rows.
-  if (!isDeepStrictEqual(eventFilterOf(before.destination.config), eventFilterOf(after.destination.config))) return true;
-  const keys = new Set([...Object.keys(before.destination.config), ...Object.keys(after.destination.config)]).difference(new Set(event_filter_keys));
-  return [...keys].some((key) => placesData(definition, key) && !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]));
+  if (
+    !isDeepStrictEqual(
+      eventFilterOf(before.destination.config),
+      eventFilterOf(after.destination.config),
+    )
+  )
+    return true;
+  const keys = new Set([
+    ...Object.keys(before.destination.config),
+    ...Object.keys(after.destination.config),
+  ]).difference(new Set(event_filter_keys));
+  return [...keys].some(
+    (key) =>
+      placesData(definition, key) &&
+      !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]),
+  );
 }

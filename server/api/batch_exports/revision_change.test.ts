@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 
@@ -11,17 +16,31 @@ before(async () => {
 });
 after(() => house.close());
 
-type Plan = { revision: number; planned_until: string; next_run_at: string | null; timezone: string };
+type Plan = {
+  revision: number;
+  planned_until: string;
+  next_run_at: string | null;
+  timezone: string;
+};
 const planOf = async (id: string) =>
-  (await house.deps.db.row<Plan>(sql`SELECT revision, planned_until, next_run_at, timezone FROM batch_exports WHERE id = ${id}`))!;
+  (await house.deps.db.row<Plan>(
+    sql`SELECT revision, planned_until, next_run_at, timezone FROM batch_exports WHERE id = ${id}`,
+  ))!;
 const cancelled = async (id: string) =>
-  (await house.deps.db.row<{ is: boolean }>(sql`SELECT cancel_requested_at IS NOT NULL AS is FROM batch_export_runs WHERE id = ${id}`))!.is;
+  (await house.deps.db.row<{ is: boolean }>(
+    sql`SELECT cancel_requested_at IS NOT NULL AS is FROM batch_export_runs WHERE id = ${id}`,
+  ))!.is;
 const file = { type: 'File', config: { prefix: 'a' } };
 
 /** An export whose schedule stands at 05:00 of 1 January 2026. */
-async function standing(home: TestOrganization, body: Record<string, unknown> = { destination: file }) {
+async function standing(
+  home: TestOrganization,
+  body: Record<string, unknown> = { destination: file },
+) {
   const made = await newExport(house, home, body);
-  await house.deps.db.run(sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00Z', next_run_at = '2026-01-01T06:00:00Z' WHERE id = ${made.id}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00Z', next_run_at = '2026-01-01T06:00:00Z' WHERE id = ${made.id}`,
+  );
   return made;
 }
 
@@ -29,14 +48,32 @@ test('a change of the place takes open runs back and plans them again under a ne
   const home = await house.newOrganization();
   const made = await standing(home);
   const done = await insertRunRow(house, made.id, { hour: 1, status: 'Completed' });
-  const committing = await insertRunRow(house, made.id, { hour: 2, status: 'Running', committing: true });
+  const committing = await insertRunRow(house, made.id, {
+    hour: 2,
+    status: 'Running',
+    committing: true,
+  });
   const open = await insertRunRow(house, made.id, { hour: 3, status: 'Running' });
   const later = await insertRunRow(house, made.id, { hour: 4 });
   const retry = await insertRunRow(house, made.id, { hour: 0, delivery_id: done });
-  const changed = await house.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body: { destination: { config: { prefix: 'b' } } } });
+  const changed = await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+    key: home.key,
+    body: { destination: { config: { prefix: 'b' } } },
+  });
   assert.equal(changed.status, 200, changed.text);
-  assert.deepEqual(await planOf(made.id), { revision: 2, planned_until: '2026-01-01T03:00:00Z', next_run_at: '2026-01-01T04:00:00Z', timezone: 'UTC' });
-  assert.deepEqual(await Promise.all([done, committing, open, later, retry].map(cancelled)), [false, false, true, true, true]);
+  assert.deepEqual(await planOf(made.id), {
+    revision: 2,
+    planned_until: '2026-01-01T03:00:00Z',
+    next_run_at: '2026-01-01T04:00:00Z',
+    timezone: 'UTC',
+  });
+  assert.deepEqual(await Promise.all([done, committing, open, later, retry].map(cancelled)), [
+    false,
+    false,
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('what starts a revision and what does not', async () => {
@@ -53,7 +90,10 @@ test('what starts a revision and what does not', async () => {
   for (const [body, revision] of cases) {
     const made = await standing(home);
     const run = await insertRunRow(house, made.id, { hour: 4 });
-    const changed = await house.request('PATCH', `${organizationBase(home)}${made.id}/`, { key: home.key, body });
+    const changed = await house.request('PATCH', `${organizationBase(home)}${made.id}/`, {
+      key: home.key,
+      body,
+    });
     assert.equal(changed.status, 200, changed.text);
     const plan = await planOf(made.id);
     assert.deepEqual(
@@ -66,9 +106,22 @@ test('what starts a revision and what does not', async () => {
 
 test('a new secret keeps the revision, a new host does not', async () => {
   const home = await house.newOrganization();
-  const made = await standing(home, { destination: { type: 'Postgres', config: { user: 'u', password: 'p', host: 'h', database: 'd' } } });
+  const made = await standing(home, {
+    destination: {
+      type: 'Postgres',
+      config: { user: 'u', password: 'p', host: 'h', database: 'd' },
+    },
+  });
   const patch = async (config: unknown) => {
-    assert.equal((await house.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body: { destination: { config } } })).status, 200);
+    assert.equal(
+      (
+        await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+          key: home.key,
+          body: { destination: { config } },
+        })
+      ).status,
+      200,
+    );
     return (await planOf(made.id)).revision;
   };
   assert.equal(await patch({ user: 'v', password: 'q', require_tls: false }), 1);
@@ -79,11 +132,25 @@ test('a new secret keeps the revision, a new host does not', async () => {
 test("an interval's change leaves no gap and takes the project's time zone", async () => {
   const home = await house.newOrganization();
   const made = await standing(home);
-  await house.request('PATCH', `/api/projects/${home.project.id}/`, { key: home.key, body: { timezone: 'Asia/Tokyo' } });
-  const patch = (body: unknown) => house.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body });
+  await house.request('PATCH', `/api/projects/${home.project.id}/`, {
+    key: home.key,
+    body: { timezone: 'Asia/Tokyo' },
+  });
+  const patch = (body: unknown) =>
+    house.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body });
   await patch({ name: 'x', interval: 'hour' });
-  assert.deepEqual(await planOf(made.id), { revision: 1, planned_until: '2026-01-01T05:00:00Z', next_run_at: '2026-01-01T06:00:00Z', timezone: 'UTC' });
+  assert.deepEqual(await planOf(made.id), {
+    revision: 1,
+    planned_until: '2026-01-01T05:00:00Z',
+    next_run_at: '2026-01-01T06:00:00Z',
+    timezone: 'UTC',
+  });
   await patch({ interval: 'day' });
-  assert.deepEqual(await planOf(made.id), { revision: 1, planned_until: '2026-01-01T05:00:00Z', next_run_at: '2026-01-01T15:00:00Z', timezone: 'Asia/Tokyo' });
+  assert.deepEqual(await planOf(made.id), {
+    revision: 1,
+    planned_until: '2026-01-01T05:00:00Z',
+    next_run_at: '2026-01-01T15:00:00Z',
+    timezone: 'Asia/Tokyo',
+  });
   assert.equal((await newExport(house, home, { interval: 'day' })).interval, 'day');
 });

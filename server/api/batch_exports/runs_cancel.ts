@@ -9,10 +9,20 @@ import type { LockedRun } from './runs_store.ts';
  * the destination may be showing it already.
  */
 export async function cancelRun(tx: Transaction, exportId: string, run: LockedRun): Promise<void> {
-  if (run.status !== 'Starting' && run.status !== 'Running') throw conflict(`The run is over: its status is ${run.status}.`);
-  if (run.committing_at !== null) throw conflict('The destination is making the delivery visible at this moment, which cannot be taken back.');
+  if (run.status !== 'Starting' && run.status !== 'Running')
+    throw conflict(`The run is over: its status is ${run.status}.`);
+  if (run.committing_at !== null)
+    throw conflict(
+      'The destination is making the delivery visible at this moment, which cannot be taken back.',
+    );
   const changed = await tx.run(
     sql`UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE id = ${run.id} AND cancel_requested_at IS NULL`,
   );
-  if (changed > 0) await writeRunLog(tx, { batch_export_id: exportId, run_id: run.id, level: 'INFO', message: 'Cancelling was asked for.' });
+  if (changed > 0)
+    await writeRunLog(tx, {
+      batch_export_id: exportId,
+      run_id: run.id,
+      level: 'INFO',
+      message: 'Cancelling was asked for.',
+    });
 }

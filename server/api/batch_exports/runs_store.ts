@@ -10,7 +10,8 @@ import { counter_max } from './run_schema.ts';
 import type { BatchExportRun } from './run_schema.ts';
 
 // least() would skip a null, so the cap is a CASE.
-const capped = (column: Sql) => sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
+const capped = (column: Sql) =>
+  sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
 
 /** What run `r` is for; one of `run_kinds`. */
 export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill' WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
@@ -27,16 +28,30 @@ export function runColumns(instant: (column: Sql) => Sql): Sql {
 const columns = runColumns((column) => column);
 
 /** The run as it is on the wire, when its export lies in the place. */
-export function findRun(db: Queryable, place: Place, exportId: string, id: string): Promise<BatchExportRun | undefined> {
+export function findRun(
+  db: Queryable,
+  place: Place,
+  exportId: string,
+  id: string,
+): Promise<BatchExportRun | undefined> {
   return db.row<BatchExportRun>(sql`
     SELECT ${columns} FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }
 
 /** What narrows a list of runs: statuses, and the open range of the field that it is ordered by. */
-export type RunsWanted = { statuses: string[] | undefined; after: string | undefined; before: string | undefined };
+export type RunsWanted = {
+  statuses: string[] | undefined;
+  after: string | undefined;
+  before: string | undefined;
+};
 
 /** The runs of one page and one more. Leans on batch_export_runs_by_export and batch_export_runs_by_interval. */
-export function listRuns(db: Queryable, exportId: string, keyset: Keyset, wanted: RunsWanted): Promise<BatchExportRun[]> {
+export function listRuns(
+  db: Queryable,
+  exportId: string,
+  keyset: Keyset,
+  wanted: RunsWanted,
+): Promise<BatchExportRun[]> {
   const field = keyset.column === 'created_at' ? sql`r.created_at` : sql`r.data_interval_start`;
   return db.rows<BatchExportRun>(sql`
     SELECT ${columns} FROM batch_export_runs r
@@ -63,7 +78,11 @@ export type LockedRun = {
 };
 
 /** The run, locked until the transaction ends; the caller holds the lock on its export. */
-export function lockRun(tx: Transaction, exportId: string, id: string): Promise<LockedRun | undefined> {
+export function lockRun(
+  tx: Transaction,
+  exportId: string,
+  id: string,
+): Promise<LockedRun | undefined> {
   return tx.row<LockedRun>(sql`
     SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up, r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
       (SELECT b.mode FROM batch_export_backfills b WHERE b.id = r.backfill_id) AS backfill_mode
@@ -71,7 +90,10 @@ export function lockRun(tx: Transaction, exportId: string, id: string): Promise<
 }
 
 /** Asks the workers to take back every open run of the export that has not begun to commit, and gives where these runs began. The caller holds the lock on the export. */
-export async function requestCancels(tx: Transaction, exportId: string): Promise<{ data_interval_start: string; is_scheduled: boolean }[]> {
+export async function requestCancels(
+  tx: Transaction,
+  exportId: string,
+): Promise<{ data_interval_start: string; is_scheduled: boolean }[]> {
   return tx.rows(sql`
     UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now()), last_updated_at = now()
     WHERE batch_export_id = ${exportId} AND status IN ('Starting', 'Running') AND committing_at IS NULL
@@ -79,7 +101,12 @@ export async function requestCancels(tx: Transaction, exportId: string): Promise
 }
 
 /** The text of a completed run's signed receipt, to the byte; null before there is one, undefined without such a run. */
-export function findReceipt(db: Queryable, place: Place, exportId: string, id: string): Promise<{ receipt: string | null; status: string } | undefined> {
+export function findReceipt(
+  db: Queryable,
+  place: Place,
+  exportId: string,
+  id: string,
+): Promise<{ receipt: string | null; status: string } | undefined> {
   return db.row(sql`
     SELECT r.receipt, r.status FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }

@@ -12,28 +12,60 @@ const standing = { planned_until: at('10T15:00:00'), next_run_at: at('10T16:00:0
 test('a change of rhythm leaves no gap and repeats nothing', () => {
   const cases: [string, Rhythm, Rhythm, { planned_until: number; next_run_at: number | null }][] = [
     ['nothing changed', hourly, hourly, standing],
-    ['hour to day', hourly, daily, { planned_until: at('10T15:00:00'), next_run_at: at('11T00:00:00') }],
-    ['hour to day in another zone', hourly, { ...daily, timezone: 'America/New_York' }, { planned_until: at('10T15:00:00'), next_run_at: at('11T04:00:00') }],
-    ['hour to 5 minutes', hourly, { ...hourly, interval: 'every 5 minutes' }, { planned_until: at('10T15:00:00'), next_run_at: at('10T15:05:00') }],
-    ['an end that has passed', hourly, { ...hourly, end_at: at('10T15:30:00') }, { planned_until: at('10T15:00:00'), next_run_at: null }],
+    [
+      'hour to day',
+      hourly,
+      daily,
+      { planned_until: at('10T15:00:00'), next_run_at: at('11T00:00:00') },
+    ],
+    [
+      'hour to day in another zone',
+      hourly,
+      { ...daily, timezone: 'America/New_York' },
+      { planned_until: at('10T15:00:00'), next_run_at: at('11T04:00:00') },
+    ],
+    [
+      'hour to 5 minutes',
+      hourly,
+      { ...hourly, interval: 'every 5 minutes' },
+      { planned_until: at('10T15:00:00'), next_run_at: at('10T15:05:00') },
+    ],
+    [
+      'an end that has passed',
+      hourly,
+      { ...hourly, end_at: at('10T15:30:00') },
+      { planned_until: at('10T15:00:00'), next_run_at: null },
+    ],
     ['an end that is to come', hourly, { ...hourly, end_at: at('10T16:00:00') }, standing],
     ['a start that has passed', hourly, { ...hourly, start_at: at('01T00:00:00') }, standing],
-    ['a start that is to come', hourly, { ...hourly, start_at: at('12T07:30:00') }, { planned_until: at('12T07:00:00'), next_run_at: at('12T08:00:00') }],
+    [
+      'a start that is to come',
+      hourly,
+      { ...hourly, start_at: at('12T07:30:00') },
+      { planned_until: at('12T07:00:00'), next_run_at: at('12T08:00:00') },
+    ],
   ];
-  for (const [name, before, after, expected] of cases) assert.deepEqual(rescheduled(standing, before, after, now), expected, name);
+  for (const [name, before, after, expected] of cases)
+    assert.deepEqual(rescheduled(standing, before, after, now), expected, name);
 });
 
 test('an export that was over goes on where it stopped once its end is moved', () => {
   const ended = { planned_until: at('08T10:00:00'), next_run_at: null };
   const before = { ...hourly, end_at: at('08T10:00:00') };
-  assert.deepEqual(rescheduled(ended, before, hourly, now), { planned_until: at('08T10:00:00'), next_run_at: at('08T11:00:00') });
+  assert.deepEqual(rescheduled(ended, before, hourly, now), {
+    planned_until: at('08T10:00:00'),
+    next_run_at: at('08T11:00:00'),
+  });
 });
 
 test('an export that waits for its start begins at the new one, at the earliest now', () => {
   const before = { ...hourly, start_at: at('20T00:00:00') };
   const waiting = { planned_until: at('20T00:00:00'), next_run_at: at('20T01:00:00') };
   assert.deepEqual(rescheduled(waiting, before, hourly, now), standing);
-  assert.deepEqual(rescheduled(waiting, before, { ...hourly, start_at: at('01T00:00:00') }, now), standing);
+  assert.deepEqual(
+    rescheduled(waiting, before, { ...hourly, start_at: at('01T00:00:00') }, now),
+    standing,
+  );
   assert.deepEqual(rescheduled(waiting, before, { ...hourly, start_at: at('11T00:30:00') }, now), {
     planned_until: at('11T00:00:00'),
     next_run_at: at('11T01:00:00'),
@@ -41,13 +73,22 @@ test('an export that waits for its start begins at the new one, at the earliest 
 });
 
 test('going on after a pause skips what is over, and never goes back', () => {
-  assert.deepEqual(resumed({ planned_until: at('01T00:00:00'), next_run_at: at('01T01:00:00') }, hourly, now), standing);
-  assert.deepEqual(resumed(standing, daily, now), { planned_until: at('10T15:00:00'), next_run_at: at('11T00:00:00') });
+  assert.deepEqual(
+    resumed({ planned_until: at('01T00:00:00'), next_run_at: at('01T01:00:00') }, hourly, now),
+    standing,
+  );
+  assert.deepEqual(resumed(standing, daily, now), {
+    planned_until: at('10T15:00:00'),
+    next_run_at: at('11T00:00:00'),
+  });
   const waiting = { planned_until: at('20T00:00:00'), next_run_at: at('20T01:00:00') };
   assert.deepEqual(resumed(waiting, { ...hourly, start_at: at('20T00:00:00') }, now), waiting);
 });
 
 test('planning again begins with the earliest run that was taken back', () => {
   assert.deepEqual(rewound(standing, hourly, []), standing);
-  assert.deepEqual(rewound(standing, hourly, [at('10T14:00:00'), at('10T13:00:00')]), { planned_until: at('10T13:00:00'), next_run_at: at('10T14:00:00') });
+  assert.deepEqual(rewound(standing, hourly, [at('10T14:00:00'), at('10T13:00:00')]), {
+    planned_until: at('10T13:00:00'),
+    next_run_at: at('10T14:00:00'),
+  });
 });

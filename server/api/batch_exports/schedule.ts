@@ -3,7 +3,12 @@ import type { Interval } from '../../engine/interval.ts';
 import { firstSchedule, nextSchedule } from '../../engine/plan.ts';
 
 /** When an export runs; instants in milliseconds. */
-export type Rhythm = { interval: Interval; timezone: string; start_at: number | null; end_at: number | null };
+export type Rhythm = {
+  interval: Interval;
+  timezone: string;
+  start_at: number | null;
+  end_at: number | null;
+};
 
 /** What is planned: everything before `planned_until`; the next run covers [planned_until, next_run_at), none when that is null. */
 export type Schedule = { planned_until: number; next_run_at: number | null };
@@ -12,14 +17,23 @@ export type Schedule = { planned_until: number; next_run_at: number | null };
  * The schedule after a change of rhythm. Guarantee: no gap and no overlap. What was planned stays planned and the next run begins there, whatever the new interval;
  * only a `start_at` that was moved beyond it leaves a gap, which is what it asks for, and an export that still waits for its `start_at` waits for the new one.
  */
-export function rescheduled(schedule: Schedule, before: Rhythm, after: Rhythm, now: number): Schedule {
-  const planned_until = before.start_at === after.start_at ? schedule.planned_until : startedAt(schedule, after, now);
+export function rescheduled(
+  schedule: Schedule,
+  before: Rhythm,
+  after: Rhythm,
+  now: number,
+): Schedule {
+  const planned_until =
+    before.start_at === after.start_at ? schedule.planned_until : startedAt(schedule, after, now);
   return { planned_until, next_run_at: nextSchedule(after, planned_until) };
 }
 
 function startedAt(schedule: Schedule, after: Rhythm, now: number): number {
   if (schedule.planned_until > now) return firstSchedule(after, now).planned_until;
-  const start = after.start_at === null ? -Infinity : boundaryAtOrBefore(after.interval, after.timezone, after.start_at);
+  const start =
+    after.start_at === null
+      ? -Infinity
+      : boundaryAtOrBefore(after.interval, after.timezone, after.start_at);
   return Math.max(schedule.planned_until, start);
 }
 

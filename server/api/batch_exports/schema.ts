@@ -14,16 +14,29 @@ export const modelNames = ['events', 'persons'] as const;
 export const query_characters_max = 65_536;
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
-const config = Type.Object({}, { additionalProperties: true, description: "The destination's own keys. Secret keys are taken and never come back." });
+const config = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: "The destination's own keys. Secret keys are taken and never come back.",
+  },
+);
 
 const fields = {
-  name: Type.String({ trim: true, minLength: 1, maxLength: 1000, description: 'A name for people.' }),
+  name: Type.String({
+    trim: true,
+    minLength: 1,
+    maxLength: 1000,
+    description: 'A name for people.',
+  }),
   model: Type.Enum([...modelNames], { description: 'What is exported: `events` or `persons`.' }),
   interval: Type.Enum([...intervals], {
     description:
       'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.',
   }),
-  paused: Type.Boolean({ description: 'A paused export plans no scheduled runs; backfills and runs under way go on.' }),
+  paused: Type.Boolean({
+    description: 'A paused export plans no scheduled runs; backfills and runs under way go on.',
+  }),
   last_paused_at: nullable(instant('When it was paused last.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
@@ -67,7 +80,10 @@ export const BatchExport = Type.Object(
           detail: Type.String({ description: 'What happened and what to do, for people.' }),
           at: instant('When the server paused it.'),
         },
-        { description: 'Why the server paused the export by itself; null while it is active and when a person paused it.' },
+        {
+          description:
+            'Why the server paused the export by itself; null while it is active and when a person paused it.',
+        },
       ),
     ),
     start_at: fields.start_at,
@@ -80,11 +96,16 @@ export const BatchExport = Type.Object(
         {
           fields: Type.Array(
             Type.Object({
-              expression: Type.String({ description: 'What the column is made of, as the analytics store is asked for it.' }),
+              expression: Type.String({
+                description: 'What the column is made of, as the analytics store is asked for it.',
+              }),
               alias: Type.String({ description: 'The name of the column.' }),
             }),
           ),
-          values: Type.Unsafe<QuerySchema['values']>({ type: 'object', description: 'The contents of the placeholders in the expressions, by name.' }),
+          values: Type.Unsafe<QuerySchema['values']>({
+            type: 'object',
+            description: 'The contents of the placeholders in the expressions, by name.',
+          }),
           custom_query: Type.String({ description: 'The query as it was sent.' }),
         },
         { description: 'What the custom query was resolved into; null without one.' },
@@ -107,20 +128,30 @@ const optional = {
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 
 /** The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent keep their values. */
-export const BatchExportReplacement = Type.Object({ name: fields.name, destination, interval: fields.interval, ...optional });
+export const BatchExportReplacement = Type.Object({
+  name: fields.name,
+  destination,
+  interval: fields.interval,
+  ...optional,
+});
 
 /** The body of POST. */
 export const NewBatchExport = Type.Object({
   ...BatchExportReplacement.properties,
   team_id: Type.Optional(
-    Type.Integer({ description: 'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.' }),
+    Type.Integer({
+      description:
+        'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.',
+    }),
   ),
 });
 
 /** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
 export const BatchExportPatch = Type.Object({
   name: Type.Optional(fields.name),
-  destination: Type.Optional(Type.Object({ type: Type.Optional(Type.String()), config: Type.Optional(nullable(config)) })),
+  destination: Type.Optional(
+    Type.Object({ type: Type.Optional(Type.String()), config: Type.Optional(nullable(config)) }),
+  ),
   interval: Type.Optional(fields.interval),
   ...optional,
 });
@@ -131,7 +162,11 @@ export const NoFields = Type.Object({});
 
 /** The body of `unpause/`. */
 export const Unpause = Type.Object({
-  backfill: Type.Optional(Type.Boolean({ description: 'Make up for the intervals that were missed while paused; default false.' })),
+  backfill: Type.Optional(
+    Type.Boolean({
+      description: 'Make up for the intervals that were missed while paused; default false.',
+    }),
+  ),
 });
 
 /** The body of `backfill/`. */
@@ -139,7 +174,10 @@ export const NewBackfill = Type.Object({
   start_at: instant('Start of the range (inclusive), with a zone.'),
   end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),
   mode: Type.Optional(
-    Type.Enum(['missing', 'all'], { description: '`missing` (default): only rows that were not delivered yet. `all`: every row once more.' }),
+    Type.Enum(['missing', 'all'], {
+      description:
+        '`missing` (default): only rows that were not delivered yet. `all`: every row once more.',
+    }),
   ),
   by: Type.Optional(
     Type.Enum([...backfill_times], {
@@ -147,7 +185,11 @@ export const NewBackfill = Type.Object({
         '`timestamp` (default): the events that happened in the range. `inserted_at`: what the server took in within the range, whenever it happened; persons have this time only, that of their latest change.',
     }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only answer the plan: which runs it would be, with how many rows.' })),
+  dry_run: Type.Optional(
+    Type.Boolean({
+      description: 'Only answer the plan: which runs it would be, with how many rows.',
+    }),
+  ),
 });
 export type NewBackfill = Static<typeof NewBackfill>;
 
@@ -156,12 +198,17 @@ export const Backfill = Type.Object(
   {
     id: nullable(Type.String({ format: 'uuid', description: 'Null for a dry run.' })),
     batch_export: Type.String({ format: 'uuid' }),
-    status: Type.String({ description: '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.' }),
+    status: Type.String({
+      description:
+        '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.',
+    }),
     mode: Type.Enum(['missing', 'all']),
     by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
-    runs: Type.Integer({ description: 'How many runs it takes: the intervals that the range touches.' }),
+    runs: Type.Integer({
+      description: 'How many runs it takes: the intervals that the range touches.',
+    }),
     created_at: nullable(instant('When it was asked for.')),
     finished_at: nullable(instant('When it ended; null while it is under way.')),
     last_updated_at: nullable(instant('When anything about it changed last.')),
@@ -170,7 +217,9 @@ export const Backfill = Type.Object(
       finished_runs: Type.Integer({ description: 'Runs that ended, in whatever way.' }),
       completed_runs: Type.Integer(),
       records_completed: Type.Integer({ description: 'Rows that are safe at the destination.' }),
-      records_total_count: Type.Integer({ description: 'Rows counted at the source so far; for a dry run, all of them.' }),
+      records_total_count: Type.Integer({
+        description: 'Rows counted at the source so far; for a dry run, all of them.',
+      }),
     }),
     plan: Type.Optional(
       Type.Object(
@@ -200,4 +249,7 @@ export const Backfill = Type.Object(
 export type Backfill = Static<typeof Backfill>;
 
 /** The answer of `backfill/`: the batch export with the backfill beside it. */
-export const BatchExportWithBackfill = Type.Object({ ...BatchExport.properties, backfill: Backfill }, { title: 'BatchExportWithBackfill' });
+export const BatchExportWithBackfill = Type.Object(
+  { ...BatchExport.properties, backfill: Backfill },
+  { title: 'BatchExportWithBackfill' },
+);

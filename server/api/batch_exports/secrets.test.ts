@@ -3,7 +3,13 @@ import { Writable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { pino } from 'pino';
 import sql from 'sql-template-tag';
-import { attrsOf, insertRunRow, newExport, organizationBase, projectBase } from '../../../test/batch_exports.ts';
+import {
+  attrsOf,
+  insertRunRow,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { loadConfig } from '../../engine/destination_config.ts';
@@ -16,7 +22,10 @@ const destination = { type: 'Postgres', config };
 let house: Harness;
 let logged = '';
 before(async () => {
-  const log = pino({ level: 'trace' }, new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }));
+  const log = pino(
+    { level: 'trace' },
+    new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }),
+  );
   house = await openHarness({ clickhouse: false, deps: { log } });
 });
 after(() => house.close());
@@ -25,18 +34,36 @@ const fullConfig = async (id: string) =>
   loadConfig(
     house.deps.secrets,
     id,
-    (await house.deps.db.row<StoredConfig>(sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${id}`))!,
+    (await house.deps.db.row<StoredConfig>(
+      sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${id}`,
+    ))!,
   );
 
 test('a secret is in no answer, no log line and nowhere in the database', async () => {
   const home = await house.newOrganization();
   const texts: string[] = [];
-  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const answer = await house.request(method, path, { key: home.key, headers, ...(body === undefined ? {} : { body }) });
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const answer = await house.request(method, path, {
+      key: home.key,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
     texts.push(answer.text);
     return answer;
   };
-  const made = (await send('POST', projectBase(home), { name: 'P', interval: 'hour', destination }, { 'idempotency-key': 'one' })).body;
+  const made = (
+    await send(
+      'POST',
+      projectBase(home),
+      { name: 'P', interval: 'hour', destination },
+      { 'idempotency-key': 'one' },
+    )
+  ).body;
   assert.deepEqual(made.destination, {
     type: 'Postgres',
     config: {
@@ -53,18 +80,23 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   const run = await insertRunRow(house, made.id, { status: 'Failed' });
   for (const base of [projectBase(home), organizationBase(home)]) {
     const url = `${base}${made.id}/`;
-    await send('POST', base, { name: 7, interval: 'hour', destination: { type: 'Postgres', config: { ...config, port: 'x', colour: password } } }).then(
-      (answer) => assert.equal(answer.status, 400),
-    );
+    await send('POST', base, {
+      name: 7,
+      interval: 'hour',
+      destination: { type: 'Postgres', config: { ...config, port: 'x', colour: password } },
+    }).then((answer) => assert.equal(answer.status, 400));
     await send('POST', `${base}?validate_only=true`, { name: 'P', interval: 'hour', destination });
-    for (const path of ['', 'logs/', 'runs/', `runs/${run}/`, `runs/${run}/logs/`, 'backfills/']) await send('GET', `${url}${path}`);
-    for (const path of ['pause/', 'unpause/', `runs/${run}/retry/`]) await send('POST', `${url}${path}`);
-    await send('PATCH', url, { destination: { config: { password, host: 'x y' } } }).then((answer) =>
-      assert.deepEqual(attrsOf(answer), ['destination__config__host invalid_input']),
+    for (const path of ['', 'logs/', 'runs/', `runs/${run}/`, `runs/${run}/logs/`, 'backfills/'])
+      await send('GET', `${url}${path}`);
+    for (const path of ['pause/', 'unpause/', `runs/${run}/retry/`])
+      await send('POST', `${url}${path}`);
+    await send('PATCH', url, { destination: { config: { password, host: 'x y' } } }).then(
+      (answer) => assert.deepEqual(attrsOf(answer), ['destination__config__host invalid_input']),
     );
     await send('PATCH', url, { destination: { config: { password } } });
-    await send('PATCH', url, { destination: { type: 'NoOp', config: { password } } }).then((answer) =>
-      assert.deepEqual(attrsOf(answer), ['destination__config__password unknown_field']),
+    await send('PATCH', url, { destination: { type: 'NoOp', config: { password } } }).then(
+      (answer) =>
+        assert.deepEqual(attrsOf(answer), ['destination__config__password unknown_field']),
     );
     await send('GET', base);
   }
@@ -75,7 +107,9 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   );
   const hex = Buffer.from(password).toString('hex');
   for (const { name } of tables) {
-    const { rows } = await house.deps.db.text(`SELECT t::text FROM ${name} t WHERE t::text LIKE '%${password}%' OR t::text LIKE '%${hex}%'`);
+    const { rows } = await house.deps.db.text(
+      `SELECT t::text FROM ${name} t WHERE t::text LIKE '%${password}%' OR t::text LIKE '%${hex}%'`,
+    );
     assert.deepEqual(rows, [], name);
   }
   assert.equal((await fullConfig(made.id))['password'], password);
@@ -86,16 +120,32 @@ test('a trial of a stored export takes its secrets nowhere else: with another wa
   const made = await newExport(house, home, { destination });
   const tried = async (action: string, sent: object) => {
     const body = { destination: { config: sent } };
-    return house.request('POST', `${projectBase(home)}${made.id}/${action}/?validate_only=true`, { key: home.key, body });
+    return house.request('POST', `${projectBase(home)}${made.id}/${action}/?validate_only=true`, {
+      key: home.key,
+      body,
+    });
   };
   for (const action of ['test', 'preview']) {
-    for (const other of [{ host: 'listener.example' }, { port: 5433 }, { require_tls: false }, { has_self_signed_cert: true }]) {
+    for (const other of [
+      { host: 'listener.example' },
+      { port: 5433 },
+      { require_tls: false },
+      { has_self_signed_cert: true },
+    ]) {
       const refused = await tried(action, other);
-      assert.deepEqual([refused.status, attrsOf(refused)], [400, ['destination__config__password required']], refused.text);
+      assert.deepEqual(
+        [refused.status, attrsOf(refused)],
+        [400, ['destination__config__password required']],
+        refused.text,
+      );
     }
   }
   // Neither what is written nor what was said before leads anywhere, and who knows the secret may take it where he likes.
-  for (const harmless of [{ table_name: 'other' }, { host: config.host, port: 5432 }, { host: 'listener.example', password: 'mine' }])
+  for (const harmless of [
+    { table_name: 'other' },
+    { host: config.host, port: 5432 },
+    { host: 'listener.example', password: 'mine' },
+  ])
     assert.equal((await tried('test', harmless)).status, 200);
 });
 
@@ -103,11 +153,16 @@ test('an absent secret is kept, null removes it, PUT keeps it, another type forg
   const home = await house.newOrganization();
   const made = await newExport(house, home, { destination });
   const url = `${projectBase(home)}${made.id}/`;
-  const patch = (sent: unknown) => house.request('PATCH', url, { key: home.key, body: { destination: sent } });
+  const patch = (sent: unknown) =>
+    house.request('PATCH', url, { key: home.key, body: { destination: sent } });
   assert.equal((await patch({ config: { table_name: 'other' } })).status, 200);
   assert.equal((await fullConfig(made.id))['password'], password);
-  assert.deepEqual(attrsOf(await patch({ config: { password: null } })), ['destination__config__password required']);
-  assert.deepEqual(attrsOf(await patch({ config: { password: '' } })), ['destination__config__password blank']);
+  assert.deepEqual(attrsOf(await patch({ config: { password: null } })), [
+    'destination__config__password required',
+  ]);
+  assert.deepEqual(attrsOf(await patch({ config: { password: '' } })), [
+    'destination__config__password blank',
+  ]);
   assert.equal((await patch({ config: { password: 'another' } })).status, 200);
   assert.equal((await fullConfig(made.id))['password'], 'another');
   const { body } = await house.request('GET', url, { key: home.key });
@@ -116,5 +171,8 @@ test('an absent secret is kept, null removes it, PUT keeps it, another type forg
   assert.equal((await fullConfig(made.id))['password'], 'another');
   assert.equal((await patch({ type: 'NoOp', config: {} })).status, 200);
   assert.deepEqual(await fullConfig(made.id), { arg: '' });
-  assert.deepEqual(attrsOf(await patch({ type: 'Postgres', config: { user: 'u', host: 'h', database: 'd' } })), ['destination__config__password required']);
+  assert.deepEqual(
+    attrsOf(await patch({ type: 'Postgres', config: { user: 'u', host: 'h', database: 'd' } })),
+    ['destination__config__password required'],
+  );
 });

@@ -34,7 +34,11 @@ export function countBatchExports(place: Place): Sql {
 }
 
 /** The export as it is on the wire. */
-export function findBatchExport(db: Queryable, place: Place, id: string): Promise<BatchExport | undefined> {
+export function findBatchExport(
+  db: Queryable,
+  place: Place,
+  id: string,
+): Promise<BatchExport | undefined> {
   return db.row<BatchExport>(sql`${selectExports} WHERE e.id = ${id} AND ${isInPlace(place)}`);
 }
 
@@ -62,7 +66,11 @@ export type ExportFields = StoredConfig & {
 export type LockedExport = ExportFields & { id: string; team_id: number; project_timezone: string };
 
 /** The export, locked until the transaction ends: plans, ledger and runs of an export change only under this lock, which is taken before any other of its rows. */
-export function lockBatchExport(tx: Transaction, place: Place, id: string): Promise<LockedExport | undefined> {
+export function lockBatchExport(
+  tx: Transaction,
+  place: Place,
+  id: string,
+): Promise<LockedExport | undefined> {
   return tx.row<LockedExport>(sql`
     SELECT e.id, e.team_id, e.name, e.model, e.custom_query, e.schema, e.destination_type, e.destination_config, e.destination_secrets, e."interval", e.timezone, e.paused, e.last_paused_at,
       e.pause_reason, e.start_at, e.end_at, e.freshness_seconds, e.revision, e.planned_until, e.next_run_at, (SELECT p.timezone FROM projects p WHERE p.id = e.team_id) AS project_timezone
@@ -70,7 +78,10 @@ export function lockBatchExport(tx: Transaction, place: Place, id: string): Prom
 }
 
 /** Adds an export. */
-export async function insertBatchExport(tx: Transaction, row: ExportFields & { id: string; team_id: number; created_by: number }): Promise<void> {
+export async function insertBatchExport(
+  tx: Transaction,
+  row: ExportFields & { id: string; team_id: number; created_by: number },
+): Promise<void> {
   await tx.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, custom_query, schema, destination_type, destination_config, destination_secrets, "interval", timezone, paused, last_paused_at,
       pause_reason, start_at, end_at, freshness_seconds, revision, planned_until, next_run_at, created_by)
@@ -79,7 +90,11 @@ export async function insertBatchExport(tx: Transaction, row: ExportFields & { i
 }
 
 /** Stores changed fields under the caller's lock. When nothing differs the row stays as it is, `last_updated_at` too. */
-export async function updateBatchExport(tx: Transaction, id: string, next: ExportFields): Promise<void> {
+export async function updateBatchExport(
+  tx: Transaction,
+  id: string,
+  next: ExportFields,
+): Promise<void> {
   await tx.run(sql`
     UPDATE batch_exports e SET name = n.name, model = n.model, custom_query = n.custom_query, schema = n.schema, destination_type = n.destination_type, destination_config = n.destination_config,
       destination_secrets = n.destination_secrets, "interval" = n."interval", timezone = n.timezone, paused = n.paused, last_paused_at = n.last_paused_at,
@@ -105,11 +120,17 @@ function jsonText(value: object | null): string | null {
 
 /** Marks the export as deleted; no statement here finds it any more. */
 export async function markDeleted(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now() WHERE id = ${id}`);
+  await tx.run(
+    sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now() WHERE id = ${id}`,
+  );
 }
 
 /** The project that a new export goes to: the wanted one, else the oldest; undefined when the organization has no such project. It is locked, so it cannot be deleted meanwhile. */
-export function findTargetProject(tx: Transaction, place: Place, wanted: number | undefined): Promise<{ id: number; timezone: string } | undefined> {
+export function findTargetProject(
+  tx: Transaction,
+  place: Place,
+  wanted: number | undefined,
+): Promise<{ id: number; timezone: string } | undefined> {
   const team = place.team_id ?? wanted ?? null;
   return tx.row(sql`
     SELECT p.id, p.timezone FROM projects p WHERE p.organization_id = ${place.organization_id} AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)

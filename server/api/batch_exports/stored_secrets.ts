@@ -65,7 +65,11 @@ export function trialViolations(
 ): Violation[] {
   if (tried.type !== stored.type) return [];
   const keys = new Set([...Object.keys(stored.config), ...Object.keys(tried.config)]);
-  const changed = [...keys].filter((key) => leadsSecrets(key) && !isDeepStrictEqual(meaningOf(stored.config, key), meaningOf(tried.config, key)));
+  const changed = [...keys].filter(
+    (key) =>
+      leadsSecrets(key) &&
+      !isDeepStrictEqual(meaningOf(stored.config, key), meaningOf(tried.config, key)),
+  );
   if (changed.length === 0) return [];
   return definition.secrets
     .filter((key) => !sent.has(key) && meaningOf(tried.config, key) !== undefined)

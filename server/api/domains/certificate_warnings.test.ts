@@ -9,7 +9,8 @@ import { warnOfCertificates } from './certificate_warnings.ts';
 import type { DomainRow } from './schema.ts';
 
 const day_ms = 24 * 3_600_000;
-const certificate = (name: string) => readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');
+const certificate = (name: string) =>
+  readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');
 const expired = certificate('saml_expired');
 const acme = certificate('saml_acme');
 const acme_ends_at = '2126-10-28T10:16:42Z';
@@ -21,7 +22,10 @@ before(async () => {
 });
 after(() => world.close());
 
-async function verifiedWith(home: TestOrganization, fields: Record<string, unknown>): Promise<DomainRow> {
+async function verifiedWith(
+  home: TestOrganization,
+  fields: Record<string, unknown>,
+): Promise<DomainRow> {
   const domain = await world.claim(home);
   world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
   await world.verify(home, domain);
@@ -86,7 +90,10 @@ test('nobody is warned of what is not in force', async () => {
   const home = await world.harness.newOrganization();
   await verifiedWith(home, { saml_entity_id: 'urn:acme', saml_x509_cert: expired });
   const pending = await world.claim(home);
-  assert.equal((await world.change(home, pending, { ...provider, saml_x509_cert: expired })).status, 200);
+  assert.equal(
+    (await world.change(home, pending, { ...provider, saml_x509_cert: expired })).status,
+    200,
+  );
   assert.equal(await warn(), 0);
   world.resolvers[0]!.set(proofNameOf(pending), { records: [proofOf(pending)] });
   await world.verify(home, pending);

@@ -20,17 +20,34 @@ async function warnOfOne(deps: Deps): Promise<boolean> {
     const due = await takeCertificateWarning(tx, now);
     if (due === undefined) return undefined;
     const audience = await findAudience(tx, due.organization_id);
-    await appendActivity(tx, deps.secrets, { organization_id: due.organization_id }, server_actor, warningEntry(due));
+    await appendActivity(
+      tx,
+      deps.secrets,
+      { organization_id: due.organization_id },
+      server_actor,
+      warningEntry(due),
+    );
     return { due, audience };
   });
   if (told === undefined) return false;
   const { id, domain, saml_expires_at: expires_at } = told.due;
-  sendNotice(deps, told.audience, { id, domain, kind: 'certificate', expires_at, is_expired: Date.parse(expires_at) <= now });
+  sendNotice(deps, told.audience, {
+    id,
+    domain,
+    kind: 'certificate',
+    expires_at,
+    is_expired: Date.parse(expires_at) <= now,
+  });
   return true;
 }
 
 /** Nothing changes; what the warning is about stands where a change would. */
 function warningEntry({ id, domain, saml_expires_at }: WarnedDomain) {
-  const change = { field: 'saml_expires_at', action: 'created' as const, before: null, after: saml_expires_at };
+  const change = {
+    field: 'saml_expires_at',
+    action: 'created' as const,
+    before: null,
+    after: saml_expires_at,
+  };
   return { activity: 'warned', scope: 'domain', item_id: id, item_name: domain, changes: [change] };
 }

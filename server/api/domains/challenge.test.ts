@@ -32,10 +32,15 @@ const records: [title: string, records: string[], met: boolean][] = [
   ['a quote alone', ['"'], false],
   ['no record', [], false],
 ];
-for (const [title, values, met] of records) test(`is it met: ${title}`, () => assert.equal(isChallengeMet(values, challenge), met));
+for (const [title, values, met] of records)
+  test(`is it met: ${title}`, () => assert.equal(isChallengeMet(values, challenge), met));
 
 const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] = [
-  [{ outcome: 'found', records: ['x', challenge] }, 'met', `The TXT record at ${name} has the challenge.`],
+  [
+    { outcome: 'found', records: ['x', challenge] },
+    'met',
+    `The TXT record at ${name} has the challenge.`,
+  ],
   [
     { outcome: 'found', records: ['google=1'] },
     'missing',
@@ -46,9 +51,21 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
     'missing',
     `None of the 2 TXT records at ${name} is the challenge; one begins with “google=1”. Add one whose value is the challenge.`,
   ],
-  [{ outcome: 'found', records: [''] }, 'missing', `The TXT record at ${name} is empty. Set it to the challenge.`],
-  [{ outcome: 'found', records: [' ', ''] }, 'missing', `None of the 2 TXT records at ${name} is the challenge. Add one whose value is the challenge.`],
-  [{ outcome: 'found', records: [`challenge=${challenge}`] }, 'missing', /more in it than the challenge/],
+  [
+    { outcome: 'found', records: [''] },
+    'missing',
+    `The TXT record at ${name} is empty. Set it to the challenge.`,
+  ],
+  [
+    { outcome: 'found', records: [' ', ''] },
+    'missing',
+    `None of the 2 TXT records at ${name} is the challenge. Add one whose value is the challenge.`,
+  ],
+  [
+    { outcome: 'found', records: [`challenge=${challenge}`] },
+    'missing',
+    /more in it than the challenge/,
+  ],
   [{ outcome: 'no_records' }, 'missing', /has no TXT record\. Add one/],
   [{ outcome: 'no_such_name' }, 'missing', /does not exist\. Add a TXT record/],
   ...(
@@ -60,7 +77,11 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
       ['timeout', /in time/],
       ['unreachable', /reaches no DNS server/],
     ] as [UnansweredReason, RegExp][]
-  ).map(([reason, sentence]): [TxtAnswer, string, RegExp] => [{ outcome: 'unanswered', reason }, 'unanswered', sentence]),
+  ).map(([reason, sentence]): [TxtAnswer, string, RegExp] => [
+    { outcome: 'unanswered', reason },
+    'unanswered',
+    sentence,
+  ]),
 ];
 for (const [answer, outcome, reason] of reasons) {
   test(`is judged: ${JSON.stringify(answer).slice(0, 60)}`, () => {
@@ -73,16 +94,23 @@ for (const [answer, outcome, reason] of reasons) {
 }
 
 test('of a foreign record at most 60 characters are shown, and nothing that steers a terminal or the direction of writing', () => {
-  const shown = (record: string) => /“(.*)”/su.exec(judge({ outcome: 'found', records: [record] }).reason)?.[1];
+  const shown = (record: string) =>
+    /“(.*)”/su.exec(judge({ outcome: 'found', records: [record] }).reason)?.[1];
   assert.equal(shown('a\u001b[31mb\u0000\u202Ec\u2066d\ne'), 'a [31mb c d e');
   assert.equal(shown('x'.repeat(60)), 'x'.repeat(60));
   assert.equal(shown('x'.repeat(60_000)), `${'x'.repeat(59)}…`);
   assert.equal(shown('😀'.repeat(61)), `${'😀'.repeat(59)}…`);
   fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.string({ unit: 'grapheme', maxLength: 200 })), (record) => {
-      const text = shown(record) ?? '';
-      assert.ok([...text].length <= 60 && text.isWellFormed());
-      assert.doesNotMatch(text, /\p{C}|[\u2028\u2029]/u);
-    }),
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 200 }),
+        fc.string({ unit: 'grapheme', maxLength: 200 }),
+      ),
+      (record) => {
+        const text = shown(record) ?? '';
+        assert.ok([...text].length <= 60 && text.isWellFormed());
+        assert.doesNotMatch(text, /\p{C}|[\u2028\u2029]/u);
+      },
+    ),
   );
 });

@@ -29,7 +29,11 @@ export function isChallengeMet(records: string[], challenge: string): boolean {
  * What an answer means for the proof, with one or two sentences for the owner of the domain: what was seen and what to do. Guarantee: never throws, and shows
  * at most 60 characters of a foreign record, without control and formatting characters.
  */
-export function judgeAnswer(domain: string, challenge: string, answer: TxtAnswer): { outcome: CheckOutcome; reason: string } {
+export function judgeAnswer(
+  domain: string,
+  challenge: string,
+  answer: TxtAnswer,
+): { outcome: CheckOutcome; reason: string } {
   const name = challengeName(domain);
   switch (answer.outcome) {
     case 'found':
@@ -53,15 +57,19 @@ export function judgeAnswer(domain: string, challenge: string, answer: TxtAnswer
 
 function bare(record: string): string {
   const trimmed = record.trim();
-  return trimmed.length >= 2 && trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1).trim() : trimmed;
+  return trimmed.length >= 2 && trimmed.startsWith('"') && trimmed.endsWith('"')
+    ? trimmed.slice(1, -1).trim()
+    : trimmed;
 }
 
 function otherValue(name: string, records: string[], challenge: string): string {
   if (records.some((record) => record.includes(challenge)))
     return `The TXT record at ${name} has more in it than the challenge. Set it to the challenge alone.`;
   const shown = records.map(excerpt).find((text) => text !== '');
-  const begin = shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
-  if (records.length > 1) return `None of the ${records.length} TXT records at ${name} is the challenge${begin}. Add one whose value is the challenge.`;
+  const begin =
+    shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
+  if (records.length > 1)
+    return `None of the ${records.length} TXT records at ${name} is the challenge${begin}. Add one whose value is the challenge.`;
   if (shown === undefined) return `The TXT record at ${name} is empty. Set it to the challenge.`;
   return `The TXT record at ${name} has another value than the challenge${begin}. Set it to the challenge.`;
 }
@@ -74,7 +82,9 @@ function excerpt(record: string): string {
       .replaceAll(/[\p{C}\p{Z}\uFFFD]+/gu, ' ')
       .trim(),
   ];
-  return readable.length <= excerpt_length_max ? readable.join('') : `${readable.slice(0, excerpt_length_max - 1).join('')}…`;
+  return readable.length <= excerpt_length_max
+    ? readable.join('')
+    : `${readable.slice(0, excerpt_length_max - 1).join('')}…`;
 }
 
 function unanswered(name: string, reason: UnansweredReason): string {

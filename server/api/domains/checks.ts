@@ -4,7 +4,11 @@ import type { CheckOutcome } from './challenge.ts';
  * Where the proof of a domain stands. `since_at`: when the state began, for `pending` the creation. `missing_since_at`: for a verified domain, the first look-up
  * in a row that was answered without the challenge; null in every other case. Instants in ms. A domain is verified in the state `verified` only.
  */
-export type DomainProof = { state: 'pending' | 'verified' | 'failed' | 'lapsed'; since_at: number; missing_since_at: number | null };
+export type DomainProof = {
+  state: 'pending' | 'verified' | 'failed' | 'lapsed';
+  since_at: number;
+  missing_since_at: number | null;
+};
 
 const minute_ms = 60_000;
 const hour_ms = 60 * minute_ms;
@@ -16,7 +20,17 @@ const watched_ms = 30 * day_ms;
 const lapse_ms = 72 * hour_ms;
 /** After this long without its record a verified domain's people are told: one look-up that saw none may have met a server that was being changed. */
 const told_ms = hour_ms;
-const first_pauses_ms = [1 * minute_ms, 2 * minute_ms, 5 * minute_ms, 10 * minute_ms, 30 * minute_ms, hour_ms, 2 * hour_ms, 4 * hour_ms, 8 * hour_ms];
+const first_pauses_ms = [
+  1 * minute_ms,
+  2 * minute_ms,
+  5 * minute_ms,
+  10 * minute_ms,
+  30 * minute_ms,
+  hour_ms,
+  2 * hour_ms,
+  4 * hour_ms,
+  8 * hour_ms,
+];
 const longest_pause_ms = 12 * hour_ms;
 
 /** The proof of a domain that was created at the instant. */
@@ -30,11 +44,19 @@ export function newProof(created_at: number): DomainProof {
  * a domain that was never verified fails 30 days after its creation either way.
  */
 export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: number): DomainProof {
-  if (outcome === 'met') return { state: 'verified', since_at: proof.state === 'verified' ? proof.since_at : now, missing_since_at: null };
-  if (proof.state === 'pending' && now - proof.since_at >= watched_ms) return { state: 'failed', since_at: now, missing_since_at: null };
+  if (outcome === 'met')
+    return {
+      state: 'verified',
+      since_at: proof.state === 'verified' ? proof.since_at : now,
+      missing_since_at: null,
+    };
+  if (proof.state === 'pending' && now - proof.since_at >= watched_ms)
+    return { state: 'failed', since_at: now, missing_since_at: null };
   if (proof.state !== 'verified' || outcome === 'unanswered') return proof;
   const missing_since_at = proof.missing_since_at ?? now;
-  return now >= lapseInstant(missing_since_at) ? { state: 'lapsed', since_at: now, missing_since_at: null } : { ...proof, missing_since_at };
+  return now >= lapseInstant(missing_since_at)
+    ? { state: 'lapsed', since_at: now, missing_since_at: null }
+    : { ...proof, missing_since_at };
 }
 
 /** From when on (ms) a look-up without the challenge makes a verified domain lapse whose record has been missing since the instant. */
@@ -46,7 +68,11 @@ export function lapseInstant(missing_since_at: number): number {
  * True for the one look-up at `now` after which the owner is told that the record is gone: the first one an hour or more after it was first missing, while the
  * domain is still verified. `last_checked_at` is the look-up before it.
  */
-export function isMissingTold(proof: DomainProof, last_checked_at: number | null, now: number): boolean {
+export function isMissingTold(
+  proof: DomainProof,
+  last_checked_at: number | null,
+  now: number,
+): boolean {
   if (proof.missing_since_at === null) return false;
   const told_at = proof.missing_since_at + told_ms;
   return told_at <= now && (last_checked_at === null || last_checked_at < told_at);
@@ -73,6 +99,7 @@ export function nextCheck(proof: DomainProof, now: number): number | null {
 function nextOfPending(created_at: number, now: number): number {
   const end_at = created_at + watched_ms;
   let next = created_at;
-  for (let index = 0; next <= now && next < end_at; index += 1) next += first_pauses_ms[index] ?? longest_pause_ms;
+  for (let index = 0; next <= now && next < end_at; index += 1)
+    next += first_pauses_ms[index] ?? longest_pause_ms;
   return Math.min(next, end_at);
 }

@@ -12,22 +12,38 @@ before(async () => {
 });
 after(() => world.close());
 
-const claim = (home: TestOrganization, domain: string) => world.harness.request('POST', domainsPath(home), { key: home.key, body: { domain } });
+const claim = (home: TestOrganization, domain: string) =>
+  world.harness.request('POST', domainsPath(home), { key: home.key, body: { domain } });
 const isFound = async (home: TestOrganization, domain: DomainRow) =>
   (await world.harness.request('GET', domainsPath(home, domain), { key: home.key })).status === 200;
 
 /** Puts a claim where the server's look-ups would have led it. */
-async function put(domain: DomainRow, state: DomainRow['verification']['state'], next_check_at: string | null): Promise<void> {
-  await world.harness.deps.db.run(sql`UPDATE domains SET state = ${state}, next_check_at = ${next_check_at}::timestamptz WHERE id = ${domain.id}`);
+async function put(
+  domain: DomainRow,
+  state: DomainRow['verification']['state'],
+  next_check_at: string | null,
+): Promise<void> {
+  await world.harness.deps.db.run(
+    sql`UPDATE domains SET state = ${state}, next_check_at = ${next_check_at}::timestamptz WHERE id = ${domain.id}`,
+  );
 }
 
 test('of organizations that claim a name at once one gets it', async () => {
   const homes = [await world.harness.newOrganization(), await world.harness.newOrganization()];
   for (let round = 1; round <= 20; round += 1) {
     const answers = await Promise.all(homes.map((home) => claim(home, `race-${round}.test`)));
-    assert.deepEqual(answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort(), ['201 ', '400 unique'], `round ${round}`);
+    assert.deepEqual(
+      answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort(),
+      ['201 ', '400 unique'],
+      `round ${round}`,
+    );
   }
-  const counts = await Promise.all(homes.map(async (home) => (await world.harness.request('GET', domainsPath(home), { key: home.key })).body.count));
+  const counts = await Promise.all(
+    homes.map(
+      async (home) =>
+        (await world.harness.request('GET', domainsPath(home), { key: home.key })).body.count,
+    ),
+  );
   assert.equal(counts[0] + counts[1], 20);
 });
 
@@ -41,24 +57,46 @@ test('a claim holds its name while the server looks it up, and gives way after t
     ['failed', null, false],
   ];
   for (const [state, next_check_at, is_held] of cases) {
-    const [home, other] = [await world.harness.newOrganization(), await world.harness.newOrganization()];
+    const [home, other] = [
+      await world.harness.newOrganization(),
+      await world.harness.newOrganization(),
+    ];
     const domain = await world.claim(home);
     await put(domain, state, next_check_at);
-    assert.equal((await claim(home, domain.domain)).body.code, 'unique', 'not even its own organization has it twice');
+    assert.equal(
+      (await claim(home, domain.domain)).body.code,
+      'unique',
+      'not even its own organization has it twice',
+    );
     const answer = await claim(other, domain.domain);
-    assert.deepEqual([answer.status, await isFound(home, domain)], [is_held ? 400 : 201, is_held], `${state} ${next_check_at}`);
-    if (!is_held) assert.notEqual(answer.body.verification_challenge, domain.verification_challenge);
+    assert.deepEqual(
+      [answer.status, await isFound(home, domain)],
+      [is_held ? 400 : 201, is_held],
+      `${state} ${next_check_at}`,
+    );
+    if (!is_held)
+      assert.notEqual(answer.body.verification_challenge, domain.verification_challenge);
   }
 });
 
 test('an organization that loses a name is told, in its log and by mail', async () => {
-  const [home, other] = [await world.harness.newOrganization({ name: 'Acme' }), await world.harness.newOrganization()];
+  const [home, other] = [
+    await world.harness.newOrganization({ name: 'Acme' }),
+    await world.harness.newOrganization(),
+  ];
   const domain = await world.claim(home);
   await put(domain, 'failed', null);
-  const dry = await world.harness.request('POST', `${domainsPath(other)}?validate_only=true`, { key: other.key, body: { domain: domain.domain } });
+  const dry = await world.harness.request('POST', `${domainsPath(other)}?validate_only=true`, {
+    key: other.key,
+    body: { domain: domain.domain },
+  });
   assert.deepEqual([dry.status, await isFound(home, domain)], [200, true]);
   assert.equal((await claim(other, domain.domain)).status, 201);
-  const entries = await world.harness.deps.db.rows<{ organization_id: string; activity: string; user_id: number | null }>(
+  const entries = await world.harness.deps.db.rows<{
+    organization_id: string;
+    activity: string;
+    user_id: number | null;
+  }>(
     sql`SELECT organization_id, activity, user_id FROM activity WHERE scope = 'domain' AND item_name = ${domain.domain} ORDER BY id`,
   );
   assert.deepEqual(
@@ -88,7 +126,14 @@ test('of organizations that take a free name over at once one gets it, and one t
     await put(domain, 'failed', null);
     world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
     const path = `${domainsPath(owner, domain)}verify/`;
-    const [verify, taken] = await Promise.all([world.harness.request('POST', path, { key: owner.key }), claim(takers[0]!, domain.domain)]);
-    assert.deepEqual([verify.status, taken.status], verify.status === 200 ? [200, 400] : [404, 201], `round ${round}`);
+    const [verify, taken] = await Promise.all([
+      world.harness.request('POST', path, { key: owner.key }),
+      claim(takers[0]!, domain.domain),
+    ]);
+    assert.deepEqual(
+      [verify.status, taken.status],
+      verify.status === 200 ? [200, 400] : [404, 201],
+      `round ${round}`,
+    );
   }
 });

@@ -12,23 +12,56 @@ import type { Holder } from './store.ts';
  * Claims the name for the organization and gives the id of the domain. Throws 400 `unique` when the organization has it already, or another has it and holds it: verified, or still looked up
  * by the server. A claim of another organization that is no longer looked up is deleted, which its log and its administrators are told. Of claims that race one succeeds.
  */
-export async function claimDomain(tx: Transaction, deps: Deps, organization_id: string, domain: string, afterwards: Afterwards): Promise<string> {
+export async function claimDomain(
+  tx: Transaction,
+  deps: Deps,
+  organization_id: string,
+  domain: string,
+  afterwards: Afterwards,
+): Promise<string> {
   const holder = await lockHolder(tx, domain);
-  if (holder?.organization_id === organization_id) throw invalid('domain', 'unique', 'The organization has this domain already: POST to its verify/ instead.');
+  if (holder?.organization_id === organization_id)
+    throw invalid(
+      'domain',
+      'unique',
+      'The organization has this domain already: POST to its verify/ instead.',
+    );
   if (holder?.is_held === true) throw heldByAnother();
   if (holder !== undefined) await replace(tx, deps, holder, afterwards);
-  const id = await insertDomain(tx, { organization_id, domain, reason: firstReason(domain), created_at: deps.clock.now() });
+  const id = await insertDomain(tx, {
+    organization_id,
+    domain,
+    reason: firstReason(domain),
+    created_at: deps.clock.now(),
+  });
   if (id === undefined) throw heldByAnother();
   return id;
 }
 
-async function replace(tx: Transaction, deps: Deps, { organization_id, is_held: _free, ...row }: Holder, afterwards: Afterwards): Promise<void> {
+async function replace(
+  tx: Transaction,
+  deps: Deps,
+  { organization_id, is_held: _free, ...row }: Holder,
+  afterwards: Afterwards,
+): Promise<void> {
   const audience = await findAudience(tx, organization_id);
   await deleteDomain(tx, row.id);
-  await appendActivity(tx, deps.secrets, { organization_id }, server_actor, domainEntry('deleted', row, undefined));
-  afterwards(async () => sendNotice(deps, audience, { kind: 'replaced', id: row.id, domain: row.domain }));
+  await appendActivity(
+    tx,
+    deps.secrets,
+    { organization_id },
+    server_actor,
+    domainEntry('deleted', row, undefined),
+  );
+  afterwards(async () =>
+    sendNotice(deps, audience, { kind: 'replaced', id: row.id, domain: row.domain }),
+  );
 }
 
 function heldByAnother() {
-  return invalid('domain', 'unique', 'Another organization of this server has claimed this domain. If it is yours, tell the operator of the server.');
+  return invalid(
+    'domain',
+    'unique',
+    'Another organization of this server has claimed this domain. If it is yours, tell the operator of the server.',
+  );
 }

@@ -130,7 +130,9 @@ const refused: [text: string, detail: RegExp, code?: string][] = [
   ['acme.onmicrosoft.com', /onmicrosoft\.com gives mailboxes/],
 ];
 
-for (const [text, domain] of taken) test(`takes ${JSON.stringify(text).slice(0, 60)}`, () => assert.deepEqual(checkDomainName(text), { domain }));
+for (const [text, domain] of taken)
+  test(`takes ${JSON.stringify(text).slice(0, 60)}`, () =>
+    assert.deepEqual(checkDomainName(text), { domain }));
 
 for (const [text, detail, code] of refused) {
   test(`refuses ${JSON.stringify(text).slice(0, 60)}`, () => {
@@ -152,13 +154,17 @@ test('whatever is taken is a name in DNS together with its challenge, and is tak
     fc.constantFrom('.', 'xn--', 'com', '-'),
   );
   fc.assert(
-    fc.property(fc.array(part, { minLength: 1, maxLength: 3 }), fc.constantFrom('', '.'), (parts, between) => {
-      const answer = checkDomainName(parts.join(between));
-      if (!('domain' in answer)) return assert.match(answer.detail, /^[A-Z0-9a-z].*\.$/u);
-      assert.match(answer.domain, /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{1,63}$/);
-      assert.ok(challengeName(answer.domain).length <= 253);
-      assert.deepEqual(checkDomainName(answer.domain), answer);
-    }),
+    fc.property(
+      fc.array(part, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom('', '.'),
+      (parts, between) => {
+        const answer = checkDomainName(parts.join(between));
+        if (!('domain' in answer)) return assert.match(answer.detail, /^[A-Z0-9a-z].*\.$/u);
+        assert.match(answer.domain, /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{1,63}$/);
+        assert.ok(challengeName(answer.domain).length <= 253);
+        assert.deepEqual(checkDomainName(answer.domain), answer);
+      },
+    ),
     { numRuns: 1_000 },
   );
 });

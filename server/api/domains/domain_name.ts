@@ -39,36 +39,63 @@ function invalid(detail: string): Refusal {
 }
 
 function tooLong(): Refusal {
-  return { code: 'max_length', detail: `The domain may have ${domain_length_max} characters at most, so that ${challengeName('…')} is a name as well.` };
+  return {
+    code: 'max_length',
+    detail: `The domain may have ${domain_length_max} characters at most, so that ${challengeName('…')} is a name as well.`,
+  };
 }
 
 /** What is plainly something else. `domainToASCII` must not see it: it cuts paths off and decodes percent signs, as a browser does. */
 function refuseOtherThings(text: string): Refusal | undefined {
   if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return invalid(address_detail);
-  if (number_at_end.test(text)) return invalid('The last part of a domain is not a number: give a domain, for instance example.com.');
-  if (/[/\\?#]/.test(text)) return invalid('Give the domain alone: leave out https:// and everything after the name.');
-  if (text.includes('@')) return invalid('Give the domain alone: leave out the @ and the part before it.');
-  if (text.includes(':')) return invalid('Give the domain alone: leave out the colon and the port.');
-  if (text.includes('*')) return invalid('Give the domain itself instead of a pattern: leave out the * and the dot after it.');
-  if (text.includes('_')) return invalid('A domain has no underscore. Give the domain itself, not the name of one of its records.');
-  if (/[\s\p{Cc}]/u.test(text)) return invalid('A domain has no spaces or control characters: leave them out.');
+  if (number_at_end.test(text))
+    return invalid(
+      'The last part of a domain is not a number: give a domain, for instance example.com.',
+    );
+  if (/[/\\?#]/.test(text))
+    return invalid('Give the domain alone: leave out https:// and everything after the name.');
+  if (text.includes('@'))
+    return invalid('Give the domain alone: leave out the @ and the part before it.');
+  if (text.includes(':'))
+    return invalid('Give the domain alone: leave out the colon and the port.');
+  if (text.includes('*'))
+    return invalid(
+      'Give the domain itself instead of a pattern: leave out the * and the dot after it.',
+    );
+  if (text.includes('_'))
+    return invalid(
+      'A domain has no underscore. Give the domain itself, not the name of one of its records.',
+    );
+  if (/[\s\p{Cc}]/u.test(text))
+    return invalid('A domain has no spaces or control characters: leave them out.');
   // The rest of ASCII; what lies beyond is for IDNA to judge.
-  if (/[!-,;-@[-`{-~]/.test(text)) return invalid('A domain has letters, digits, hyphens and dots only: leave the other characters out.');
+  if (/[!-,;-@[-`{-~]/.test(text))
+    return invalid(
+      'A domain has letters, digits, hyphens and dots only: leave the other characters out.',
+    );
   return undefined;
 }
 
 function refuseSyntax(domain: string): Refusal | undefined {
   // IDNA gives nothing at all for what no browser would open.
-  if (domain === '') return invalid('This is not a domain that a browser would open: check its spelling.');
+  if (domain === '')
+    return invalid('This is not a domain that a browser would open: check its spelling.');
   if (isIP(domain) !== 0) return invalid(address_detail);
   const labels = domain.split('.');
-  if (labels.includes('')) return invalid('Two dots follow each other, or one comes first: leave the extra dot out.');
+  if (labels.includes(''))
+    return invalid('Two dots follow each other, or one comes first: leave the extra dot out.');
   if (labels.length < 2) return invalid('The domain must have a dot, as in example.com.');
-  if (labels.some((part) => part.length > 63)) return invalid('A part between two dots may have 63 characters at most.');
+  if (labels.some((part) => part.length > 63))
+    return invalid('A part between two dots may have 63 characters at most.');
   if (!labels.every((part) => label.test(part)))
-    return invalid('Each part of a domain has letters, digits and hyphens and neither begins nor ends with a hyphen.');
+    return invalid(
+      'Each part of a domain has letters, digits and hyphens and neither begins nor ends with a hyphen.',
+    );
   if (domain.length > domain_length_max) return tooLong();
-  if (!labels.every(isReadable)) return invalid('A part that begins with xn-- stands for no name in another script: type the name itself.');
+  if (!labels.every(isReadable))
+    return invalid(
+      'A part that begins with xn-- stands for no name in another script: type the name itself.',
+    );
   return undefined;
 }
 
@@ -82,9 +109,18 @@ function isReadable(part: string): boolean {
 /** Names that cannot belong to one organization alone. */
 function refuseOwner(domain: string): Refusal | undefined {
   const last = domain.slice(domain.lastIndexOf('.') + 1);
-  if (special_suffixes.includes(last)) return invalid(`Names that end in .${last} are not served by DNS for an organization: give one that is.`);
-  if (isPublicSuffix(domain)) return invalid(`Under ${domain} everybody can have names, so it belongs to no organization: give your own name below it.`);
+  if (special_suffixes.includes(last))
+    return invalid(
+      `Names that end in .${last} are not served by DNS for an organization: give one that is.`,
+    );
+  if (isPublicSuffix(domain))
+    return invalid(
+      `Under ${domain} everybody can have names, so it belongs to no organization: give your own name below it.`,
+    );
   const provider = findMailProvider(domain);
-  if (provider !== undefined) return invalid(`${provider} gives mailboxes to everybody: give a domain that belongs to your organization alone.`);
+  if (provider !== undefined)
+    return invalid(
+      `${provider} gives mailboxes to everybody: give a domain that belongs to your organization alone.`,
+    );
   return undefined;
 }

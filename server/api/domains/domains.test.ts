@@ -11,8 +11,10 @@ before(async () => {
 after(() => harness.close());
 
 const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/domains/`;
-const claim = (home: TestOrganization, body: unknown, path = base(home)): Promise<Answer> => harness.request('POST', path, { key: home.key, body });
-const violations = ({ body }: Answer) => body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
+const claim = (home: TestOrganization, body: unknown, path = base(home)): Promise<Answer> =>
+  harness.request('POST', path, { key: home.key, body });
+const violations = ({ body }: Answer) =>
+  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 let counter = 0;
 const freshName = () => `company-${(counter += 1)}.test`;
 
@@ -36,8 +38,14 @@ test('a claim is made with a challenge and a plan of look-ups, and is found agai
   assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
   assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
   assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
-  assert.deepEqual((await harness.request('GET', `${base(home)}${id}/`, { key: home.key })).body, body);
-  assert.notEqual((await claim(home, { domain: freshName() })).body.verification_challenge, verification_challenge);
+  assert.deepEqual(
+    (await harness.request('GET', `${base(home)}${id}/`, { key: home.key })).body,
+    body,
+  );
+  assert.notEqual(
+    (await claim(home, { domain: freshName() })).body.verification_challenge,
+    verification_challenge,
+  );
 });
 
 test('the list is by name, in pages, and shows nothing of others', async () => {
@@ -48,9 +56,15 @@ test('the list is by name, in pages, and shows nothing of others', async () => {
   for (const domain of names) assert.equal((await claim(home, { domain })).status, 201);
   const list = await harness.request('GET', base(home), { key: home.key });
   const listed = list.body.results.map(({ domain }: { domain: string }) => domain);
-  assert.deepEqual([list.body.count, listed], [5, ['a.b-two.test', 'b-10.test', 'b-two.test', 'b.test', 'zebra.test']]);
+  assert.deepEqual(
+    [list.body.count, listed],
+    [5, ['a.b-two.test', 'b-10.test', 'b-two.test', 'b.test', 'zebra.test']],
+  );
   const page = await harness.request('GET', `${base(home)}?limit=2&offset=2`, { key: home.key });
-  assert.deepEqual([page.body.count, page.body.results.map(({ domain }: { domain: string }) => domain)], [5, ['b-two.test', 'b.test']]);
+  assert.deepEqual(
+    [page.body.count, page.body.results.map(({ domain }: { domain: string }) => domain)],
+    [5, ['b-two.test', 'b.test']],
+  );
   assert.match(page.body.next, /offset=4/);
 });
 
@@ -86,7 +100,11 @@ test('names that are refused say why', async () => {
   const home = await harness.newOrganization();
   for (const [domain, code, detail] of refused) {
     const answer = await claim(home, { domain });
-    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, 'domain', code], JSON.stringify(domain));
+    assert.deepEqual(
+      [answer.status, answer.body.attr, answer.body.code],
+      [400, 'domain', code],
+      JSON.stringify(domain),
+    );
     assert.match(answer.body.detail, detail);
   }
   assert.equal((await harness.request('GET', base(home), { key: home.key })).body.count, 0);
@@ -111,7 +129,14 @@ test('a name is claimed once over the server, however it is written', async () =
 test('read-only fields are ignored, the name among them once it is made', async () => {
   const home = await harness.newOrganization();
   const domain = freshName();
-  const made = await claim(home, { domain, id: 'x', is_verified: true, verified_at: '2020-01-01T00:00:00Z', verification_challenge: 'mine', has_saml: true });
+  const made = await claim(home, {
+    domain,
+    id: 'x',
+    is_verified: true,
+    verified_at: '2020-01-01T00:00:00Z',
+    verification_challenge: 'mine',
+    has_saml: true,
+  });
   assert.deepEqual([made.status, made.body.is_verified, made.body.verified_at], [201, false, null]);
   assert.notEqual(made.body.verification_challenge, 'mine');
   for (const method of ['PATCH', 'PUT']) {
@@ -122,8 +147,15 @@ test('read-only fields are ignored, the name among them once it is made', async 
       { domain: 5, is_verified: true, verification: { state: 'verified' } },
       {},
     ]) {
-      const answer = await harness.request(method, `${base(home)}${made.body.id}/`, { key: home.key, body: sent });
-      assert.deepEqual([answer.status, answer.body], [200, made.body], `${method} ${JSON.stringify(sent)}`);
+      const answer = await harness.request(method, `${base(home)}${made.body.id}/`, {
+        key: home.key,
+        body: sent,
+      });
+      assert.deepEqual(
+        [answer.status, answer.body],
+        [200, made.body],
+        `${method} ${JSON.stringify(sent)}`,
+      );
     }
   }
 });
@@ -142,14 +174,23 @@ test('any member reads, administrators write, and of a domain elsewhere nothing 
     ['POST', `${one}verify/`, undefined],
     ['DELETE', one, undefined],
   ];
-  for (const path of [base(home), one]) assert.equal((await harness.request('GET', path, { key: member.key })).status, 200);
+  for (const path of [base(home), one])
+    assert.equal((await harness.request('GET', path, { key: member.key })).status, 200);
   for (const [method, path, body] of writes) {
-    assert.equal((await harness.request(method, path, { key: member.key, body })).status, 403, `${method} ${path}`);
+    assert.equal(
+      (await harness.request(method, path, { key: member.key, body })).status,
+      403,
+      `${method} ${path}`,
+    );
     const read = await harness.newKey(administrator.user, { scopes: ['organization:read'] });
     assert.equal((await harness.request(method, path, { key: read, body })).status, 403);
     // Under an organization of the caller's own the domain of another is as unknown as none.
     const elsewhere = path.replace(home.organization.id, stranger.organization.id);
-    if (path !== base(home)) assert.equal((await harness.request(method, elsewhere, { key: stranger.key, body })).status, 404);
+    if (path !== base(home))
+      assert.equal(
+        (await harness.request(method, elsewhere, { key: stranger.key, body })).status,
+        404,
+      );
     assert.equal((await harness.request(method, path, { key: stranger.key, body })).status, 404);
   }
   for (const [method, path, body] of writes) {
@@ -164,13 +205,22 @@ test('If-Match, validate_only and repeats work as everywhere', async () => {
   const domain = freshName();
   const dry = await claim(home, { domain }, `${base(home)}?validate_only=true`);
   assert.deepEqual([dry.status, dry.body.domain], [200, domain]);
-  const post = () => harness.request('POST', base(home), { key: home.key, body: { domain }, headers: { 'idempotency-key': domain } });
+  const post = () =>
+    harness.request('POST', base(home), {
+      key: home.key,
+      body: { domain },
+      headers: { 'idempotency-key': domain },
+    });
   const [made, again] = [await post(), await post()];
   assert.deepEqual([made.status, again.status, again.body], [201, 201, made.body]);
   const one = `${base(home)}${made.body.id}/`;
   const { headers } = await harness.request('GET', one, { key: home.key });
   const patch = (saml_entity_id: string) =>
-    harness.request('PATCH', one, { key: home.key, body: { saml_entity_id }, headers: { 'if-match': headers['etag'] ?? '' } });
+    harness.request('PATCH', one, {
+      key: home.key,
+      body: { saml_entity_id },
+      headers: { 'if-match': headers['etag'] ?? '' },
+    });
   assert.deepEqual([(await patch('one')).status, (await patch('two')).status], [200, 412]);
 });
 
@@ -181,14 +231,25 @@ test('every change is one entry of the log, in the words of its action', async (
   await harness.request('PATCH', one, { key: home.key, body: { saml_entity_id: 'urn:acme' } });
   await harness.request('POST', `${one}verify/`, { key: home.key });
   await harness.request('DELETE', one, { key: home.key });
-  const entries = await harness.deps.db.rows<{ activity: string; item_name: string; changes: { field: string; after: unknown }[]; user_id: number }>(
+  const entries = await harness.deps.db.rows<{
+    activity: string;
+    item_name: string;
+    changes: { field: string; after: unknown }[];
+    user_id: number;
+  }>(
     sql`SELECT activity, item_name, changes, user_id FROM activity WHERE scope = 'domain' AND item_id = ${id} ORDER BY number`,
   );
   assert.deepEqual(
     entries.map(({ activity, item_name, user_id }) => [activity, item_name, user_id]),
-    ['created', 'updated', 'checked', 'deleted'].map((activity) => [activity, domain, home.user.id]),
+    ['created', 'updated', 'checked', 'deleted'].map((activity) => [
+      activity,
+      domain,
+      home.user.id,
+    ]),
   );
-  assert.deepEqual(entries[1]!.changes, [{ field: 'saml_entity_id', action: 'changed', before: null, after: 'urn:acme' }]);
+  assert.deepEqual(entries[1]!.changes, [
+    { field: 'saml_entity_id', action: 'changed', before: null, after: 'urn:acme' },
+  ]);
   assert.deepEqual(entries[2]!.changes, []);
 });
 
@@ -197,6 +258,13 @@ test('with the organization its domains go, and their names are free', async () 
   const other = await harness.newOrganization();
   const domain = freshName();
   await claim(home, { domain });
-  assert.equal((await harness.request('DELETE', `/api/organizations/${home.organization.id}/`, { key: home.key })).status, 204);
+  assert.equal(
+    (
+      await harness.request('DELETE', `/api/organizations/${home.organization.id}/`, {
+        key: home.key,
+      })
+    ).status,
+    204,
+  );
   assert.equal((await claim(other, { domain })).status, 201);
 });

@@ -11,7 +11,10 @@ import type { DomainChanges, DomainRow } from './schema.ts';
 
 type Fault = Omit<Violation, 'attr'>;
 type Rules = Record<string, (text: string) => Fault | undefined>;
-type Settings = Pick<DomainRow, 'is_verified' | 'jit_provisioning_enabled' | 'sso_enforcement' | (typeof saml_fields)[number]>;
+type Settings = Pick<
+  DomainRow,
+  'is_verified' | 'jit_provisioning_enabled' | 'sso_enforcement' | (typeof saml_fields)[number]
+>;
 
 const unset: Settings = {
   is_verified: false,
@@ -23,8 +26,14 @@ const unset: Settings = {
 };
 
 /** The checked body of a new domain, with the name as it is stored. `choices` is what `sso_enforcement` can be. Throws a 400 that lists every violation. */
-export function readNewDomain(request: FastifyRequest, choices: string[]): { domain: string } & DomainChanges {
-  const { domain: typed, ...changes } = wholeBody(request, DomainCreate, { ...rulesOf(choices), domain: (text) => faultOf(checkDomainName(text)) });
+export function readNewDomain(
+  request: FastifyRequest,
+  choices: string[],
+): { domain: string } & DomainChanges {
+  const { domain: typed, ...changes } = wholeBody(request, DomainCreate, {
+    ...rulesOf(choices),
+    domain: (text) => faultOf(checkDomainName(text)),
+  });
   const name = checkDomainName(typed);
   if (!('domain' in name)) throw new Error('A domain that was refused came through its check.');
   requireSense(unset, changes);
@@ -32,17 +41,27 @@ export function readNewDomain(request: FastifyRequest, choices: string[]): { dom
 }
 
 /** The checked changes of a domain. Throws a 400 that lists every violation of the body, or else of what the fields mean together. */
-export function readDomainChanges(request: FastifyRequest, before: DomainRow, choices: string[]): DomainChanges {
+export function readDomainChanges(
+  request: FastifyRequest,
+  before: DomainRow,
+  choices: string[],
+): DomainChanges {
   const { domain: _ignored, ...changes } = wholeBody(request, DomainPatch, rulesOf(choices));
   requireSense(before, changes);
   return changes;
 }
 
 function rulesOf(choices: string[]): Rules {
-  const invalidInput = (detail: string | undefined): Fault | undefined => (detail === undefined ? undefined : { code: 'invalid_input', detail });
+  const invalidInput = (detail: string | undefined): Fault | undefined =>
+    detail === undefined ? undefined : { code: 'invalid_input', detail };
   return {
     sso_enforcement: (text) =>
-      choices.includes(text) ? undefined : { code: 'invalid_choice', detail: `Must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}.` },
+      choices.includes(text)
+        ? undefined
+        : {
+            code: 'invalid_choice',
+            detail: `Must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}.`,
+          },
     saml_acs_url: (text) => invalidInput(refuseSignOnUrl(text)),
     saml_x509_cert: (text) => invalidInput(refuseCertificates(text)),
   };
@@ -53,7 +72,11 @@ function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
 }
 
 /** The body checked by its schema and by the rules of its texts; a field that the schema refuses is not refused twice. */
-function wholeBody<Schema extends TSchema>(request: FastifyRequest, schema: Schema, rules: Rules): Static<Schema> {
+function wholeBody<Schema extends TSchema>(
+  request: FastifyRequest,
+  schema: Schema,
+  rules: Rules,
+): Static<Schema> {
   const { value: sent, unstorable } = readBody(request);
   let fields: Static<Schema> | undefined;
   let violations: Violation[] = [];
@@ -65,7 +88,9 @@ function wholeBody<Schema extends TSchema>(request: FastifyRequest, schema: Sche
   }
   const refused = new Set(violations.map(({ attr }) => attr));
   // The check trims texts where they stand, so the rules see them as they are stored.
-  const texts = Object.entries(typeof sent === 'object' && sent !== null ? sent : {}).filter(([attr]) => Object.hasOwn(rules, attr) && !refused.has(attr));
+  const texts = Object.entries(typeof sent === 'object' && sent !== null ? sent : {}).filter(
+    ([attr]) => Object.hasOwn(rules, attr) && !refused.has(attr),
+  );
   const faults = texts.flatMap(([attr, text]) => {
     const fault = typeof text === 'string' ? rules[attr]!(text) : undefined;
     return fault === undefined ? [] : [{ attr, ...fault }];
@@ -85,10 +110,17 @@ function requireSense(before: Settings, changes: DomainChanges): void {
     return value !== undefined && value !== unset[attr] && value !== before[attr];
   });
   const after = { ...before, ...changes };
-  const missing = after.sso_enforcement === 'saml' ? saml_fields.filter((attr) => after[attr] === null) : [];
+  const missing =
+    after.sso_enforcement === 'saml' ? saml_fields.filter((attr) => after[attr] === null) : [];
   const violations: Violation[] = [
-    ...(before.is_verified ? [] : switched_on.map((attr) => ({ attr, code: 'verification_required' as const, detail }))),
-    ...missing.map((attr) => ({ attr, code: 'required' as const, detail: 'Needed while sso_enforcement is saml: without it nobody could sign in.' })),
+    ...(before.is_verified
+      ? []
+      : switched_on.map((attr) => ({ attr, code: 'verification_required' as const, detail }))),
+    ...missing.map((attr) => ({
+      attr,
+      code: 'required' as const,
+      detail: 'Needed while sso_enforcement is saml: without it nobody could sign in.',
+    })),
   ];
   if (violations.length > 0) throw invalidMany(violations);
 }

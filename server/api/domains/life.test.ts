@@ -22,7 +22,8 @@ beforeEach(() => world.harness.deps.db.run(sql`DELETE FROM domains`));
 after(() => world.close());
 
 const wire = (instant: number) => isoInstant(instant).replace('.000Z', 'Z');
-const answer = (domain: DomainRow, behaviour: DnsBehaviour) => world.resolvers[0]!.set(proofNameOf(domain), behaviour);
+const answer = (domain: DomainRow, behaviour: DnsBehaviour) =>
+  world.resolvers[0]!.set(proofNameOf(domain), behaviour);
 const state = ({ verification }: DomainRow) => verification.state;
 
 /** Goes to the next look-up that the server has planned and lets it happen. */
@@ -39,11 +40,17 @@ async function logged(domain: DomainRow): Promise<string[]> {
   const rows = await world.harness.deps.db.rows<{ activity: string; user_id: number | null }>(
     sql`SELECT activity, user_id FROM activity WHERE scope = 'domain' AND item_id = ${domain.id} ORDER BY number`,
   );
-  return rows.map(({ activity, user_id }) => `${activity} by ${user_id === null ? 'server' : 'user'}`);
+  return rows.map(
+    ({ activity, user_id }) => `${activity} by ${user_id === null ? 'server' : 'user'}`,
+  );
 }
 
 /** The subjects of the mails about the domain to the address, in order; waits until there are so many. */
-async function mailed(domain: DomainRow, address: string, count: number): Promise<(string | undefined)[]> {
+async function mailed(
+  domain: DomainRow,
+  address: string,
+  count: number,
+): Promise<(string | undefined)[]> {
   return (await world.mailed(address, domain.domain, count)).map(({ content }) => content.subject);
 }
 
@@ -69,10 +76,16 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
   answer(domain, { records: [proofOf(domain)] });
   const verified = await nextCheck(home, domain);
   const verified_at = begin + 180_000;
-  assert.deepEqual([state(verified), verified.is_verified, verified.verified_at], ['verified', true, wire(verified_at)]);
+  assert.deepEqual(
+    [state(verified), verified.is_verified, verified.verified_at],
+    ['verified', true, wire(verified_at)],
+  );
   assert.equal(verified.verification.next_check_at, wire(verified_at + day_ms));
   assert.equal((await world.change(home, domain, { jit_provisioning_enabled: true })).status, 200);
-  assert.equal((await findVerifiedDomain(db, config, domain.domain))?.jit_provisioning_enabled, true);
+  assert.equal(
+    (await findVerifiedDomain(db, config, domain.domain))?.jit_provisioning_enabled,
+    true,
+  );
 
   await mailed(domain, home.user.email, 1);
 
@@ -83,7 +96,10 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
   let last = await nextCheck(home, domain);
   const missing_since = world.now();
   const lapses_at = missing_since + 72 * hour_ms;
-  assert.deepEqual([state(last), last.verification.next_check_at], ['verified', wire(missing_since + hour_ms)]);
+  assert.deepEqual(
+    [state(last), last.verification.next_check_at],
+    ['verified', wire(missing_since + hour_ms)],
+  );
   assert.ok(last.verification.reason.includes(isoInstant(lapses_at)));
   // An outage in the middle neither ends the 72 hours nor lapses the domain at their end.
   answer(domain, { rcode: 'SERVFAIL' });
@@ -94,18 +110,30 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
   await mailed(domain, home.user.email, 2);
   answer(domain, {});
   const lapsed = await nextCheck(home, domain);
-  assert.deepEqual([state(lapsed), lapsed.is_verified, lapsed.verified_at, lapsed.jit_provisioning_enabled], ['lapsed', false, null, true]);
+  assert.deepEqual(
+    [state(lapsed), lapsed.is_verified, lapsed.verified_at, lapsed.jit_provisioning_enabled],
+    ['lapsed', false, null, true],
+  );
   assert.equal(await findVerifiedDomain(db, config, domain.domain), undefined);
   const enforced = await world.change(home, domain, { sso_enforcement: 'saml' });
   assert.equal(enforced.body.code, 'verification_required');
-  const put = await world.harness.request('PUT', domainsPath(home, domain), { key: home.key, body: lapsed });
+  const put = await world.harness.request('PUT', domainsPath(home, domain), {
+    key: home.key,
+    body: lapsed,
+  });
   assert.deepEqual([put.status, put.body], [200, lapsed]);
 
   await mailed(domain, home.user.email, 3);
   answer(domain, { records: [proofOf(domain)] });
   const again = await nextCheck(home, domain);
-  assert.deepEqual([state(again), again.is_verified, again.verified_at], ['verified', true, wire(world.now())]);
-  assert.equal((await findVerifiedDomain(db, config, domain.domain))?.jit_provisioning_enabled, true);
+  assert.deepEqual(
+    [state(again), again.is_verified, again.verified_at],
+    ['verified', true, wire(world.now())],
+  );
+  assert.equal(
+    (await findVerifiedDomain(db, config, domain.domain))?.jit_provisioning_enabled,
+    true,
+  );
 
   assert.deepEqual(await logged(domain), [
     'created by user',
@@ -116,11 +144,21 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
     'verified by server',
   ]);
   const verified_subject = `${domain.domain} is verified`;
-  const subjects = [verified_subject, `The DNS record of ${domain.domain} is missing`, `${domain.domain} is no longer verified`, verified_subject];
-  for (const { user } of [home, administrator]) assert.deepEqual(await mailed(domain, user.email, 4), subjects);
+  const subjects = [
+    verified_subject,
+    `The DNS record of ${domain.domain} is missing`,
+    `${domain.domain} is no longer verified`,
+    verified_subject,
+  ];
+  for (const { user } of [home, administrator])
+    assert.deepEqual(await mailed(domain, user.email, 4), subjects);
   for (const { user } of [member, gone]) assert.deepEqual(await mailed(domain, user.email, 0), []);
   const mail = world.mail.mails.find(({ content }) => content.subject === subjects[2]);
-  assert.ok(mail?.content.text?.includes(`Name: ${proofNameOf(domain)}\nValue: ${domain.verification_challenge}`));
+  assert.ok(
+    mail?.content.text?.includes(
+      `Name: ${proofNameOf(domain)}\nValue: ${domain.verification_challenge}`,
+    ),
+  );
   assert.ok(mail?.content.text?.includes(domainsPath(home, domain)));
   assert.ok(mail?.content.html?.includes('Acme &lt;b&gt;'));
 });
@@ -145,8 +183,16 @@ test('of a missing record people are told after an hour, once, and not when it w
   answer(domain, { rcode: 'NXDOMAIN' });
   for (let check = 1; check <= 3; check += 1) await nextCheck(home, domain);
   const missing = `The DNS record of ${domain.domain} is missing`;
-  assert.deepEqual(await mailed(domain, home.user.email, 3), [`${domain.domain} is verified`, missing, missing]);
-  assert.deepEqual(await logged(domain), ['created by user', 'verified by user', 'checked by user']);
+  assert.deepEqual(await mailed(domain, home.user.email, 3), [
+    `${domain.domain} is verified`,
+    missing,
+    missing,
+  ]);
+  assert.deepEqual(await logged(domain), [
+    'created by user',
+    'verified by user',
+    'checked by user',
+  ]);
 });
 
 test('a domain that is not proved in 30 days fails, whatever DNS says at the end, and can be proved by hand', async () => {
@@ -166,16 +212,25 @@ test('a domain that is not proved in 30 days fails, whatever DNS says at the end
     assert.match(row.verification.reason, /POST to verify\//);
     world.goTo(end + day_ms);
     assert.equal(await recheckDomains(world.harness.deps), 0);
-    assert.deepEqual(await mailed(domain, home.user.email, 1), [`${domain.domain} could not be verified`]);
+    assert.deepEqual(await mailed(domain, home.user.email, 1), [
+      `${domain.domain} could not be verified`,
+    ]);
     answer(domain, { records: [proofOf(domain)] });
     assert.equal(state(await world.verify(home, domain)), 'verified');
-    assert.deepEqual(await logged(domain), ['created by user', 'failed by server', 'verified by user']);
+    assert.deepEqual(await logged(domain), [
+      'created by user',
+      'failed by server',
+      'verified by user',
+    ]);
     await world.harness.request('DELETE', domainsPath(home, domain), { key: home.key });
   }
 });
 
 test('a lapsed domain is looked up for 30 days more; then its name is free', async () => {
-  const [home, other] = [await world.harness.newOrganization(), await world.harness.newOrganization()];
+  const [home, other] = [
+    await world.harness.newOrganization(),
+    await world.harness.newOrganization(),
+  ];
   const domain = await world.claim(home);
   answer(domain, { records: [proofOf(domain)] });
   await world.verify(home, domain);
@@ -183,7 +238,11 @@ test('a lapsed domain is looked up for 30 days more; then its name is free', asy
   let row = await world.read(home, domain);
   while (state(row) !== 'lapsed') row = await nextCheck(home, domain);
   const lapsed_at = world.now();
-  const claim = () => world.harness.request('POST', domainsPath(other), { key: other.key, body: { domain: domain.domain } });
+  const claim = () =>
+    world.harness.request('POST', domainsPath(other), {
+      key: other.key,
+      body: { domain: domain.domain },
+    });
   assert.equal((await claim()).body.code, 'unique');
   while (row.verification.next_check_at !== null) row = await nextCheck(home, domain);
   assert.deepEqual([state(row), world.now()], ['lapsed', lapsed_at + 30 * day_ms]);
@@ -196,6 +255,12 @@ test('of look-ups by hand that race one verifies, and people are told once', asy
   answer(domain, { records: [proofOf(domain)] });
   const rows = await Promise.all([1, 2, 3, 4].map(() => world.verify(home, domain)));
   assert.deepEqual(rows.map(state), Array(4).fill('verified'));
-  assert.deepEqual((await logged(domain)).sort(), ['checked by user', 'checked by user', 'checked by user', 'created by user', 'verified by user']);
+  assert.deepEqual((await logged(domain)).sort(), [
+    'checked by user',
+    'checked by user',
+    'checked by user',
+    'created by user',
+    'verified by user',
+  ]);
   assert.deepEqual(await mailed(domain, home.user.email, 1), [`${domain.domain} is verified`]);
 });

@@ -75,6 +75,11 @@ export function isPublicSuffix(domain: string): boolean {
  * a public suffix says nothing about the names below it.
  */
 export function findMailProvider(domain: string): string | undefined {
-  for (let name = domain; name.includes('.') && !isPublicSuffix(name); name = name.slice(name.indexOf('.') + 1)) if (known.has(name)) return name;
+  for (
+    let name = domain;
+    name.includes('.') && !isPublicSuffix(name);
+    name = name.slice(name.indexOf('.') + 1)
+  )
+    if (known.has(name)) return name;
   return undefined;
 }

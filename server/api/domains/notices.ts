@@ -10,7 +10,13 @@ import { challengeName } from './challenge.ts';
 export type Notice = { id: string; domain: string } & (
   | { kind: 'verified' }
   | { kind: 'failed' | 'lapsed'; reason: string; challenge: string }
-  | { kind: 'missing'; reason: string; challenge: string; missing_since_at: string; lapses_at: string }
+  | {
+      kind: 'missing';
+      reason: string;
+      challenge: string;
+      missing_since_at: string;
+      lapses_at: string;
+    }
   | { kind: 'replaced' }
   | { kind: 'certificate'; expires_at: string; is_expired: boolean }
 );
@@ -32,20 +38,32 @@ export async function findAudience(db: Queryable, organization_id: string): Prom
  * Hands one mail to each of the audience to the way out for mails and does not wait for the relay; to be called once the change is committed. Never throws; what becomes of
  * each mail is in the log.
  */
-export function sendNotice({ mail, config }: Pick<Deps, 'mail' | 'config'>, audience: Audience, notice: Notice): void {
+export function sendNotice(
+  { mail, config }: Pick<Deps, 'mail' | 'config'>,
+  audience: Audience,
+  notice: Notice,
+): void {
   // The name is anyone's words: it must not write paragraphs of ours.
   const organization = oneLine(audience.organization_name);
   const said = contentOf(notice, organization);
   const action =
     notice.kind === 'replaced'
       ? {}
-      : { action: { label: 'See the domain', url: `${config.public_url}/api/organizations/${audience.organization_id}/domains/${notice.id}/` } };
+      : {
+          action: {
+            label: 'See the domain',
+            url: `${config.public_url}/api/organizations/${audience.organization_id}/domains/${notice.id}/`,
+          },
+        };
   const footer = `You get this mail because you administrate the organization ${organization}.`;
   const composed = compose({ ...said, ...action, footer });
   for (const to of audience.addresses) void mail.send({ to, subject: said.heading, ...composed });
 }
 
-function contentOf(notice: Notice, organization: string): Pick<MailContent, 'heading' | 'paragraphs'> {
+function contentOf(
+  notice: Notice,
+  organization: string,
+): Pick<MailContent, 'heading' | 'paragraphs'> {
   const { domain } = notice;
   switch (notice.kind) {
     case 'verified':

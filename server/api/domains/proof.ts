@@ -24,16 +24,27 @@ export function firstReason(domain: string): string {
  * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction. Undefined when the organization no longer has the domain. The row is locked
  * first, so of look-ups that race each one judges the state that the other left.
  */
-export async function settleAnswer(tx: Transaction, organization_id: string, id: string, answer: TxtAnswer, now: number): Promise<Settled | undefined> {
+export async function settleAnswer(
+  tx: Transaction,
+  organization_id: string,
+  id: string,
+  answer: TxtAnswer,
+  now: number,
+): Promise<Settled | undefined> {
   const stored = await lockProof(tx, id);
   const before = await findDomain(tx, organization_id, id);
   if (stored === undefined || before === undefined) return undefined;
   const { outcome, reason } = judgeAnswer(stored.domain, stored.verification_challenge, answer);
   const proof = afterCheck(stored.proof, outcome, now);
   const next_check_at = nextCheck(proof, now);
-  await saveProof(tx, id, proof, { reason: `${reason}${outlook(proof, next_check_at)}`, last_checked_at: now, next_check_at });
+  await saveProof(tx, id, proof, {
+    reason: `${reason}${outlook(proof, next_check_at)}`,
+    last_checked_at: now,
+    next_check_at,
+  });
   const after = await findDomain(tx, organization_id, id);
-  if (after === undefined) throw new Error('A domain was gone in the transaction that held its lock.');
+  if (after === undefined)
+    throw new Error('A domain was gone in the transaction that held its lock.');
   return { before, after, notice: noticeOf(id, stored, proof, reason, now) };
 }
 
@@ -44,19 +55,34 @@ export function checkEntry({ before, after }: Settled): Activity {
 }
 
 /** The entry of the activity log for a domain that is made, changed or deleted. Of the proof only the state is a change; the rest is when somebody looked. */
-export function domainEntry(activity: string, before: DomainRow | undefined, after: DomainRow | undefined): Activity {
+export function domainEntry(
+  activity: string,
+  before: DomainRow | undefined,
+  after: DomainRow | undefined,
+): Activity {
   const { id, domain } = (after ?? before)!;
-  return { activity, scope: 'domain', item_id: id, item_name: domain, changes: changesOf(logged(before), logged(after)) };
+  return {
+    activity,
+    scope: 'domain',
+    item_id: id,
+    item_name: domain,
+    changes: changesOf(logged(before), logged(after)),
+  };
 }
 
 function logged(row: DomainRow | undefined) {
-  return row === undefined ? undefined : { ...row, verification: { state: row.verification.state } };
+  return row === undefined
+    ? undefined
+    : { ...row, verification: { state: row.verification.state } };
 }
 
 /** What comes next, where the state alone does not say it. */
 function outlook(proof: DomainProof, next_check_at: number | null): string {
-  if (proof.missing_since_at !== null) return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;
-  return next_check_at === null ? ' The server no longer looks by itself: POST to verify/ once the record is there.' : '';
+  if (proof.missing_since_at !== null)
+    return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;
+  return next_check_at === null
+    ? ' The server no longer looks by itself: POST to verify/ once the record is there.'
+    : '';
 }
 
 function noticeOf(
@@ -68,7 +94,8 @@ function noticeOf(
 ) {
   const named = { id, domain };
   if (after.state === before.state) {
-    if (after.missing_since_at === null || !isMissingTold(after, last_checked_at, now)) return undefined;
+    if (after.missing_since_at === null || !isMissingTold(after, last_checked_at, now))
+      return undefined;
     const { missing_since_at } = after;
     return {
       ...named,

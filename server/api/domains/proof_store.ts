@@ -4,7 +4,12 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import type { DomainProof } from './checks.ts';
 
 /** The proof of a claim as it is stored; instants in ms. */
-export type StoredProof = { domain: string; verification_challenge: string; last_checked_at: number | null; proof: DomainProof };
+export type StoredProof = {
+  domain: string;
+  verification_challenge: string;
+  last_checked_at: number | null;
+  proof: DomainProof;
+};
 
 type Row = Pick<StoredProof, 'domain' | 'verification_challenge'> & {
   state: DomainProof['state'];
@@ -21,8 +26,13 @@ export async function lockProof(tx: Transaction, id: string): Promise<StoredProo
   const row = await tx.row<Row>(sql`
     SELECT domain, verification_challenge, state, since_at, missing_since_at, last_checked_at FROM domains WHERE id = ${id}::uuid FOR UPDATE`);
   if (row === undefined) return undefined;
-  const { domain, verification_challenge, state, since_at, missing_since_at, last_checked_at } = row;
-  const proof = { state, since_at: Date.parse(since_at), missing_since_at: milliseconds(missing_since_at) };
+  const { domain, verification_challenge, state, since_at, missing_since_at, last_checked_at } =
+    row;
+  const proof = {
+    state,
+    since_at: Date.parse(since_at),
+    missing_since_at: milliseconds(missing_since_at),
+  };
   return { domain, verification_challenge, last_checked_at: milliseconds(last_checked_at), proof };
 }
 
@@ -47,7 +57,11 @@ export type DueDomain = { id: string; organization_id: string; domain: string };
  * Takes the domain that has waited longest for its look-up, until `checking_until` (ms); undefined when none is due. Rows that another process is taking are passed
  * over, so no domain is looked up twice at once; one whose process died is free again afterwards. Leans on domains_by_next_check.
  */
-export function claimDueDomain(db: Queryable, now: number, checking_until: number): Promise<DueDomain | undefined> {
+export function claimDueDomain(
+  db: Queryable,
+  now: number,
+  checking_until: number,
+): Promise<DueDomain | undefined> {
   return db.row<DueDomain>(sql`
     UPDATE domains SET checking_until = ${isoInstant(checking_until)}::timestamptz WHERE id = (
       SELECT id FROM domains
@@ -57,13 +71,21 @@ export function claimDueDomain(db: Queryable, now: number, checking_until: numbe
 }
 
 /** A domain whose people are to be warned: its certificates end at `saml_expires_at` (ISO instant). */
-export type WarnedDomain = { id: string; organization_id: string; domain: string; saml_expires_at: string };
+export type WarnedDomain = {
+  id: string;
+  organization_id: string;
+  domain: string;
+  saml_expires_at: string;
+};
 
 /**
  * Takes the verified domain whose identity provider's last certificate ends soonest and for which the warning of 30, 7 or 1 days is due at `now` (ms), and notes that warning as
  * sent; undefined when none is due. Steps that were missed are not made up for. Rows that another process is taking are passed over. Leans on domains_by_saml_expiry.
  */
-export function takeCertificateWarning(tx: Transaction, now: number): Promise<WarnedDomain | undefined> {
+export function takeCertificateWarning(
+  tx: Transaction,
+  now: number,
+): Promise<WarnedDomain | undefined> {
   const step = sql`CASE WHEN saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '1 day' THEN 1
     WHEN saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '7 days' THEN 7 ELSE 30 END`;
   return tx.row<WarnedDomain>(sql`

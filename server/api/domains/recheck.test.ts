@@ -29,12 +29,19 @@ async function dueDomains(count: number): Promise<DomainRow[]> {
   return domains;
 }
 
-const questions = (domain: DomainRow) => world.resolvers[0]!.queries.filter(({ name, type }) => name === proofNameOf(domain) && type === 'TXT').length;
-const states = () => deps.db.rows<{ domain: string; state: string }>(sql`SELECT domain, state FROM domains ORDER BY domain`);
+const questions = (domain: DomainRow) =>
+  world.resolvers[0]!.queries.filter(
+    ({ name, type }) => name === proofNameOf(domain) && type === 'TXT',
+  ).length;
+const states = () =>
+  deps.db.rows<{ domain: string; state: string }>(
+    sql`SELECT domain, state FROM domains ORDER BY domain`,
+  );
 
 test('processes that look domains up at once share them', async () => {
   const domains = await dueDomains(40);
-  for (const domain of domains) world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 5 });
+  for (const domain of domains)
+    world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 5 });
   const counts = await Promise.all([1, 2, 3].map(() => recheckDomains(deps)));
   assert.equal(counts[0]! + counts[1]! + counts[2]!, 40);
   assert.ok(counts.every((count) => count > 0));
@@ -43,7 +50,8 @@ test('processes that look domains up at once share them', async () => {
 });
 
 test('so many are looked up at a time, and no more', async () => {
-  for (const domain of await dueDomains(12)) world.resolvers[0]!.set(proofNameOf(domain), { delay_ms: 30 });
+  for (const domain of await dueDomains(12))
+    world.resolvers[0]!.set(proofNameOf(domain), { delay_ms: 30 });
   let open = 0;
   let open_max = 0;
   const dns: Deps['dns'] = {
@@ -70,9 +78,14 @@ test('a domain whose process died is looked up by another a minute later', async
 test('a fault with one domain is logged and holds up no other', async () => {
   const [bad, ...good] = await dueDomains(6);
   const lines: { domain_id: string }[] = [];
-  const sink = new Writable({ write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))) });
+  const sink = new Writable({
+    write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))),
+  });
   const dns: Deps['dns'] = {
-    lookupTxt: (name, signal) => (name === challengeName(bad!.domain) ? Promise.reject(new Error('A fault of ours.')) : deps.dns.lookupTxt(name, signal)),
+    lookupTxt: (name, signal) =>
+      name === challengeName(bad!.domain)
+        ? Promise.reject(new Error('A fault of ours.'))
+        : deps.dns.lookupTxt(name, signal),
   };
   assert.equal(await recheckDomains({ ...deps, dns, log: pino({}, sink) }), 6);
   assert.deepEqual(
@@ -92,16 +105,21 @@ test('stopping ends the look-ups under way and keeps nothing of them', async () 
   while (questions(domain!) === 0) await new Promise(setImmediate);
   stopping.abort();
   assert.equal(await checking, 0);
-  const row = await deps.db.row<{ last_checked_at: string | null }>(sql`SELECT last_checked_at FROM domains`);
+  const row = await deps.db.row<{ last_checked_at: string | null }>(
+    sql`SELECT last_checked_at FROM domains`,
+  );
   assert.equal(row?.last_checked_at, null);
 });
 
 test('a domain or an organization that is deleted during its look-up is no fault', async () => {
   const domains = await dueDomains(2);
-  for (const domain of domains) world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 100 });
+  for (const domain of domains)
+    world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 100 });
   const checking = recheckDomains(deps);
   while (domains.some((domain) => questions(domain) === 0)) await new Promise(setImmediate);
-  await deps.db.run(sql`DELETE FROM organizations WHERE id IN (SELECT organization_id FROM domains)`);
+  await deps.db.run(
+    sql`DELETE FROM organizations WHERE id IN (SELECT organization_id FROM domains)`,
+  );
   assert.equal(await checking, 2);
   assert.deepEqual(await states(), []);
 });

@@ -15,7 +15,10 @@ const lease_ms = 60_000;
  * Looks up every domain that is due, the longest waiting first, and gives how many there were. Guarantees: processes that do this at once share the domains; what a look-up changes
  * is in the activity log, done by the server, and administrators are told after the commit; a fault with one domain is logged, and it is tried again a minute later.
  */
-export async function recheckDomains(deps: Deps, { signal = new AbortController().signal, concurrency = default_concurrency } = {}): Promise<number> {
+export async function recheckDomains(
+  deps: Deps,
+  { signal = new AbortController().signal, concurrency = default_concurrency } = {},
+): Promise<number> {
   let checked = 0;
   const lane = async () => {
     while (!signal.aborted) {
@@ -26,7 +29,10 @@ export async function recheckDomains(deps: Deps, { signal = new AbortController(
         await recheck(deps, due, signal);
       } catch (error) {
         if (signal.aborted) return;
-        deps.log.warn({ err: error, domain_id: due.id }, 'a look-up of a domain could not be kept; it is tried again in a minute');
+        deps.log.warn(
+          { err: error, domain_id: due.id },
+          'a look-up of a domain could not be kept; it is tried again in a minute',
+        );
       }
       checked += 1;
     }
@@ -35,14 +41,25 @@ export async function recheckDomains(deps: Deps, { signal = new AbortController(
   return checked;
 }
 
-async function recheck(deps: Deps, { id, organization_id, domain }: DueDomain, signal: AbortSignal): Promise<void> {
+async function recheck(
+  deps: Deps,
+  { id, organization_id, domain }: DueDomain,
+  signal: AbortSignal,
+): Promise<void> {
   const answer = await deps.dns.lookupTxt(challengeName(domain), signal);
   const told = await deps.db.transaction(async (tx) => {
     const settled = await settleAnswer(tx, organization_id, id, answer, deps.clock.now());
     if (settled === undefined) return undefined;
     const { before, after, notice } = settled;
     const audience = notice === undefined ? undefined : await findAudience(tx, organization_id);
-    if (before.verification.state !== after.verification.state) await appendActivity(tx, deps.secrets, { organization_id }, server_actor, checkEntry(settled));
+    if (before.verification.state !== after.verification.state)
+      await appendActivity(
+        tx,
+        deps.secrets,
+        { organization_id },
+        server_actor,
+        checkEntry(settled),
+      );
     return notice === undefined || audience === undefined ? undefined : { notice, audience };
   });
   if (told !== undefined) sendNotice(deps, told.audience, told.notice);

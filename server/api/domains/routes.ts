@@ -32,7 +32,14 @@ export function domainRoutes(app: FastifyInstance, deps: Deps): void {
 function listRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     base,
-    { config: reading, schema: { summary: 'List the domains of an organization, by name', querystring: PageQuery, response: { 200: pageOf(Domain) } } },
+    {
+      config: reading,
+      schema: {
+        summary: 'List the domains of an organization, by name',
+        querystring: PageQuery,
+        response: { 200: pageOf(Domain) },
+      },
+    },
     (request) =>
       answerPage<DomainRow>(
         request,
@@ -44,45 +51,88 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
 
   const description =
     'The answer has the `verification_challenge`: add it as a TXT record at `_sluice-challenge.<domain>`. The server looks it up by itself from then on; `verify/` does it at once.';
-  app.post(base, { config: changing, schema: { summary: 'Claim a domain', description, body: DomainCreate, response: { 201: Domain } } }, (request, reply) =>
-    write(request, reply, 201, async (tx, record, afterwards) => {
-      const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
-      const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
-      await updateDomain(tx, id, settings);
-      const made = await getDomain(tx, request, id);
-      record(domainEntry('created', undefined, made));
-      return made;
-    }),
+  app.post(
+    base,
+    {
+      config: changing,
+      schema: {
+        summary: 'Claim a domain',
+        description,
+        body: DomainCreate,
+        response: { 201: Domain },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record, afterwards) => {
+        const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
+        const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
+        await updateDomain(tx, id, settings);
+        const made = await getDomain(tx, request, id);
+        record(domainEntry('created', undefined, made));
+        return made;
+      }),
   );
 }
 
 function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const one = `${base}:id/`;
-  app.get(one, { config: reading, schema: { summary: 'Retrieve a domain', response: { 200: Domain } } }, (request) => getDomain(deps.db, request));
+  app.get(
+    one,
+    { config: reading, schema: { summary: 'Retrieve a domain', response: { 200: Domain } } },
+    (request) => getDomain(deps.db, request),
+  );
 
   const change = (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx, record) => {
       const before = await getDomain(tx, request, idOf(request), 'lock');
       ifMatch(request, before);
-      await updateDomain(tx, before.id, readDomainChanges(request, before, ssoChoices(deps.config)));
+      await updateDomain(
+        tx,
+        before.id,
+        readDomainChanges(request, before, ssoChoices(deps.config)),
+      );
       const after = await getDomain(tx, request);
       record(domainEntry('updated', before, after));
       return after;
     });
-  app.patch(one, { config: changing, schema: { summary: 'Change what is sent of a domain', body: DomainPatch, response: { 200: Domain } } }, change);
+  app.patch(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Change what is sent of a domain',
+        body: DomainPatch,
+        response: { 200: Domain },
+      },
+    },
+    change,
+  );
   app.put(
     one,
-    { config: changing, schema: { summary: 'Change a domain; what is left out keeps its value', body: DomainPatch, response: { 200: Domain } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Change a domain; what is left out keeps its value',
+        body: DomainPatch,
+        response: { 200: Domain },
+      },
+    },
     change,
   );
 
-  app.delete(one, { config: changing, schema: { summary: 'Give a domain up; accounts stay', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx, record) => {
-      const before = await getDomain(tx, request, idOf(request), 'lock');
-      ifMatch(request, before);
-      await deleteDomain(tx, before.id);
-      record(domainEntry('deleted', before, undefined));
-    }),
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: { summary: 'Give a domain up; accounts stay', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getDomain(tx, request, idOf(request), 'lock');
+        ifMatch(request, before);
+        await deleteDomain(tx, before.id);
+        record(domainEntry('deleted', before, undefined));
+      }),
   );
 }
 
@@ -91,7 +141,14 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, verified or not; `verification` says what was seen. It works in every state.';
   app.post(
     `${base}:id/verify/`,
-    { config: changing, schema: { summary: 'Look the proof of a domain up now', description, response: { 200: Domain } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Look the proof of a domain up now',
+        description,
+        response: { 200: Domain },
+      },
+    },
     async (request, reply) => {
       // Before the transaction: DNS may take its time, and a lock may not be held that long.
       const { id, domain } = await getDomain(deps.db, request);
@@ -99,7 +156,8 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       const answer = await deps.dns.lookupTxt(challengeName(domain));
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { organization_id } = request.access;
-        const settled = (await settleAnswer(tx, organization_id, id, answer, deps.clock.now())) ?? missing();
+        const settled =
+          (await settleAnswer(tx, organization_id, id, answer, deps.clock.now())) ?? missing();
         const { after, notice } = settled;
         if (notice !== undefined) {
           const audience = await findAudience(tx, organization_id);
@@ -118,7 +176,12 @@ function idOf(request: FastifyRequest): string {
 }
 
 /** The domain that the path names, or the one with the id, in the organization of the path; throws 404 without one. */
-async function getDomain(db: Queryable, request: FastifyRequest, id = idOf(request), lock?: 'lock'): Promise<DomainRow> {
+async function getDomain(
+  db: Queryable,
+  request: FastifyRequest,
+  id = idOf(request),
+  lock?: 'lock',
+): Promise<DomainRow> {
   return (await findDomain(db, request.access.organization_id, id, lock)) ?? missing();
 }
 

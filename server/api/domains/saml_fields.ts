@@ -8,10 +8,14 @@ export function refuseSignOnUrl(text: string): string | undefined {
   // A browser would leave out what nobody sees, and open another address than the one that is shown.
   if (/[\s\p{C}]/u.test(text)) return 'Leave out the spaces, line breaks and control characters.';
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'Must be a URL that begins with https://.';
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) return 'Must begin with https://: over http everybody on the way could sign in as anybody.';
-  if (url.username !== '' || url.password !== '') return 'Leave the user and the password out of the URL: every browser that signs in would see them.';
-  if (url.hash !== '') return 'Leave out the # and what follows it: it is not sent to the identity provider.';
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    return 'Must be a URL that begins with https://.';
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    return 'Must begin with https://: over http everybody on the way could sign in as anybody.';
+  if (url.username !== '' || url.password !== '')
+    return 'Leave the user and the password out of the URL: every browser that signs in would see them.';
+  if (url.hash !== '')
+    return 'Leave out the # and what follows it: it is not sent to the identity provider.';
   return undefined;
 }
 
@@ -25,7 +29,9 @@ export function refuseCertificates(text: string): string | undefined {
 export function certificatesExpireAt(text: string | null): string | null {
   const read = text === null ? undefined : readCertificates(text);
   if (read === undefined || 'detail' in read) return null;
-  return read.certificates.map(({ not_after }) => not_after).reduce((last, one) => (Date.parse(one) > Date.parse(last) ? one : last));
+  return read.certificates
+    .map(({ not_after }) => not_after)
+    .reduce((last, one) => (Date.parse(one) > Date.parse(last) ? one : last));
 }
 
 function isLoopback(hostname: string): boolean {

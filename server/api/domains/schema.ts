@@ -4,7 +4,8 @@ import { nullable } from '../../platform/http/nullable.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
-const jit_description = 'Whether people who sign in through the identity provider for the first time become members.';
+const jit_description =
+  'Whether people who sign in through the identity provider for the first time become members.';
 const sso_description =
   'How people with addresses of the domain must sign in: `""` as they like, `saml` with the provider below, or `google-oauth2`, `github`, `gitlab` where this server has that provider configured.';
 const entity_description = 'The name of the identity provider in SAML (its entity id).';
@@ -16,11 +17,18 @@ const certificate_description =
 const Verification = Type.Object(
   {
     state: Type.Enum(['pending', 'verified', 'failed', 'lapsed'], {
-      description: '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: was verified, and the record was missing for 72 hours.',
+      description:
+        '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: was verified, and the record was missing for 72 hours.',
     }),
     reason: Type.String({ description: 'What the last look-up saw and what to do, for people.' }),
-    last_checked_at: nullable(instant('When the domain was last looked up; null before the first time.')),
-    next_check_at: nullable(instant('When the server looks it up next; null: no more by itself, only when `verify/` asks.')),
+    last_checked_at: nullable(
+      instant('When the domain was last looked up; null before the first time.'),
+    ),
+    next_check_at: nullable(
+      instant(
+        'When the server looks it up next; null: no more by itself, only when `verify/` asks.',
+      ),
+    ),
   },
   { description: 'Where the proof stands.' },
 );
@@ -29,10 +37,18 @@ const Verification = Type.Object(
 export const Domain = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
-    domain: Type.String({ description: 'The name in lower case; internationalised names as punycode.' }),
-    is_verified: Type.Boolean({ description: 'Whether the proof stands at present. Only then do the settings below have an effect.' }),
+    domain: Type.String({
+      description: 'The name in lower case; internationalised names as punycode.',
+    }),
+    is_verified: Type.Boolean({
+      description:
+        'Whether the proof stands at present. Only then do the settings below have an effect.',
+    }),
     verified_at: nullable(instant('Since when it stands; null while the domain is not verified.')),
-    verification_challenge: Type.String({ description: 'The value of the TXT record `_sluice-challenge.<domain>` that proves the domain.' }),
+    verification_challenge: Type.String({
+      description:
+        'The value of the TXT record `_sluice-challenge.<domain>` that proves the domain.',
+    }),
     jit_provisioning_enabled: Type.Boolean({ description: jit_description }),
     sso_enforcement: Type.String({ description: sso_description }),
     has_saml: Type.Boolean({ description: 'Whether all three `saml_` fields are set.' }),
@@ -48,26 +64,49 @@ export const Domain = Type.Object(
 export type DomainRow = Static<typeof Domain>;
 
 const settable = {
-  jit_provisioning_enabled: Type.Optional(Type.Boolean({ description: `${jit_description} Can be switched on for a verified domain only; default false.` })),
+  jit_provisioning_enabled: Type.Optional(
+    Type.Boolean({
+      description: `${jit_description} Can be switched on for a verified domain only; default false.`,
+    }),
+  ),
   sso_enforcement: Type.Optional(
     Type.String({
       trim: true,
       description: `${sso_description} Can be set for a verified domain only; \`saml\` needs all three \`saml_\` fields; default \`""\`.`,
     }),
   ),
-  saml_entity_id: Type.Optional(nullable(Type.String({ trim: true, minLength: 1, maxLength: 512, description: entity_description }))),
-  saml_acs_url: Type.Optional(nullable(Type.String({ trim: true, minLength: 1, maxLength: 512, description: url_description }))),
-  saml_x509_cert: Type.Optional(nullable(Type.String({ trim: true, minLength: 1, description: certificate_description }))),
+  saml_entity_id: Type.Optional(
+    nullable(
+      Type.String({ trim: true, minLength: 1, maxLength: 512, description: entity_description }),
+    ),
+  ),
+  saml_acs_url: Type.Optional(
+    nullable(
+      Type.String({ trim: true, minLength: 1, maxLength: 512, description: url_description }),
+    ),
+  ),
+  saml_x509_cert: Type.Optional(
+    nullable(Type.String({ trim: true, minLength: 1, description: certificate_description })),
+  ),
 };
 
 /** Body of POST. */
 export const DomainCreate = Type.Object({
-  domain: Type.String({ trim: true, description: 'The name, for instance `example.com`; in any script. No public mail provider and no public suffix.' }),
+  domain: Type.String({
+    trim: true,
+    description:
+      'The name, for instance `example.com`; in any script. No public mail provider and no public suffix.',
+  }),
   ...settable,
 });
 /** Body of PATCH and PUT. */
 export const DomainPatch = Type.Object({
-  domain: Type.Optional(Type.Unknown({ description: 'Read-only after the creation and ignored here: add another domain and delete this one instead.' })),
+  domain: Type.Optional(
+    Type.Unknown({
+      description:
+        'Read-only after the creation and ignored here: add another domain and delete this one instead.',
+    }),
+  ),
   ...settable,
 });
 

@@ -15,11 +15,21 @@ before(async () => {
 });
 after(() => world.close());
 
-const certificate = (name: string) => readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');
-const [acme, other, elliptic, weak] = ['saml_acme', 'saml_other', 'saml_elliptic', 'saml_weak'].map(certificate) as [string, string, string, string];
+const certificate = (name: string) =>
+  readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');
+const [acme, other, elliptic, weak] = ['saml_acme', 'saml_other', 'saml_elliptic', 'saml_weak'].map(
+  certificate,
+) as [string, string, string, string];
 const bare = acme.replaceAll(/-----[^-]+-----|\s/g, '');
-const saml = { saml_entity_id: 'https://idp.acme.test/metadata', saml_acs_url: 'https://idp.acme.test/sso', saml_x509_cert: acme.trim() };
-const violations = ({ status, body }: Answer) => [status, ...(body.errors ?? []).map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`)];
+const saml = {
+  saml_entity_id: 'https://idp.acme.test/metadata',
+  saml_acs_url: 'https://idp.acme.test/sso',
+  saml_x509_cert: acme.trim(),
+};
+const violations = ({ status, body }: Answer) => [
+  status,
+  ...(body.errors ?? []).map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
+];
 
 async function verified(home: TestOrganization): Promise<DomainRow> {
   const domain = await world.claim(home);
@@ -34,34 +44,79 @@ test('what a domain without proof cannot have switched on, it can have switched 
     [{ jit_provisioning_enabled: true }, [400, 'jit_provisioning_enabled verification_required']],
     [
       { jit_provisioning_enabled: true, sso_enforcement: 'saml', ...saml },
-      [400, 'jit_provisioning_enabled verification_required', 'sso_enforcement verification_required'],
+      [
+        400,
+        'jit_provisioning_enabled verification_required',
+        'sso_enforcement verification_required',
+      ],
     ],
     [{ jit_provisioning_enabled: false, sso_enforcement: '' }, [200]],
     [{ sso_enforcement: 'okta' }, [400, 'sso_enforcement invalid_choice']],
     [saml, [200]],
   ];
-  for (const [body, expected] of cases) assert.deepEqual(violations(await world.change(home, domain, body)), expected, JSON.stringify(body));
+  for (const [body, expected] of cases)
+    assert.deepEqual(
+      violations(await world.change(home, domain, body)),
+      expected,
+      JSON.stringify(body),
+    );
   const post = (body: Record<string, unknown>) =>
-    world.harness.request('POST', domainsPath(home), { key: home.key, body: { domain: 'new-one.test', ...body } });
-  assert.deepEqual(violations(await post({ jit_provisioning_enabled: true })), [400, 'jit_provisioning_enabled verification_required']);
-  assert.deepEqual(violations(await post({ sso_enforcement: 'saml', ...saml })), [400, 'sso_enforcement verification_required']);
+    world.harness.request('POST', domainsPath(home), {
+      key: home.key,
+      body: { domain: 'new-one.test', ...body },
+    });
+  assert.deepEqual(violations(await post({ jit_provisioning_enabled: true })), [
+    400,
+    'jit_provisioning_enabled verification_required',
+  ]);
+  assert.deepEqual(violations(await post({ sso_enforcement: 'saml', ...saml })), [
+    400,
+    'sso_enforcement verification_required',
+  ]);
   const made = await post({ jit_provisioning_enabled: false, sso_enforcement: '', ...saml });
-  assert.deepEqual([made.status, made.body.has_saml, made.body.saml_x509_cert], [201, true, saml.saml_x509_cert]);
+  assert.deepEqual(
+    [made.status, made.body.has_saml, made.body.saml_x509_cert],
+    [201, true, saml.saml_x509_cert],
+  );
 });
 
 test('a verified domain takes the settings; enforced SAML keeps its provider', async () => {
   const home = await world.harness.newOrganization();
   const domain = await verified(home);
   const needed = Object.keys(saml).map((attr) => `${attr} required`);
-  assert.deepEqual(violations(await world.change(home, domain, { sso_enforcement: 'saml' })), [400, ...needed]);
-  assert.deepEqual(violations(await world.change(home, domain, { sso_enforcement: 'saml', ...saml, saml_acs_url: null })), [400, 'saml_acs_url required']);
-  const set = await world.change(home, domain, { jit_provisioning_enabled: true, sso_enforcement: ' saml ', ...saml });
-  assert.deepEqual([set.status, set.body.has_saml, set.body.sso_enforcement, set.body.jit_provisioning_enabled], [200, true, 'saml', true]);
-  assert.deepEqual(violations(await world.change(home, domain, { saml_x509_cert: null })), [400, 'saml_x509_cert required']);
-  const put = await world.harness.request('PUT', domainsPath(home, domain), { key: home.key, body: set.body });
+  assert.deepEqual(violations(await world.change(home, domain, { sso_enforcement: 'saml' })), [
+    400,
+    ...needed,
+  ]);
+  assert.deepEqual(
+    violations(
+      await world.change(home, domain, { sso_enforcement: 'saml', ...saml, saml_acs_url: null }),
+    ),
+    [400, 'saml_acs_url required'],
+  );
+  const set = await world.change(home, domain, {
+    jit_provisioning_enabled: true,
+    sso_enforcement: ' saml ',
+    ...saml,
+  });
+  assert.deepEqual(
+    [set.status, set.body.has_saml, set.body.sso_enforcement, set.body.jit_provisioning_enabled],
+    [200, true, 'saml', true],
+  );
+  assert.deepEqual(violations(await world.change(home, domain, { saml_x509_cert: null })), [
+    400,
+    'saml_x509_cert required',
+  ]);
+  const put = await world.harness.request('PUT', domainsPath(home, domain), {
+    key: home.key,
+    body: set.body,
+  });
   assert.deepEqual(put.body, set.body);
   const unset = await world.change(home, domain, { sso_enforcement: '', saml_entity_id: null });
-  assert.deepEqual([unset.status, unset.body.has_saml, unset.body.saml_acs_url], [200, false, saml.saml_acs_url]);
+  assert.deepEqual(
+    [unset.status, unset.body.has_saml, unset.body.saml_acs_url],
+    [200, false, saml.saml_acs_url],
+  );
 });
 
 const wrong_fields: [string, unknown, string, RegExp][] = [
@@ -91,7 +146,12 @@ const wrong_fields: [string, unknown, string, RegExp][] = [
   ['saml_x509_cert', elliptic, 'invalid_input', /not RSA/],
   ['saml_x509_cert', weak, 'invalid_input', /bits/],
   ['saml_x509_cert', `${acme}\nhello\n${other}`, 'invalid_input', /outside of the certificates/],
-  ['saml_x509_cert', readFileSync(new URL('../../../test/certificates/saml_acme.key', import.meta.url), 'utf8'), 'invalid_input', /private key/],
+  [
+    'saml_x509_cert',
+    readFileSync(new URL('../../../test/certificates/saml_acme.key', import.meta.url), 'utf8'),
+    'invalid_input',
+    /private key/,
+  ],
   ['saml_x509_cert', 5, 'invalid_input', /./],
 ];
 
@@ -100,12 +160,22 @@ test('wrong values are named with their field, all at once', async () => {
   const domain = await verified(home);
   for (const [attr, value, code, detail] of wrong_fields) {
     const answer = await world.change(home, domain, { [attr]: value });
-    assert.deepEqual(violations(answer), [400, `${attr} ${code}`], `${attr} ${String(value).slice(0, 60)}`);
+    assert.deepEqual(
+      violations(answer),
+      [400, `${attr} ${code}`],
+      `${attr} ${String(value).slice(0, 60)}`,
+    );
     assert.match(answer.body.detail, detail);
   }
   const all = await world.harness.request('POST', domainsPath(home), {
     key: home.key,
-    body: { domain: 'gmail.com', sso_enforcement: 'x', saml_entity_id: 5, saml_acs_url: 'x', saml_x509_cert: 'x' },
+    body: {
+      domain: 'gmail.com',
+      sso_enforcement: 'x',
+      saml_entity_id: 5,
+      saml_acs_url: 'x',
+      saml_x509_cert: 'x',
+    },
   });
   assert.deepEqual(violations(all).slice(1).sort(), [
     'domain invalid_input',
@@ -121,11 +191,21 @@ test('right values come back as they were sent, trimmed', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const values: [string, string[]][] = [
-    ['saml_acs_url', ['http://localhost:8080/sso', 'http://127.0.0.1/sso', 'http://[::1]:1/sso', 'https://idp.acme.test/sso?tenant=1']],
+    [
+      'saml_acs_url',
+      [
+        'http://localhost:8080/sso',
+        'http://127.0.0.1/sso',
+        'http://[::1]:1/sso',
+        'https://idp.acme.test/sso?tenant=1',
+      ],
+    ],
     ['saml_x509_cert', [acme.trim(), bare, `${acme}${other}`.trim()]],
     ['saml_entity_id', ['urn:acme:idp', 'x'.repeat(512)]],
   ];
-  for (const [attr, texts] of values) for (const text of texts) assert.equal((await world.change(home, domain, { [attr]: ` ${text}\n` })).body[attr], text);
+  for (const [attr, texts] of values)
+    for (const text of texts)
+      assert.equal((await world.change(home, domain, { [attr]: ` ${text}\n` })).body[attr], text);
 });
 
 test('the choices are what the operator has configured', async () => {
@@ -137,9 +217,23 @@ test('the choices are what the operator has configured', async () => {
   });
   const harness = await openHarness({ clickhouse: false, config });
   const home = await harness.newOrganization();
-  const post = (sso_enforcement: string) => harness.request('POST', domainsPath(home), { key: home.key, body: { domain: 'choices.test', sso_enforcement } });
-  const answers = await Promise.all(['', 'saml', 'google-oauth2', 'gitlab', 'github'].map(async (choice) => (await post(choice)).body.code));
-  assert.deepEqual(answers, [undefined, 'verification_required', 'verification_required', 'verification_required', 'invalid_choice']);
+  const post = (sso_enforcement: string) =>
+    harness.request('POST', domainsPath(home), {
+      key: home.key,
+      body: { domain: 'choices.test', sso_enforcement },
+    });
+  const answers = await Promise.all(
+    ['', 'saml', 'google-oauth2', 'gitlab', 'github'].map(
+      async (choice) => (await post(choice)).body.code,
+    ),
+  );
+  assert.deepEqual(answers, [
+    undefined,
+    'verification_required',
+    'verification_required',
+    'verification_required',
+    'invalid_choice',
+  ]);
   await harness.close();
 });
 
@@ -150,22 +244,62 @@ test('sign-in finds the verified domain of an address, and no enforcement that c
   const domain = await world.claim(home, 'größe.test');
   world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
   await world.verify(home, domain);
-  await world.change(home, domain, { jit_provisioning_enabled: true, sso_enforcement: 'saml', ...saml });
-  const expected = { id: domain.id, organization_id: home.organization.id, domain: domain.domain, jit_provisioning_enabled: true, has_saml: true, ...saml };
-  for (const address of ['a@größe.test', 'A.B@GRÖSSE.test'.replace('SS', 'ß'), 'x@xn--gre-6ka8i.test', 'größe.test', 'XN--GRE-6KA8I.TEST.', 'a@b@größe.test'])
-    assert.deepEqual(await findVerifiedDomain(db, config, address), { ...expected, sso_enforcement: 'saml' }, address);
-  for (const address of [`a@${pending.domain}`, 'a@sub.größe.test', 'a@test', 'a@', '', '@', 'größe.test@other.test', 'a@größe.test.example'])
+  await world.change(home, domain, {
+    jit_provisioning_enabled: true,
+    sso_enforcement: 'saml',
+    ...saml,
+  });
+  const expected = {
+    id: domain.id,
+    organization_id: home.organization.id,
+    domain: domain.domain,
+    jit_provisioning_enabled: true,
+    has_saml: true,
+    ...saml,
+  };
+  for (const address of [
+    'a@größe.test',
+    'A.B@GRÖSSE.test'.replace('SS', 'ß'),
+    'x@xn--gre-6ka8i.test',
+    'größe.test',
+    'XN--GRE-6KA8I.TEST.',
+    'a@b@größe.test',
+  ])
+    assert.deepEqual(
+      await findVerifiedDomain(db, config, address),
+      { ...expected, sso_enforcement: 'saml' },
+      address,
+    );
+  for (const address of [
+    `a@${pending.domain}`,
+    'a@sub.größe.test',
+    'a@test',
+    'a@',
+    '',
+    '@',
+    'größe.test@other.test',
+    'a@größe.test.example',
+  ])
     assert.equal(await findVerifiedDomain(db, config, address), undefined, address);
 });
 
 test('enforcement of a provider that is no longer configured is not in force', async () => {
-  const google = readConfig({ SLUICE_GOOGLE_CLIENT_ID: 'id', SLUICE_GOOGLE_CLIENT_SECRET: 'secret' });
+  const google = readConfig({
+    SLUICE_GOOGLE_CLIENT_ID: 'id',
+    SLUICE_GOOGLE_CLIENT_SECRET: 'secret',
+  });
   const { db, config } = world.harness.deps;
   const home = await world.harness.newOrganization();
   const domain = await verified(home);
   Object.assign(config, { google_client_id: 'id', google_client_secret: 'secret' });
-  assert.equal((await world.change(home, domain, { sso_enforcement: 'google-oauth2' })).status, 200);
+  assert.equal(
+    (await world.change(home, domain, { sso_enforcement: 'google-oauth2' })).status,
+    200,
+  );
   Object.assign(config, { google_client_id: undefined, google_client_secret: undefined });
-  assert.equal((await findVerifiedDomain(db, google, domain.domain))?.sso_enforcement, 'google-oauth2');
+  assert.equal(
+    (await findVerifiedDomain(db, google, domain.domain))?.sso_enforcement,
+    'google-oauth2',
+  );
   assert.equal((await findVerifiedDomain(db, config, domain.domain))?.sso_enforcement, '');
 });

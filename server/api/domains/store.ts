@@ -33,7 +33,12 @@ export function countDomains(organization_id: string): Sql {
 }
 
 /** The organization's domain; with `lock` nobody else can change, check or delete it until the transaction ends. */
-export function findDomain(db: Queryable, organization_id: string, id: string, lock?: 'lock'): Promise<DomainRow | undefined> {
+export function findDomain(
+  db: Queryable,
+  organization_id: string,
+  id: string,
+  lock?: 'lock',
+): Promise<DomainRow | undefined> {
   return db.row<DomainRow>(sql`
     SELECT ${columns} FROM domains d WHERE d.id = ${id}::uuid AND d.organization_id = ${organization_id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE`}`);
 }
@@ -43,7 +48,9 @@ export type Holder = DomainRow & { organization_id: string; is_held: boolean };
 
 /** The claim on the name by any organization, locked until the transaction ends. Leans on domains_domain_unique. */
 export function lockHolder(tx: Transaction, domain: string): Promise<Holder | undefined> {
-  return tx.row<Holder>(sql`SELECT ${columns}, d.organization_id, d.next_check_at IS NOT NULL AS is_held FROM domains d WHERE d.domain = ${domain} FOR UPDATE`);
+  return tx.row<Holder>(
+    sql`SELECT ${columns}, d.organization_id, d.next_check_at IS NOT NULL AS is_held FROM domains d WHERE d.domain = ${domain} FOR UPDATE`,
+  );
 }
 
 /**
@@ -65,7 +72,11 @@ export async function insertDomain(
 }
 
 /** Applies the fields that were sent. With other certificates the warnings before their end begin anew. The caller holds the lock. */
-export async function updateDomain(tx: Transaction, id: string, changes: DomainChanges): Promise<void> {
+export async function updateDomain(
+  tx: Transaction,
+  id: string,
+  changes: DomainChanges,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   const { saml_x509_cert } = changes;
   // The right-hand sides see the row as it was.
@@ -85,7 +96,14 @@ export async function deleteDomain(tx: Transaction, id: string): Promise<void> {
 /** What a verified domain decides about signing in with its addresses. */
 export type VerifiedDomain = Pick<
   DomainRow,
-  'id' | 'domain' | 'jit_provisioning_enabled' | 'sso_enforcement' | 'has_saml' | 'saml_entity_id' | 'saml_acs_url' | 'saml_x509_cert'
+  | 'id'
+  | 'domain'
+  | 'jit_provisioning_enabled'
+  | 'sso_enforcement'
+  | 'has_saml'
+  | 'saml_entity_id'
+  | 'saml_acs_url'
+  | 'saml_x509_cert'
 > & { organization_id: string };
 
 /**
@@ -93,13 +111,20 @@ export type VerifiedDomain = Pick<
  * `sso_enforcement` is `""` as well where the stored provider is no longer configured on this server, so that a setting of the server locks nobody out. Leans
  * on domains_domain_unique.
  */
-export async function findVerifiedDomain(db: Queryable, settings: OpenidSettings, address: string): Promise<VerifiedDomain | undefined> {
+export async function findVerifiedDomain(
+  db: Queryable,
+  settings: OpenidSettings,
+  address: string,
+): Promise<VerifiedDomain | undefined> {
   // PostgreSQL, which finds the account of an address, lowers this letter to an i; in a domain it would name another one.
   const folded = address.replaceAll('\u0130', 'i');
   const row = await db.row<VerifiedDomain>(sql`
     SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert
     FROM domains d WHERE d.domain = ${domainOf(folded).replace(/\.$/, '')} AND d.state = 'verified'`);
   if (row === undefined) return undefined;
-  const works = row.sso_enforcement === 'saml' ? row.has_saml : configuredProviders(settings).some((provider) => provider === row.sso_enforcement);
+  const works =
+    row.sso_enforcement === 'saml'
+      ? row.has_saml
+      : configuredProviders(settings).some((provider) => provider === row.sso_enforcement);
   return works ? row : { ...row, sso_enforcement: '' };
 }

@@ -29,15 +29,30 @@ const challenge = (form: (text: string) => DnsRecord[]): Behave => {
 
 const verifies = /has the challenge/;
 const answered: Case[] = [
-  { title: 'the challenge', behave: challenge((text) => [txt(text)]), state: 'verified', reason: verifies },
-  { title: 'beside other records', behave: challenge((text) => [txt('v=spf1 -all'), txt(text), txt('x')]), state: 'verified', reason: verifies },
+  {
+    title: 'the challenge',
+    behave: challenge((text) => [txt(text)]),
+    state: 'verified',
+    reason: verifies,
+  },
+  {
+    title: 'beside other records',
+    behave: challenge((text) => [txt('v=spf1 -all'), txt(text), txt('x')]),
+    state: 'verified',
+    reason: verifies,
+  },
   {
     title: 'split into strings',
     behave: challenge((text) => [txt(text.slice(0, 10), text.slice(10, 30), text.slice(30))]),
     state: 'verified',
     reason: verifies,
   },
-  { title: 'in quotes and spaces', behave: challenge((text) => [txt(` "${text}" `)]), state: 'verified', reason: verifies },
+  {
+    title: 'in quotes and spaces',
+    behave: challenge((text) => [txt(` "${text}" `)]),
+    state: 'verified',
+    reason: verifies,
+  },
   {
     title: 'under an alias',
     behave: challenge((text) => [
@@ -47,18 +62,73 @@ const answered: Case[] = [
     state: 'verified',
     reason: verifies,
   },
-  { title: 'cut off, whole over TCP', behave: (domain) => ({ records: [proofOf(domain)], truncated: true }), state: 'verified', reason: verifies },
-  { title: 'slow, in time', behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 200 }), state: 'verified', reason: verifies },
+  {
+    title: 'cut off, whole over TCP',
+    behave: (domain) => ({ records: [proofOf(domain)], truncated: true }),
+    state: 'verified',
+    reason: verifies,
+  },
+  {
+    title: 'slow, in time',
+    behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 200 }),
+    state: 'verified',
+    reason: verifies,
+  },
   { title: 'no record', behave: () => ({}), state: 'pending', reason: /has no TXT record/ },
-  { title: 'no such name', behave: () => ({ rcode: 'NXDOMAIN' }), state: 'pending', reason: /does not exist/ },
-  { title: 'another value', behave: () => ({ records: [txt('something else')] }), state: 'pending', reason: /another value.*“something else”/ },
-  { title: 'an old challenge', behave: () => ({ records: [txt('A'.repeat(43))] }), state: 'pending', reason: /another value/ },
-  { title: 'several other values', behave: () => ({ records: [txt('a'), txt('b')] }), state: 'pending', reason: /None of the 2 TXT records/ },
-  { title: 'more than the challenge', behave: challenge((text) => [txt(`sluice=${text}`)]), state: 'pending', reason: /more in it than the challenge/ },
-  { title: 'the challenge in another case', behave: challenge((text) => [txt(text.toUpperCase())]), state: 'pending', reason: /another value/ },
-  { title: 'an empty record', behave: () => ({ records: [txt('')] }), state: 'pending', reason: /is empty/ },
-  { title: 'control characters', behave: () => ({ records: [txt('a\0\u001B[31m\r\nb')] }), state: 'pending', reason: /“a \[31m b”/ },
-  { title: 'bytes that are no text', behave: () => ({ records: [txt(Buffer.from([0xff, 0xfe, 0x00]))] }), state: 'pending', reason: /TXT record/ },
+  {
+    title: 'no such name',
+    behave: () => ({ rcode: 'NXDOMAIN' }),
+    state: 'pending',
+    reason: /does not exist/,
+  },
+  {
+    title: 'another value',
+    behave: () => ({ records: [txt('something else')] }),
+    state: 'pending',
+    reason: /another value.*“something else”/,
+  },
+  {
+    title: 'an old challenge',
+    behave: () => ({ records: [txt('A'.repeat(43))] }),
+    state: 'pending',
+    reason: /another value/,
+  },
+  {
+    title: 'several other values',
+    behave: () => ({ records: [txt('a'), txt('b')] }),
+    state: 'pending',
+    reason: /None of the 2 TXT records/,
+  },
+  {
+    title: 'more than the challenge',
+    behave: challenge((text) => [txt(`sluice=${text}`)]),
+    state: 'pending',
+    reason: /more in it than the challenge/,
+  },
+  {
+    title: 'the challenge in another case',
+    behave: challenge((text) => [txt(text.toUpperCase())]),
+    state: 'pending',
+    reason: /another value/,
+  },
+  {
+    title: 'an empty record',
+    behave: () => ({ records: [txt('')] }),
+    state: 'pending',
+    reason: /is empty/,
+  },
+  {
+    title: 'control characters',
+    behave: () => ({ records: [txt('a\0\u001B[31m\r\nb')] }),
+    state: 'pending',
+    reason: /“a \[31m b”/,
+  },
+  {
+    title: 'bytes that are no text',
+    behave: () => ({ records: [txt(Buffer.from([0xff, 0xfe, 0x00]))] }),
+    state: 'pending',
+    reason: /TXT record/,
+  },
   {
     title: '60 KB of text',
     behave: () => ({ records: [txt(...Array<string>(235).fill('x'.repeat(255)))] }),
@@ -71,8 +141,18 @@ const answered: Case[] = [
     state: 'pending',
     reason: /None of the 300/,
   },
-  { title: 'another type', behave: () => ({ records: [{ type: 'A', address: '192.0.2.1' }] }), state: 'pending', reason: /has no TXT record/ },
-  { title: 'an alias to nothing', behave: () => ({ records: [{ type: 'CNAME', target: 'nothing.test' }] }), state: 'pending', reason: /does not exist/ },
+  {
+    title: 'another type',
+    behave: () => ({ records: [{ type: 'A', address: '192.0.2.1' }] }),
+    state: 'pending',
+    reason: /has no TXT record/,
+  },
+  {
+    title: 'an alias to nothing',
+    behave: () => ({ records: [{ type: 'CNAME', target: 'nothing.test' }] }),
+    state: 'pending',
+    reason: /does not exist/,
+  },
 ];
 
 const unanswered: Omit<Case, 'state'>[] = [
@@ -81,27 +161,67 @@ const unanswered: Omit<Case, 'state'>[] = [
   { title: 'NOTIMP', behave: () => ({ rcode: 'NOTIMP' }), reason: /refuses to look up/ },
   { title: 'FORMERR', behave: () => ({ rcode: 'FORMERR' }), reason: /cannot be read/ },
   { title: 'silence', behave: () => ({ silent: 'always' }), reason: /no DNS answer/ },
-  { title: 'too slow', behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 5_000 }), reason: /no DNS answer/ },
-  { title: 'TCP is closed', behave: (domain) => ({ records: [proofOf(domain)], truncated: true, tcp_closed: true }), reason: /reaches no DNS server/ },
-  { title: 'a wrong transaction id', behave: edited((message) => void message.writeUInt16BE(message.readUInt16BE(0) ^ 1)), reason: /no DNS answer/ },
-  { title: 'an answer to another question', behave: edited((message) => void (message[13]! ^= 1)), reason: /no DNS answer/ },
-  { title: 'garbage', behave: edited(() => Buffer.from('GET / HTTP/1.1\r\n\r\n')), reason: /cannot be read/ },
-  { title: 'a piece of a header', behave: edited((message) => message.subarray(0, 5)), reason: /cannot be read/ },
-  { title: 'the end is missing', behave: edited((message) => message.subarray(0, -3)), reason: /cannot be read/ },
-  { title: 'a record without a string', behave: () => ({ records: [txt()] }), reason: /cannot be read/ },
-  { title: 'aliases in a circle', behave: ({ domain }) => ({ records: [{ type: 'CNAME', target: `circle.${domain}` }] }), reason: /go in a circle/ },
+  {
+    title: 'too slow',
+    behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 5_000 }),
+    reason: /no DNS answer/,
+  },
+  {
+    title: 'TCP is closed',
+    behave: (domain) => ({ records: [proofOf(domain)], truncated: true, tcp_closed: true }),
+    reason: /reaches no DNS server/,
+  },
+  {
+    title: 'a wrong transaction id',
+    behave: edited((message) => void message.writeUInt16BE(message.readUInt16BE(0) ^ 1)),
+    reason: /no DNS answer/,
+  },
+  {
+    title: 'an answer to another question',
+    behave: edited((message) => void (message[13]! ^= 1)),
+    reason: /no DNS answer/,
+  },
+  {
+    title: 'garbage',
+    behave: edited(() => Buffer.from('GET / HTTP/1.1\r\n\r\n')),
+    reason: /cannot be read/,
+  },
+  {
+    title: 'a piece of a header',
+    behave: edited((message) => message.subarray(0, 5)),
+    reason: /cannot be read/,
+  },
+  {
+    title: 'the end is missing',
+    behave: edited((message) => message.subarray(0, -3)),
+    reason: /cannot be read/,
+  },
+  {
+    title: 'a record without a string',
+    behave: () => ({ records: [txt()] }),
+    reason: /cannot be read/,
+  },
+  {
+    title: 'aliases in a circle',
+    behave: ({ domain }) => ({ records: [{ type: 'CNAME', target: `circle.${domain}` }] }),
+    reason: /go in a circle/,
+  },
 ];
 
 test('what DNS answers decides, and no answer is an error', async () => {
   const home = await world.harness.newOrganization();
   const [dns] = world.resolvers;
   const outcomes = await Promise.all(
-    [...answered, ...unanswered.map((one) => ({ ...one, state: 'pending' as const }))].map(async ({ title, behave, state, reason }) => {
-      const domain = await world.claim(home);
-      dns!.set(proofNameOf(domain), behave(domain));
-      dns!.set(`circle.${domain.domain}`, { records: [{ type: 'CNAME', target: proofNameOf(domain) }] });
-      return { title, state, reason, verified: await world.verify(home, domain) };
-    }),
+    [...answered, ...unanswered.map((one) => ({ ...one, state: 'pending' as const }))].map(
+      async ({ title, behave, state, reason }) => {
+        const domain = await world.claim(home);
+        dns!.set(proofNameOf(domain), behave(domain));
+        dns!.set(`circle.${domain.domain}`, {
+          records: [{ type: 'CNAME', target: proofNameOf(domain) }],
+        });
+        return { title, state, reason, verified: await world.verify(home, domain) };
+      },
+    ),
   );
   for (const { title, state, reason, verified } of outcomes) {
     assert.deepEqual(
@@ -134,12 +254,42 @@ test('a verified domain stays verified whatever goes wrong with DNS, and says wh
 });
 
 const disagreeing: [string, (DnsBehaviour | 'proof')[], string, RegExp][] = [
-  ['one has it, two do not know the name', [{ rcode: 'NXDOMAIN' }, { rcode: 'NXDOMAIN' }, 'proof'], 'verified', verifies],
-  ['one has it, one has an old value, one is dead', [{ records: [txt('old')] }, { silent: 'always' }, 'proof'], 'verified', verifies],
-  ['two fail, one has it', [{ rcode: 'SERVFAIL' }, { rcode: 'REFUSED' }, 'proof'], 'verified', verifies],
-  ['one knows the name, one does not, one is dead', [{}, { rcode: 'NXDOMAIN' }, { silent: 'always' }], 'pending', /has no TXT record/],
-  ['one answers, two fail', [{ rcode: 'SERVFAIL' }, { rcode: 'NXDOMAIN' }, { rcode: 'SERVFAIL' }], 'pending', /does not exist/],
-  ['all fail in their own way', [{ rcode: 'SERVFAIL' }, { silent: 'always' }, { rcode: 'REFUSED' }], 'pending', /SERVFAIL/],
+  [
+    'one has it, two do not know the name',
+    [{ rcode: 'NXDOMAIN' }, { rcode: 'NXDOMAIN' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'one has it, one has an old value, one is dead',
+    [{ records: [txt('old')] }, { silent: 'always' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'two fail, one has it',
+    [{ rcode: 'SERVFAIL' }, { rcode: 'REFUSED' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'one knows the name, one does not, one is dead',
+    [{}, { rcode: 'NXDOMAIN' }, { silent: 'always' }],
+    'pending',
+    /has no TXT record/,
+  ],
+  [
+    'one answers, two fail',
+    [{ rcode: 'SERVFAIL' }, { rcode: 'NXDOMAIN' }, { rcode: 'SERVFAIL' }],
+    'pending',
+    /does not exist/,
+  ],
+  [
+    'all fail in their own way',
+    [{ rcode: 'SERVFAIL' }, { silent: 'always' }, { rcode: 'REFUSED' }],
+    'pending',
+    /SERVFAIL/,
+  ],
 ];
 
 for (const [title, behaviours, state, reason] of disagreeing) {
@@ -147,7 +297,10 @@ for (const [title, behaviours, state, reason] of disagreeing) {
     const home = await several.harness.newOrganization();
     const domain = await several.claim(home);
     behaviours.forEach((behaviour, index) =>
-      several.resolvers[index]!.set(proofNameOf(domain), behaviour === 'proof' ? { records: [proofOf(domain)] } : behaviour),
+      several.resolvers[index]!.set(
+        proofNameOf(domain),
+        behaviour === 'proof' ? { records: [proofOf(domain)] } : behaviour,
+      ),
     );
     const { verification } = await several.verify(home, domain);
     assert.equal(verification.state, state);
@@ -170,10 +323,21 @@ test('nothing has to be sent, and what is sent must be an object; DNS is not ask
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const path = `/api/organizations/${home.organization.id}/domains/${domain.id}/verify/`;
-  for (const body of ['{', '[]', '"x"', 'null']) assert.equal((await world.harness.request('POST', path, { key: home.key, body })).status, 400, body);
+  for (const body of ['{', '[]', '"x"', 'null'])
+    assert.equal(
+      (await world.harness.request('POST', path, { key: home.key, body })).status,
+      400,
+      body,
+    );
   assert.deepEqual(await world.read(home, domain), domain);
-  assert.equal(world.resolvers[0]!.queries.filter(({ name }) => name === proofNameOf(domain)).length, 0);
-  assert.equal((await world.harness.request('POST', path, { key: home.key, body: {} })).status, 200);
+  assert.equal(
+    world.resolvers[0]!.queries.filter(({ name }) => name === proofNameOf(domain)).length,
+    0,
+  );
+  assert.equal(
+    (await world.harness.request('POST', path, { key: home.key, body: {} })).status,
+    200,
+  );
 });
 
 test('a domain that goes away during its look-up is 404, and validate_only keeps nothing', async () => {
@@ -187,12 +351,17 @@ test('a domain that goes away during its look-up is 404, and validate_only keeps
     world.harness.request('POST', `${path(domain.id)}verify/`, { key: home.key }),
     (async () => {
       while (dns!.queries.length === seen) await new Promise(setImmediate);
-      assert.equal((await world.harness.request('DELETE', path(domain.id), { key: home.key })).status, 204);
+      assert.equal(
+        (await world.harness.request('DELETE', path(domain.id), { key: home.key })).status,
+        204,
+      );
     })(),
   ]);
   assert.equal(verify.status, 404);
   dns!.set(proofNameOf(other), { records: [proofOf(other)] });
-  const dry = await world.harness.request('POST', `${path(other.id)}verify/?validate_only=true`, { key: home.key });
+  const dry = await world.harness.request('POST', `${path(other.id)}verify/?validate_only=true`, {
+    key: home.key,
+  });
   assert.deepEqual([dry.status, dry.body.is_verified], [200, true]);
   assert.deepEqual(await world.read(home, other), other);
 });

@@ -11,7 +11,9 @@ import { invalid, tooLarge, unparsable, unsupportedMediaType } from '../../platf
 export const line_media_types = ['application/x-ndjson', 'application/ndjson'];
 
 /** A list of parsed events with the attribute in front of each, or the bytes of NDJSON, unpacked. */
-export type EventsSent = { values: unknown[]; isList: boolean; lines?: undefined } | { lines: AsyncIterable<Buffer> };
+export type EventsSent =
+  | { values: unknown[]; isList: boolean; lines?: undefined }
+  | { lines: AsyncIterable<Buffer> };
 
 const unpack = promisify(gunzip);
 
@@ -26,7 +28,9 @@ export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
   const bytes = rawBody(request);
   if (bytes === undefined) throw invalid('events', 'required', 'This field is required.');
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    throw unsupportedMediaType('Send "Content-Type: application/json" with a list of events, or "application/x-ndjson" with an event on each line.');
+    throw unsupportedMediaType(
+      'Send "Content-Type: application/json" with a list of events, or "application/x-ndjson" with an event on each line.',
+    );
   }
   return eventsOf(parse(isPacked ? await unpackWhole(bytes) : bytes));
 }
@@ -58,12 +62,17 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseExact(bytes.toString('utf8'));
   } catch (error) {
-    throw unparsable(error instanceof RangeError ? 'The body is nested too deeply.' : 'The body is not valid JSON.');
+    throw unparsable(
+      error instanceof RangeError
+        ? 'The body is nested too deeply.'
+        : 'The body is not valid JSON.',
+    );
   }
 }
 
 function eventsOf(body: unknown): EventsSent {
-  if (!isJsonObject(body)) throw invalid(null, 'invalid_input', 'The body must be an object with the list `events`.');
+  if (!isJsonObject(body))
+    throw invalid(null, 'invalid_input', 'The body must be an object with the list `events`.');
   const { events } = body;
   if (Array.isArray(events)) return { values: events, isList: true };
   if (events === undefined && body['event'] !== undefined) return { values: [body], isList: false };

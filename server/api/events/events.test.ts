@@ -41,18 +41,46 @@ async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
 test('a list, a single event and lines are stored as they were sent', async () => {
   const owner = await harness.newOrganization();
   const uuid = randomUUID();
-  const to = (body: unknown, headers = {}) => harness.request('POST', pathOf(owner), { key: owner.key, body, headers });
+  const to = (body: unknown, headers = {}) =>
+    harness.request('POST', pathOf(owner), { key: owner.key, body, headers });
   const timestamp = '2024-05-01T12:00:00.123456+02:00';
-  assert.deepEqual((await to({ events: [{ event: 'a', distinct_id: 'd', timestamp, uuid, properties: { x: 1 }, $set: { name: 'N' } }] })).body, {
-    ...nothing,
-    taken: 1,
-  });
+  assert.deepEqual(
+    (
+      await to({
+        events: [
+          {
+            event: 'a',
+            distinct_id: 'd',
+            timestamp,
+            uuid,
+            properties: { x: 1 },
+            $set: { name: 'N' },
+          },
+        ],
+      })
+    ).body,
+    {
+      ...nothing,
+      taken: 1,
+    },
+  );
   assert.deepEqual((await to({ event: 'b', distinct_id: 'd' })).body, { ...nothing, taken: 1 });
-  assert.deepEqual((await to('{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n{"event":"d","distinct_id":"d"}', lines)).body, {
+  assert.deepEqual(
+    (
+      await to(
+        '{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n{"event":"d","distinct_id":"d"}',
+        lines,
+      )
+    ).body,
+    {
+      ...nothing,
+      taken: 2,
+    },
+  );
+  assert.deepEqual((await to({ events: [{ event: 'again', distinct_id: 'd', uuid }] })).body, {
     ...nothing,
-    taken: 2,
+    duplicates: 1,
   });
-  assert.deepEqual((await to({ events: [{ event: 'again', distinct_id: 'd', uuid }] })).body, { ...nothing, duplicates: 1 });
   const stored = await rows<Record<string, unknown>>(owner);
   assert.deepEqual(
     stored.map((row) => row['event']),
@@ -79,27 +107,49 @@ test('gzip is unpacked in both forms, broken gzip is a clear 400', async () => {
   assert.equal((await post(gzipSync(`${event}\n${event}`), { ...lines, ...packed })).body.taken, 2);
   assert.equal((await post(gzipSync(`{"events":[${event}]}`), packed)).body.taken, 1);
   for (const headers of [{ ...lines, ...packed }, packed]) {
-    for (const bytes of [gzipSync(`${event}\n`.repeat(5_000)).subarray(0, 60), Buffer.from('not gzip at all')]) {
+    for (const bytes of [
+      gzipSync(`${event}\n`.repeat(5_000)).subarray(0, 60),
+      Buffer.from('not gzip at all'),
+    ]) {
       const answer = await post(bytes, headers);
       assert.deepEqual([answer.status, answer.body.code], [400, 'parse_error']);
       assert.match(answer.body.detail, /gzip/);
     }
   }
-  assert.deepEqual([(await post('x', { ...lines, 'content-encoding': 'br' })).status, (await post('{}', { 'content-encoding': 'br' })).status], [415, 415]);
+  assert.deepEqual(
+    [
+      (await post('x', { ...lines, 'content-encoding': 'br' })).status,
+      (await post('{}', { 'content-encoding': 'br' })).status,
+    ],
+    [415, 415],
+  );
 });
 
 test('bad events are named and the others are stored; all bad is a 400 with every violation', async () => {
-  const mixed = await post('{"event":"ok","distinct_id":"d"}\nnope\n{"event":"","distinct_id":1}\n', lines);
+  const mixed = await post(
+    '{"event":"ok","distinct_id":"d"}\nnope\n{"event":"","distinct_id":1}\n',
+    lines,
+  );
   assert.deepEqual([mixed.status, mixed.body.taken, mixed.body.rejected], [200, 1, 2]);
   assert.deepEqual(
-    mixed.body.errors.map((error: { line: number; attr: string; code: string }) => [error.line, error.attr, error.code]),
+    mixed.body.errors.map((error: { line: number; attr: string; code: string }) => [
+      error.line,
+      error.attr,
+      error.code,
+    ]),
     [
       [2, 'lines__2', 'parse_error'],
       [3, 'lines__3__event', 'blank'],
       [3, 'lines__3__distinct_id', 'invalid_input'],
     ],
   );
-  const list = await post({ events: [{ event: 'ok', distinct_id: 'd' }, 7, { event: 'e', distinct_id: 'd', timestamp: 'yesterday' }] });
+  const list = await post({
+    events: [
+      { event: 'ok', distinct_id: 'd' },
+      7,
+      { event: 'e', distinct_id: 'd', timestamp: 'yesterday' },
+    ],
+  });
   assert.deepEqual(
     list.body.errors.map((error: { line: null; attr: string }) => [error.line, error.attr]),
     [
@@ -108,13 +158,19 @@ test('bad events are named and the others are stored; all bad is a 400 with ever
     ],
   );
   const bad = await post({ events: [{ event: 'e', distinct_id: 'd', uuid: 'x' }, {}] });
-  assert.deepEqual([bad.status, bad.body.type, bad.body.attr], [400, 'validation_error', 'events__0__uuid']);
+  assert.deepEqual(
+    [bad.status, bad.body.type, bad.body.attr],
+    [400, 'validation_error', 'events__0__uuid'],
+  );
   assert.deepEqual(
     bad.body.errors.map((error: { attr: string }) => error.attr),
     ['events__0__uuid', 'events__1__event', 'events__1__distinct_id'],
   );
   const many = await post(`${'nope\n'.repeat(1_500)}{"event":"ok","distinct_id":"d"}`, lines);
-  assert.deepEqual([many.body.taken, many.body.rejected, many.body.errors.length], [1, 1_500, 1_000]);
+  assert.deepEqual(
+    [many.body.taken, many.body.rejected, many.body.errors.length],
+    [1, 1_500, 1_000],
+  );
 });
 
 test('wrong bodies are told apart', async () => {
@@ -126,12 +182,22 @@ test('wrong bodies are told apart', async () => {
     ['{"events":null}', {}, 400, 'null', 'events'],
     ['{"events":{}}', {}, 400, 'not_a_list', 'events'],
     ['{"event":1}', {}, 400, 'invalid_input', 'event'],
-    ['a=b', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'unsupported_media_type', null],
+    [
+      'a=b',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+      null,
+    ],
     [gzipSync(Buffer.alloc(21 * 1024 * 1024, ' ')), packed, 413, 'request_too_large', null],
   ];
   for (const [body, headers, status, code, attr] of cases) {
     const answer = await post(body, headers);
-    assert.deepEqual([answer.status, answer.body.code, answer.body.attr], [status, code, attr], String(body).slice(0, 40));
+    assert.deepEqual(
+      [answer.status, answer.body.code, answer.body.attr],
+      [status, code, attr],
+      String(body).slice(0, 40),
+    );
   }
   assert.equal((await harness.request('POST', pathOf(home), { key: home.key })).status, 400);
   assert.deepEqual((await post({ events: [] })).body, nothing);
@@ -149,14 +215,17 @@ test('a line of more than 20 MiB and an event of more than 10 MiB are refused, w
       ['lines__2__properties', 'max_length'],
     ],
   );
-  const large = await post({ events: [{ event: 'large', distinct_id: 'd', properties: { x: 'y'.repeat(9 * 1024 * 1024) } }] });
+  const large = await post({
+    events: [{ event: 'large', distinct_id: 'd', properties: { x: 'y'.repeat(9 * 1024 * 1024) } }],
+  });
   assert.deepEqual(large.body, { ...nothing, taken: 1 });
 });
 
 test('the key needs event:write, and only members reach the project', async () => {
   const one = { events: [{ event: 'e', distinct_id: 'd' }] };
   const to = async (key: string | undefined, path = pathOf(home)) =>
-    (await harness.request('POST', path, { body: one, ...(key === undefined ? {} : { key }) })).status;
+    (await harness.request('POST', path, { body: one, ...(key === undefined ? {} : { key }) }))
+      .status;
   const stranger = await harness.newOrganization();
   assert.equal(await to(undefined), 401);
   assert.equal(await to(await harness.newKey(home.user, { scopes: ['batch_export:write'] })), 403);
@@ -194,7 +263,11 @@ test('many requests at once with overlapping uuids store each exactly once', asy
     Array.from({ length: 50 }, (_none, index) =>
       harness.request('POST', pathOf(owner), {
         key: owner.key,
-        body: { events: uuids.slice(index, index + 51).map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })) },
+        body: {
+          events: uuids
+            .slice(index, index + 51)
+            .map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })),
+        },
       }),
     ),
   );
@@ -208,13 +281,21 @@ test('many requests at once with overlapping uuids store each exactly once', asy
 test('a stream of 200,000 lines takes no memory with its length, and a client that leaves does no harm', async () => {
   const owner = await harness.newOrganization();
   const headers = { ...lines, authorization: `Bearer ${owner.key}` };
-  const chunk = `${JSON.stringify({ event: 'e', distinct_id: 'd', properties: { text: 'x'.repeat(400) } })}\n`.repeat(2_000);
+  const chunk =
+    `${JSON.stringify({ event: 'e', distinct_id: 'd', properties: { text: 'x'.repeat(400) } })}\n`.repeat(
+      2_000,
+    );
   function* body(chunks: number) {
     for (let index = 0; index < chunks; index += 1) yield chunk;
   }
   const url = `${address}${pathOf(owner)}`;
   const post = async (chunks: number) => {
-    const answer = await send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(body(chunks)) });
+    const answer = await send(url, {
+      dispatcher: agent,
+      method: 'POST',
+      headers,
+      body: Readable.from(body(chunks)),
+    });
     return (await answer.body.json()) as { taken: number };
   };
   // Long enough for all that may wait to have waited once.
@@ -230,6 +311,8 @@ test('a stream of 200,000 lines takes no memory with its length, and a client th
     yield chunk;
     throw new Error('gone');
   }
-  await assert.rejects(send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(leaving()) }));
+  await assert.rejects(
+    send(url, { dispatcher: agent, method: 'POST', headers, body: Readable.from(leaving()) }),
+  );
   assert.equal((await post(1)).taken, 2_000);
 });

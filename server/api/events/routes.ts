@@ -4,7 +4,13 @@ import { openIngestion } from '../../engine/ingest/batcher.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { checkOnly, takeEvents, takeLines } from '../../engine/ingest/stream.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
-import { ApiError, invalidMany, notFound, unparsable, unsupportedMediaType } from '../../platform/http/errors.ts';
+import {
+  ApiError,
+  invalidMany,
+  notFound,
+  unparsable,
+  unsupportedMediaType,
+} from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/query.ts';
 import { eventsSent, line_media_types } from './body.ts';
@@ -22,7 +28,10 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
   app.addHook('onClose', () => ingestion.drain());
   app.addContentTypeParser(line_media_types, (request: FastifyRequest, stream, done) => {
-    if (request.routeOptions.url !== url) return done(unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.'));
+    if (request.routeOptions.url !== url)
+      return done(
+        unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.'),
+      );
     // An answer cannot be kept for a body that is not known when it begins; the uuids of the events are what makes a repeat harmless.
     delete request.raw.headers['idempotency-key'];
     done(null, stream);
@@ -30,20 +39,41 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
 
   app.post(
     url,
-    { config: { scope: 'event:write', within: 'project' }, schema: { summary: 'Send events', description, body: EventsBody, response: { 200: EventsTaken } } },
+    {
+      config: { scope: 'event:write', within: 'project' },
+      schema: {
+        summary: 'Send events',
+        description,
+        body: EventsBody,
+        response: { 200: EventsTaken },
+      },
+    },
     async (request: FastifyRequest, _reply: FastifyReply) => {
       const sent = await eventsSent(request);
-      const taken = await take(isValidateOnly(request) ? checkOnly : ingestion, request.access.team_id!, sent, () => clock.now());
+      const taken = await take(
+        isValidateOnly(request) ? checkOnly : ingestion,
+        request.access.team_id!,
+        sent,
+        () => clock.now(),
+      );
       if (!isValidateOnly(request)) {
-        for (const outcome of ['taken', 'duplicates', 'rejected'] as const) if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
+        for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
+          if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
       }
       return answer(taken, sent);
     },
   );
 }
 
-function take(ingestion: Ingestion, teamId: number, sent: EventsSent, now: () => number): Promise<Taken> {
-  return sent.lines === undefined ? takeEvents(ingestion, teamId, sent.values, now) : takeLines(ingestion, teamId, sent.lines, now);
+function take(
+  ingestion: Ingestion,
+  teamId: number,
+  sent: EventsSent,
+  now: () => number,
+): Promise<Taken> {
+  return sent.lines === undefined
+    ? takeEvents(ingestion, teamId, sent.values, now)
+    : takeLines(ingestion, teamId, sent.lines, now);
 }
 
 function answer(result: Taken, sent: EventsSent) {
@@ -51,23 +81,33 @@ function answer(result: Taken, sent: EventsSent) {
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
   if (result.broken !== undefined)
-    throw unparsable(`The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`);
+    throw unparsable(
+      `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`,
+    );
   const errors = result.problems.map(({ position, attr, code, detail }) => ({
     line: sent.lines === undefined ? null : position,
     ...placed(sent, position, attr),
     code,
     detail,
   }));
-  if (rejected > 0 && taken + duplicates === 0) throw invalidMany(errors.map(({ attr, code, detail }): Violation => ({ attr, code, detail })));
+  if (rejected > 0 && taken + duplicates === 0)
+    throw invalidMany(errors.map(({ attr, code, detail }): Violation => ({ attr, code, detail })));
   return { taken, duplicates, rejected, errors };
 }
 
 function placed(sent: EventsSent, position: number, attr: string | null): { attr: string | null } {
-  const place = sent.lines !== undefined ? `lines__${position}` : sent.isList ? `events__${position}` : undefined;
+  const place =
+    sent.lines !== undefined
+      ? `lines__${position}`
+      : sent.isList
+        ? `events__${position}`
+        : undefined;
   return { attr: place === undefined ? attr : attr === null ? place : `${place}__${attr}` };
 }
 
 function notStored({ taken }: Taken): ApiError {
   const detail = `The store did not take all events; ${taken} of them are stored. Send the request again: events that carry a uuid are not doubled.`;
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], { 'retry-after': '2' });
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
+    'retry-after': '2',
+  });
 }

@@ -6,20 +6,40 @@ import { nullable } from '../../platform/http/nullable.ts';
 const Event = Type.Object(
   {
     event: Type.String({ minLength: 1, maxLength: 400, description: 'Name of what happened.' }),
-    distinct_id: Type.String({ minLength: 1, maxLength: 400, description: 'Who or what it happened to.' }),
-    timestamp: Type.Optional(Type.String({ format: 'date-time', description: 'When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.' })),
+    distinct_id: Type.String({
+      minLength: 1,
+      maxLength: 400,
+      description: 'Who or what it happened to.',
+    }),
+    timestamp: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.',
+      }),
+    ),
     uuid: Type.Optional(
       Type.String({
         format: 'uuid',
-        description: 'Names the event; the same uuid in a project is stored once. Default: a new one, so that sending again stores again.',
+        description:
+          'Names the event; the same uuid in a project is stored once. Default: a new one, so that sending again stores again.',
       }),
     ),
     properties: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Anything, at most 10 MiB and 100 levels deep. Numbers come out exactly as they are sent.' }),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'Anything, at most 10 MiB and 100 levels deep. Numbers come out exactly as they are sent.',
+      }),
     ),
-    $set: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Properties of the person to set; also inside `properties`.' })),
+    $set: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Properties of the person to set; also inside `properties`.',
+      }),
+    ),
     $set_once: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Properties of the person to set where there are none; also inside `properties`.' }),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'Properties of the person to set where there are none; also inside `properties`.',
+      }),
     ),
   },
   { title: 'Event' },
@@ -31,15 +51,31 @@ export const EventsBody = Type.Object({ events: Type.Array(Event) });
 /** What became of the events that were sent. */
 export const EventsTaken = Type.Object(
   {
-    taken: Type.Integer({ minimum: 0, description: 'Events that are stored now and were not before.' }),
-    duplicates: Type.Integer({ minimum: 0, description: 'Events whose uuid was stored before, or stood further ahead in the same request.' }),
-    rejected: Type.Integer({ minimum: 0, description: 'Events that were not stored because something is wrong with them.' }),
+    taken: Type.Integer({
+      minimum: 0,
+      description: 'Events that are stored now and were not before.',
+    }),
+    duplicates: Type.Integer({
+      minimum: 0,
+      description:
+        'Events whose uuid was stored before, or stood further ahead in the same request.',
+    }),
+    rejected: Type.Integer({
+      minimum: 0,
+      description: 'Events that were not stored because something is wrong with them.',
+    }),
     errors: Type.Array(
       Type.Object({
-        line: nullable(Type.Integer({ minimum: 1, description: 'Line of an NDJSON body, from 1; null for a JSON body.' })),
+        line: nullable(
+          Type.Integer({
+            minimum: 1,
+            description: 'Line of an NDJSON body, from 1; null for a JSON body.',
+          }),
+        ),
         attr: nullable(
           Type.String({
-            description: '`events__3__timestamp` is the field `timestamp` of the item with index 3, `lines__3__timestamp` that of the third line.',
+            description:
+              '`events__3__timestamp` is the field `timestamp` of the item with index 3, `lines__3__timestamp` that of the third line.',
           }),
         ),
         code: Type.Enum([...error_codes]),

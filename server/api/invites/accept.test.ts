@@ -10,7 +10,10 @@ const password = 'violet kettle harbour 92';
 let harness: Harness;
 let passed_ms = 0;
 before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => Date.now() + passed_ms } } });
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock: { now: () => Date.now() + passed_ms } },
+  });
 });
 after(() => harness.close());
 
@@ -18,27 +21,56 @@ type Link = { id: string; token: string; target_email: string };
 const address = () => `${randomUUID()}@example.com`;
 const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
 const members = async (home: TestOrganization) =>
-  (await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { key: home.key })).body.results.map((one: any) => [
-    one.user.email,
-    one.level,
-  ]);
-const look = ({ id, token }: Partial<Link>, sent: { key?: string; headers?: Record<string, string> } = {}) =>
-  harness.request('GET', `/api/invites/${id}/${token === undefined ? '' : `?token=${token}`}`, sent);
-const accept = ({ id, token }: Partial<Link>, body: Record<string, unknown> = {}, sent: { key?: string; headers?: Record<string, string> } = {}) =>
-  harness.request('POST', `/api/invites/${id}/accept/`, { ...sent, body: { ...(token === undefined ? {} : { token }), ...body } });
+  (
+    await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
+      key: home.key,
+    })
+  ).body.results.map((one: any) => [one.user.email, one.level]);
+const look = (
+  { id, token }: Partial<Link>,
+  sent: { key?: string; headers?: Record<string, string> } = {},
+) =>
+  harness.request(
+    'GET',
+    `/api/invites/${id}/${token === undefined ? '' : `?token=${token}`}`,
+    sent,
+  );
+const accept = (
+  { id, token }: Partial<Link>,
+  body: Record<string, unknown> = {},
+  sent: { key?: string; headers?: Record<string, string> } = {},
+) =>
+  harness.request('POST', `/api/invites/${id}/accept/`, {
+    ...sent,
+    body: { ...(token === undefined ? {} : { token }), ...body },
+  });
 
 async function invite(home: TestOrganization, fields: Record<string, unknown> = {}): Promise<Link> {
   const body = { target_email: address(), ...fields };
-  const answer = await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body });
+  const answer = await harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/invites/`,
+    { key: home.key, body },
+  );
   assert.equal(answer.status, 201);
-  return { id: answer.body.id, token: new URL(answer.body.link).searchParams.get('token')!, target_email: body.target_email };
+  return {
+    id: answer.body.id,
+    token: new URL(answer.body.link).searchParams.get('token')!,
+    target_email: body.target_email,
+  };
 }
 
 /** Somebody with an account and an organization of his own, invited to another one. */
 async function invitedAccount(fields: { is_email_verified?: boolean } = {}) {
   const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
-  await harness.deps.db.run(sql`UPDATE users SET is_email_verified = ${fields.is_email_verified ?? false} WHERE id = ${own.user.id}`);
-  return { home, own, link: await invite(home, { target_email: own.user.email.toUpperCase(), level: 8 }) };
+  await harness.deps.db.run(
+    sql`UPDATE users SET is_email_verified = ${fields.is_email_verified ?? false} WHERE id = ${own.user.id}`,
+  );
+  return {
+    home,
+    own,
+    link: await invite(home, { target_email: own.user.email.toUpperCase(), level: 8 }),
+  };
 }
 
 test('who has no account signs up, joins with the level of the invite, is signed in, and the invite is gone', async () => {
@@ -55,22 +87,50 @@ test('who has no account signs up, joins with the level of the invite, is signed
     is_expired: false,
     has_account: false,
   });
-  const joined = await accept(link, { password, last_name: ' Hopper ', level: 15, email: 'other@example.com', is_email_verified: true });
+  const joined = await accept(link, {
+    password,
+    last_name: ' Hopper ',
+    level: 15,
+    email: 'other@example.com',
+    is_email_verified: true,
+  });
   assert.equal(joined.status, 201);
   const { organization, member } = joined.body;
   assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });
-  assert.deepEqual([member.level, member.user.email, member.user.first_name, member.user.last_name], [8, link.target_email, 'Grace', 'Hopper']);
+  assert.deepEqual(
+    [member.level, member.user.email, member.user.first_name, member.user.last_name],
+    [8, link.target_email, 'Grace', 'Hopper'],
+  );
   // The inviter has the link as well, so it does not prove the address.
   assert.equal(member.user.is_email_verified, false);
-  assert.match(joined.headers['set-cookie']!, /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/);
-  const mine = await harness.request('PATCH', `/api/organizations/@current/`, { headers: cookieOf(joined), body: { name: 'Renamed' } });
-  assert.deepEqual([mine.status, mine.body.id, mine.body.membership_level], [200, home.organization.id, 8]);
+  assert.match(
+    joined.headers['set-cookie']!,
+    /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/,
+  );
+  const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
+    headers: cookieOf(joined),
+    body: { name: 'Renamed' },
+  });
+  assert.deepEqual(
+    [mine.status, mine.body.id, mine.body.membership_level],
+    [200, home.organization.id, 8],
+  );
   assert.deepEqual(await members(home), [
     [link.target_email, 8],
     [home.user.email, 15],
   ]);
-  assert.equal((await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, { key: home.key })).body.count, 0);
-  assert.deepEqual([(await look(link)).status, (await accept(link, { password })).status], [404, 404]);
+  assert.equal(
+    (
+      await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, {
+        key: home.key,
+      })
+    ).body.count,
+    0,
+  );
+  assert.deepEqual(
+    [(await look(link)).status, (await accept(link, { password })).status],
+    [404, 404],
+  );
 });
 
 test('an unknown id and a wrong token are the same 404', async () => {
@@ -88,7 +148,12 @@ test('an unknown id and a wrong token are the same 404', async () => {
   ];
   const said = new Set<string>();
   for (const one of wrong)
-    for (const answer of [await look(one), await accept(one, { password }), await look(one, { key: home.key }), await accept(one, {}, { key: home.key })]) {
+    for (const answer of [
+      await look(one),
+      await accept(one, { password }),
+      await look(one, { key: home.key }),
+      await accept(one, {}, { key: home.key }),
+    ]) {
       assert.equal(answer.status, 404, JSON.stringify(one));
       said.add(JSON.stringify({ ...answer.body, request_id: '' }));
     }
@@ -109,7 +174,10 @@ test('an expired invite is shown as such and is not accepted', async () => {
 
 test('a sign-up needs a password that will do', async () => {
   const home = await harness.newOrganization();
-  const link = await invite(home, { first_name: 'Grace', target_email: `grace.hopper.${randomUUID()}@example.com` });
+  const link = await invite(home, {
+    first_name: 'Grace',
+    target_email: `grace.hopper.${randomUUID()}@example.com`,
+  });
   const cases: [Record<string, unknown>, string][] = [
     [{}, 'password required'],
     [{ password: '' }, 'password blank'],
@@ -123,7 +191,11 @@ test('a sign-up needs a password that will do', async () => {
   ];
   for (const [body, wanted] of cases) {
     const answer = await accept(link, body);
-    assert.deepEqual([answer.status, `${answer.body.attr} ${answer.body.code}`], [400, wanted], JSON.stringify(body));
+    assert.deepEqual(
+      [answer.status, `${answer.body.attr} ${answer.body.code}`],
+      [400, wanted],
+      JSON.stringify(body),
+    );
   }
   assert.deepEqual(await members(home), [[home.user.email, 15]]);
 });
@@ -147,7 +219,10 @@ test('who has an account signs in first; with it he joins, by session or key', a
   assert.deepEqual([refused.status, refused.body.code], [401, 'not_authenticated']);
   assert.match(refused.body.detail, /sign in/);
   const joined = await accept(link, {}, { key: own.key });
-  assert.deepEqual([joined.status, joined.body.member.user.uuid, joined.body.member.level], [201, own.user.uuid, 8]);
+  assert.deepEqual(
+    [joined.status, joined.body.member.user.uuid, joined.body.member.level],
+    [201, own.user.uuid, 8],
+  );
   assert.equal(joined.headers['set-cookie'], undefined);
   assert.deepEqual(await members(home), [
     [own.user.email, 8],
@@ -160,7 +235,9 @@ test('who has an account signs in first; with it he joins, by session or key', a
   const next = await invite(second, { target_email: first.target_email });
   assert.equal((await accept(next, {}, { headers })).status, 201);
   assert.deepEqual(
-    (await harness.request('GET', '/api/organizations/', { headers })).body.results.map((one: any) => one.id),
+    (await harness.request('GET', '/api/organizations/', { headers })).body.results.map(
+      (one: any) => one.id,
+    ),
     [home.organization.id, second.organization.id],
   );
 });
@@ -180,7 +257,10 @@ test('without the token only the verified address of the invite opens it', async
     const { own, link } = await invitedAccount({ is_email_verified });
     const without = { id: link.id };
     assert.equal((await look(without, { key: own.key })).status, is_email_verified ? 200 : 404);
-    assert.equal((await accept(without, {}, { key: own.key })).status, is_email_verified ? 201 : 404);
+    assert.equal(
+      (await accept(without, {}, { key: own.key })).status,
+      is_email_verified ? 201 : 404,
+    );
   }
 });
 
@@ -194,7 +274,11 @@ test('a key needs the scope and no limits', async () => {
     [{ scopes: ['organization_member:write'] }, 201],
   ];
   for (const [fields, status] of cases)
-    assert.equal((await accept(link, {}, { key: await harness.newKey(own.user, fields) })).status, status, JSON.stringify(fields));
+    assert.equal(
+      (await accept(link, {}, { key: await harness.newKey(own.user, fields) })).status,
+      status,
+      JSON.stringify(fields),
+    );
   assert.equal((await members(home)).length, 2);
 });
 
@@ -215,8 +299,14 @@ test('an old cookie is no obstacle to a sign-up, a wrong key and another site ar
   const headers = { cookie: `sluice_session=sls_${'x'.repeat(43)}` };
   assert.equal((await accept(link, { password }, { key: 'slk_wrong' })).status, 401);
   assert.equal((await accept(link, { password }, { key: home.key, headers })).status, 400);
-  assert.equal((await accept(link, { password }, { headers: { 'sec-fetch-site': 'cross-site' } })).status, 403);
-  assert.equal((await accept(link, { password }, { headers: { origin: 'https://evil.example' } })).status, 403);
+  assert.equal(
+    (await accept(link, { password }, { headers: { 'sec-fetch-site': 'cross-site' } })).status,
+    403,
+  );
+  assert.equal(
+    (await accept(link, { password }, { headers: { origin: 'https://evil.example' } })).status,
+    403,
+  );
   assert.equal((await look(link, { headers })).status, 200);
   assert.equal((await accept(link, { password }, { headers })).status, 201);
 });
@@ -224,7 +314,11 @@ test('an old cookie is no obstacle to a sign-up, a wrong key and another site ar
 test('validate_only keeps nothing and signs nobody in', async () => {
   const home = await harness.newOrganization();
   const link = await invite(home);
-  const answer = await harness.request('POST', `/api/invites/${link.id}/accept/?validate_only=true`, { body: { token: link.token, password } });
+  const answer = await harness.request(
+    'POST',
+    `/api/invites/${link.id}/accept/?validate_only=true`,
+    { body: { token: link.token, password } },
+  );
   assert.deepEqual([answer.status, answer.headers['set-cookie']], [200, undefined]);
   assert.equal((await look(link)).body.has_account, false);
 });

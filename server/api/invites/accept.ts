@@ -48,7 +48,8 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
       if (!(await joinOrganization(deps, { tx, afterwards }, organization, person, accepted.level)))
         throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
       await deleteInvite(tx, accepted.id);
-      if (account !== undefined) await startSession(tx, { request, reply, afterwards }, person, 'password');
+      if (account !== undefined)
+        await startSession(tx, { request, reply, afterwards }, person, 'password');
       record(joinedEntry(invite, person, account !== undefined));
       return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
     });
@@ -59,7 +60,11 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
   }
 }
 
-function joinedEntry({ record, organization }: InviteAnywhere, { id, uuid, email }: Addressee, has_new_account: boolean): Entry {
+function joinedEntry(
+  { record, organization }: InviteAnywhere,
+  { id, uuid, email }: Addressee,
+  has_new_account: boolean,
+): Entry {
   return {
     activity: 'joined',
     scope: 'member',
@@ -75,19 +80,32 @@ function joinedEntry({ record, organization }: InviteAnywhere, { id, uuid, email
 function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefined): void {
   if (caller !== undefined) {
     const accepted = satisfying('organization_member:write');
-    if (!caller.scopes.some((scope) => accepted.has(scope))) throw forbidden('The API key lacks the scope organization_member:write.');
+    if (!caller.scopes.some((scope) => accepted.has(scope)))
+      throw forbidden('The API key lacks the scope organization_member:write.');
     if (caller.scoped_organizations !== null || caller.scoped_teams !== null)
-      throw forbidden('A key that is limited to organizations or projects cannot join another organization.');
+      throw forbidden(
+        'A key that is limited to organizations or projects cannot join another organization.',
+      );
     if (addressee?.id !== caller.user_id)
-      throw forbidden('This invite is for another address: sign in with the account of that address, or sign out to make one.');
+      throw forbidden(
+        'This invite is for another address: sign in with the account of that address, or sign out to make one.',
+      );
   } else if (addressee !== undefined) {
     throw signInFirst();
   }
-  if (record.is_expired) throw invalid(null, 'expired', 'This invite has expired, or who sent it may no longer invite you: ask for it to be sent again.');
+  if (record.is_expired)
+    throw invalid(
+      null,
+      'expired',
+      'This invite has expired, or who sent it may no longer invite you: ask for it to be sent again.',
+    );
 }
 
 function signInFirst() {
-  return unauthenticated('not_authenticated', 'There is an account with the address of this invite: sign in with it (POST /api/sessions/), then accept.');
+  return unauthenticated(
+    'not_authenticated',
+    'There is an account with the address of this invite: sign in with it (POST /api/sessions/), then accept.',
+  );
 }
 
 async function newAccount(
@@ -99,11 +117,22 @@ async function newAccount(
   if (password === undefined) throw invalid('password', 'required', 'This field is required.');
   const fault = passwordFault(password, [record.target_email, first_name, last_name]);
   if (fault !== undefined) throw invalid('password', 'invalid_input', fault);
-  return { email: record.target_email, password_hash: await hashPassword(password), first_name, last_name };
+  return {
+    email: record.target_email,
+    password_hash: await hashPassword(password),
+    first_name,
+    last_name,
+  };
 }
 
 /** The address stays unverified: the inviter knows the link as well, so who shows it need not be the one who reads the mail. */
 async function signUp(tx: Transaction, account: NewAccount): Promise<Addressee> {
   const { id, uuid, email } = await insertUser(tx, account);
-  return { id, uuid, email, name: `${account.first_name} ${account.last_name}`.trim(), is_email_verified: false };
+  return {
+    id,
+    uuid,
+    email,
+    name: `${account.first_name} ${account.last_name}`.trim(),
+    is_email_verified: false,
+  };
 }

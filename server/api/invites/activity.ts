@@ -3,10 +3,27 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { InviteRow } from './schema.ts';
 
 /** What the log leaves out: ids, the inviter, who is its actor, and what time and the relay change. */
-const not_its_own = ['id', 'created_by', 'created_at', 'updated_at', 'is_expired', 'emailing_attempt_made'];
+const not_its_own = [
+  'id',
+  'created_by',
+  'created_at',
+  'updated_at',
+  'is_expired',
+  'emailing_attempt_made',
+];
 
 /** What the log keeps of a change of one invite; the link is no part of it. */
-export function inviteEntry(activity: string, before: InviteRow | undefined, after: InviteRow | undefined): Entry {
+export function inviteEntry(
+  activity: string,
+  before: InviteRow | undefined,
+  after: InviteRow | undefined,
+): Entry {
   const { id, target_email } = (after ?? before)!;
-  return { activity, scope: 'invite', item_id: id, item_name: target_email, changes: changesOf(before, after, not_its_own) };
+  return {
+    activity,
+    scope: 'invite',
+    item_id: id,
+    item_name: target_email,
+    changes: changesOf(before, after, not_its_own),
+  };
 }

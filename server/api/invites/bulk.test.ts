@@ -15,13 +15,19 @@ const base = (organization_id: string) => `/api/organizations/${organization_id}
 const bulk = (organization_id: string, key: string, body: unknown, headers = {}) =>
   harness.request('POST', `${base(organization_id)}bulk/`, { key, body, headers });
 const address = () => `${randomUUID()}@example.com`;
-const list = async (organization_id: string, key: string) => (await harness.request('GET', `${base(organization_id)}?limit=1000`, { key })).body;
-const errorsOf = (answer: { body: any }) => answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`);
+const list = async (organization_id: string, key: string) =>
+  (await harness.request('GET', `${base(organization_id)}?limit=1000`, { key })).body;
+const errorsOf = (answer: { body: any }) =>
+  answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`);
 
 test('a list, a wrapped list and one object are taken alike; the answer is the first invite with all of them', async () => {
   const { organization, key } = await harness.newOrganization();
   type Item = { target_email: string; level?: number };
-  const items = (): Item[] => [{ target_email: address() }, { target_email: address(), level: 8 }, { target_email: address() }];
+  const items = (): Item[] => [
+    { target_email: address() },
+    { target_email: address(), level: 8 },
+    { target_email: address() },
+  ];
   const wrappings: [Item[], (sent: Item[]) => unknown][] = [
     [items(), (sent) => sent],
     [items(), (invites) => ({ invites })],
@@ -37,7 +43,8 @@ test('a list, a wrapped list and one object are taken alike; the answer is the f
       results.map((invite: any) => [invite.target_email, invite.level]),
       sent.map(({ target_email, level = 1 }) => [target_email, level]),
     );
-    for (const invite of results) assert.match(invite.link, new RegExp(`/invite/${invite.id}\\?token=[\\w-]{43}$`));
+    for (const invite of results)
+      assert.match(invite.link, new RegExp(`/invite/${invite.id}\\?token=[\\w-]{43}$`));
   }
   const { results } = await list(organization.id, key);
   assert.equal(results.length, 7);
@@ -62,13 +69,28 @@ test('one bad item leaves everything as it was, and each is named with its place
         { target_email: good.target_email.toUpperCase(), message: 1 },
         { target_email: 'x', level: 15 },
       ],
-      ['0__level invalid_choice', '0__target_email invalid_input', '2__message invalid_input', '2__target_email unique', '3__target_email invalid_input'],
+      [
+        '0__level invalid_choice',
+        '0__target_email invalid_input',
+        '2__message invalid_input',
+        '2__target_email unique',
+        '3__target_email invalid_input',
+      ],
     ],
     // Small sigmas differ at the end of a word, but not as the index compares addresses.
-    [[{ target_email: 'ADA@example.com' }, { target_email: 'ada@example.com' }], ['1__target_email unique']],
+    [
+      [{ target_email: 'ADA@example.com' }, { target_email: 'ada@example.com' }],
+      ['1__target_email unique'],
+    ],
     // Beside what cannot be stored the other faults are told.
-    ['{"invites":[{"target_email":"x","first_name":"\\u0000"}]}', ['0__first_name null_characters_not_allowed', '0__target_email invalid_input']],
-    ['{"invites":[{"target_email":"a@b.co"}],"other":"\\u0000"}', ['other null_characters_not_allowed']],
+    [
+      '{"invites":[{"target_email":"x","first_name":"\\u0000"}]}',
+      ['0__first_name null_characters_not_allowed', '0__target_email invalid_input'],
+    ],
+    [
+      '{"invites":[{"target_email":"a@b.co"}],"other":"\\u0000"}',
+      ['other null_characters_not_allowed'],
+    ],
     [[], [' min_items']],
     [{ invites: [] }, ['invites min_items']],
     [{ invites: 'x' }, ['invites not_a_list']],
@@ -83,7 +105,9 @@ test('one bad item leaves everything as it was, and each is named with its place
     assert.deepEqual(errorsOf(answer), wanted);
   }
   assert.equal((await list(organization.id, key)).count, 0);
-  const sent = await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity WHERE organization_id = ${organization.id}`);
+  const sent = await harness.deps.db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM activity WHERE organization_id = ${organization.id}`,
+  );
   assert.equal(sent!.count, 0);
 });
 
@@ -92,24 +116,46 @@ test('levels above the own are refused together, once the rest is right', async 
   const { key: low } = await harness.newMember(organization.id, 1);
   const high = { target_email: address(), level: 15 };
   await bulk(organization.id, key, high);
-  const answer = await bulk(organization.id, low, [{ target_email: address() }, { target_email: address(), level: 8 }, { target_email: high.target_email }]);
+  const answer = await bulk(organization.id, low, [
+    { target_email: address() },
+    { target_email: address(), level: 8 },
+    { target_email: high.target_email },
+  ]);
   assert.equal(answer.status, 403);
-  assert.deepEqual(errorsOf(answer), ['1__level permission_denied', '2__target_email permission_denied']);
-  assert.equal((await bulk(organization.id, low, [{ target_email: address(), level: 8 }, {}])).status, 400);
+  assert.deepEqual(errorsOf(answer), [
+    '1__level permission_denied',
+    '2__target_email permission_denied',
+  ]);
+  assert.equal(
+    (await bulk(organization.id, low, [{ target_email: address(), level: 8 }, {}])).status,
+    400,
+  );
   assert.equal((await list(organization.id, key)).count, 1);
 });
 
 test('a thousand invites are made at once, and replaced at once', async () => {
   const { organization, key } = await harness.newOrganization();
-  const items = Array.from({ length: 1000 }, (_, index) => ({ target_email: `person.${index}@example.com` }));
+  const items = Array.from({ length: 1000 }, (_, index) => ({
+    target_email: `person.${index}@example.com`,
+  }));
   const first = await bulk(organization.id, key, items);
   assert.deepEqual([first.status, first.body.count, first.body.results.length], [200, 1000, 1000]);
-  const second = await bulk(organization.id, key, { invites: items.map(({ target_email }) => ({ target_email: target_email.toUpperCase(), level: 8 })) });
+  const second = await bulk(organization.id, key, {
+    invites: items.map(({ target_email }) => ({
+      target_email: target_email.toUpperCase(),
+      level: 8,
+    })),
+  });
   assert.equal(second.status, 200);
   const { count, results } = await list(organization.id, key);
   assert.equal(count, 1000);
-  assert.deepEqual(new Set(results.map((invite: any) => invite.id)), new Set(second.body.results.map((invite: any) => invite.id)));
-  const entries = await harness.deps.db.rows<{ activity: string }>(sql`SELECT activity FROM activity WHERE organization_id = ${organization.id}`);
+  assert.deepEqual(
+    new Set(results.map((invite: any) => invite.id)),
+    new Set(second.body.results.map((invite: any) => invite.id)),
+  );
+  const entries = await harness.deps.db.rows<{ activity: string }>(
+    sql`SELECT activity FROM activity WHERE organization_id = ${organization.id}`,
+  );
   assert.deepEqual(
     entries.map(({ activity }) => activity),
     ['bulk_created', 'bulk_created'],
@@ -120,12 +166,24 @@ test('the log names everybody of a bulk with level, name and replaced invite, ho
   const { organization, key } = await harness.newOrganization();
   const old = (await bulk(organization.id, key, { target_email: address() })).body;
   const known = { target_email: old.target_email.toUpperCase(), level: 15, first_name: 'Grace' };
-  const sent = [...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1, first_name: '' })), known];
+  const sent = [
+    ...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1, first_name: '' })),
+    known,
+  ];
   const made = await bulk(organization.id, key, sent);
   assert.equal(made.status, 200);
-  const log = await harness.request('GET', `/api/organizations/${organization.id}/activity/?scope=invite`, { key });
+  const log = await harness.request(
+    'GET',
+    `/api/organizations/${organization.id}/activity/?scope=invite`,
+    { key },
+  );
   assert.deepEqual(
-    log.body.results.slice(0, 1).map(({ activity, changes }: any) => [activity, changes.map(({ field, after }: any) => [field, after])]),
+    log.body.results
+      .slice(0, 1)
+      .map(({ activity, changes }: any) => [
+        activity,
+        changes.map(({ field, after }: any) => [field, after]),
+      ]),
     [
       [
         'bulk_created',
@@ -145,7 +203,10 @@ test('the same key and body give the same invites, with their links', async () =
   const { organization, key } = await harness.newOrganization();
   const headers = { 'idempotency-key': randomUUID() };
   const body = [{ target_email: address() }, { target_email: address() }];
-  const [first, second] = [await bulk(organization.id, key, body, headers), await bulk(organization.id, key, body, headers)];
+  const [first, second] = [
+    await bulk(organization.id, key, body, headers),
+    await bulk(organization.id, key, body, headers),
+  ];
   assert.equal(second.headers['idempotent-replayed'], 'true');
   assert.deepEqual(second.body, first.body);
   assert.equal((await list(organization.id, key)).count, 2);
@@ -153,8 +214,14 @@ test('the same key and body give the same invites, with their links', async () =
 
 test('bulks of the same addresses in different orders, at the same time, end with one invite for each', async () => {
   const { organization, key } = await harness.newOrganization();
-  const items = Array.from({ length: 30 }, (_, index) => ({ target_email: `racer.${index}@example.com` }));
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => bulk(organization.id, key, index % 2 === 0 ? items : items.toReversed())));
+  const items = Array.from({ length: 30 }, (_, index) => ({
+    target_email: `racer.${index}@example.com`,
+  }));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      bulk(organization.id, key, index % 2 === 0 ? items : items.toReversed()),
+    ),
+  );
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal((await list(organization.id, key)).count, 30);
 });

@@ -18,17 +18,29 @@ export type Place = { organization_id: string; level: Level };
 export type SentItem = { value: unknown; prefix: string };
 
 /** An item that was read: `fields` where it has the form of an invite, `email` wherever that can be told. */
-type ReadItem = SentItem & { fields: InviteFields | undefined; email: string | null; violations: Violation[] };
+type ReadItem = SentItem & {
+  fields: InviteFields | undefined;
+  email: string | null;
+  violations: Violation[];
+};
 
 /**
  * The invites that the items ask for. Throws a 400 that lists every violation of all items (form, the same address twice, an address of a member), and when there are none
  * a 403 for levels above the caller's: those that are asked for, and those of open invites that would be replaced.
  */
-export async function checkInvites(tx: Transaction, { organization_id, level }: Place, items: SentItem[], now_ms: number): Promise<InviteFields[]> {
+export async function checkInvites(
+  tx: Transaction,
+  { organization_id, level }: Place,
+  items: SentItem[],
+  now_ms: number,
+): Promise<InviteFields[]> {
   const read = items.map(readItem);
   const emails = read.map(({ email }) => email ?? '');
   const standings = await listStandings(tx, organization_id, emails, level, now_ms);
-  const wrong = read.flatMap((item, index) => [...item.violations, ...(item.email === null ? [] : addressViolations(item, standings[index]!, index))]);
+  const wrong = read.flatMap((item, index) => [
+    ...item.violations,
+    ...(item.email === null ? [] : addressViolations(item, standings[index]!, index)),
+  ]);
   if (wrong.length > 0) throw invalidMany(wrong);
   const refused = read.flatMap((item, index) => levelViolations(item, standings[index]!, level));
   if (refused.length > 0) throw forbiddenMany(refused);
@@ -37,23 +49,52 @@ export async function checkInvites(tx: Transaction, { organization_id, level }: 
 
 function readItem({ value, prefix }: SentItem): ReadItem {
   try {
-    const { target_email, first_name = '', level = 1, message = null } = checked(NewInvite, value, prefix, unstorableIn(value, prefix));
+    const {
+      target_email,
+      first_name = '',
+      level = 1,
+      message = null,
+    } = checked(NewInvite, value, prefix, unstorableIn(value, prefix));
     const email = withLowerCaseDomain(target_email);
-    return { value, prefix, fields: { target_email: email, first_name, level, message }, email, violations: [] };
+    return {
+      value,
+      prefix,
+      fields: { target_email: email, first_name, level, message },
+      email,
+      violations: [],
+    };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { violations } = error;
     // Faults of other fields leave the address to be looked at.
-    const isTold = violations.some(({ attr }) => attr === attrOf(prefix) || attr === attrOf(prefix, 'target_email'));
-    return { value, prefix, fields: undefined, email: isTold ? null : withLowerCaseDomain((value as NewInvite).target_email), violations };
+    const isTold = violations.some(
+      ({ attr }) => attr === attrOf(prefix) || attr === attrOf(prefix, 'target_email'),
+    );
+    return {
+      value,
+      prefix,
+      fields: undefined,
+      email: isTold ? null : withLowerCaseDomain((value as NewInvite).target_email),
+      violations,
+    };
   }
 }
 
-function addressViolations({ prefix }: ReadItem, { membership, first_index }: Standing, index: number): Violation[] {
+function addressViolations(
+  { prefix }: ReadItem,
+  { membership, first_index }: Standing,
+  index: number,
+): Violation[] {
   const attr = attrOf(prefix, 'target_email');
   const found: Violation[] = [];
-  if (membership !== null) found.push({ attr, code: 'invalid_input', detail: memberDetail(membership) });
-  if (first_index < index) found.push({ attr, code: 'unique', detail: `The same address stands in item ${first_index}: leave one of them out.` });
+  if (membership !== null)
+    found.push({ attr, code: 'invalid_input', detail: memberDetail(membership) });
+  if (first_index < index)
+    found.push({
+      attr,
+      code: 'unique',
+      detail: `The same address stands in item ${first_index}: leave one of them out.`,
+    });
   return found;
 }
 
@@ -64,12 +105,20 @@ export function memberDetail(membership: NonNullable<Standing['membership']>): s
     : 'This person is already a member of the organization, but the account is deactivated: have the operator activate it, or remove the member first.';
 }
 
-function levelViolations({ prefix, fields }: ReadItem, { higher_level }: Standing, own: Level): Violation[] {
+function levelViolations(
+  { prefix, fields }: ReadItem,
+  { higher_level }: Standing,
+  own: Level,
+): Violation[] {
   const found: Violation[] = [];
   const code = 'permission_denied';
   const yours = `your level is ${own} (${level_names[own]})`;
   if (fields !== undefined && fields.level > own)
-    found.push({ attr: attrOf(prefix, 'level'), code, detail: `You can invite up to your own level: ${yours}, not ${fields.level}.` });
+    found.push({
+      attr: attrOf(prefix, 'level'),
+      code,
+      detail: `You can invite up to your own level: ${yours}, not ${fields.level}.`,
+    });
   if (higher_level !== null)
     found.push({
       attr: attrOf(prefix, 'target_email'),

@@ -20,12 +20,20 @@ import type { MadeInvite, Sender, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
 /** The organization's lock: an address has one invite, and nobody joins between the check and the insertion. */
-const config = { scope: 'organization_member:write', within: 'organization', locks_organization: true } as const;
+const config = {
+  scope: 'organization_member:write',
+  within: 'organization',
+  locks_organization: true,
+} as const;
 const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
 /** Routes that make invites: one, or up to a thousand at once. */
 export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
-  const make = async (request: FastifyRequest, tx: Transaction, items: SentItem[]): Promise<{ made: MadeInvite[]; sender: Sender }> => {
+  const make = async (
+    request: FastifyRequest,
+    tx: Transaction,
+    items: SentItem[],
+  ): Promise<{ made: MadeInvite[]; sender: Sender }> => {
     const { access, caller } = request;
     const now_ms = deps.clock.now();
     const fields = await checkInvites(tx, access, items, now_ms);
@@ -39,18 +47,23 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
       config,
       schema: {
         summary: 'Invite somebody, up to your own level',
-        description: 'An open invite for the address is replaced: its link ends. The mail is handed to the relay before the answer.',
+        description:
+          'An open invite for the address is replaced: its link ends. The mail is handed to the relay before the answer.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const { made, sender } = await make(request, tx, [{ value: readBody(request).value, prefix: '' }]);
+        const { made, sender } = await make(request, tx, [
+          { value: readBody(request).value, prefix: '' },
+        ]);
         const invite = made[0]!;
         const answer = shownToSender(request, deps, invite);
         record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
-        amendAfterwards(request, 201, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
+        amendAfterwards(request, 201, afterwards, answer, async () =>
+          withLink(deps, await mailing.sendOne(sender, invite)),
+        );
         return answer;
       }),
   );
@@ -70,26 +83,38 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
         const { made, sender } = await make(request, tx, itemsOf(readBody(request).value));
-        const answerOf = (invites: StoredInvite[]) => bulkAnswer(invites.map((invite) => shownToSender(request, deps, invite)));
+        const answerOf = (invites: StoredInvite[]) =>
+          bulkAnswer(invites.map((invite) => shownToSender(request, deps, invite)));
         const answer = answerOf(made);
         record(bulkEntry(made));
-        amendAfterwards(request, 200, afterwards, answer, async () => answerOf(await mailing.sendMany(sender, made)));
+        amendAfterwards(request, 200, afterwards, answer, async () =>
+          answerOf(await mailing.sendMany(sender, made)),
+        );
         return answer;
       }),
   );
 }
 
 /** What the log keeps of a new invite beside its fields. */
-function withReplaced<Fields extends object>(fields: Fields, { replaced_invite }: MadeInvite): Fields & { replaced_invite?: string } {
+function withReplaced<Fields extends object>(
+  fields: Fields,
+  { replaced_invite }: MadeInvite,
+): Fields & { replaced_invite?: string } {
   return replaced_invite === null ? fields : { ...fields, replaced_invite };
 }
 
 /** Fields of its own for each address, because the value of one field is cut where it is long, and nobody may be invited without a trace. */
 function bulkEntry(made: MadeInvite[]): Entry {
   const invites = Object.fromEntries(
-    made.map((invite) => [invite.record.target_email, withReplaced({ level: invite.record.level, first_name: invite.record.first_name }, invite)]),
+    made.map((invite) => [
+      invite.record.target_email,
+      withReplaced({ level: invite.record.level, first_name: invite.record.first_name }, invite),
+    ]),
   );
-  return { ...inviteEntry('bulk_created', undefined, made[0]!.record), changes: changesOf(undefined, { invites }) };
+  return {
+    ...inviteEntry('bulk_created', undefined, made[0]!.record),
+    changes: changesOf(undefined, { invites }),
+  };
 }
 
 function bulkAnswer(results: InviteWithLink[]) {
@@ -102,5 +127,7 @@ function itemsOf(sent: unknown): SentItem[] {
   const isWrapped = isObject && Object.hasOwn(sent, 'invites');
   const { invites, ...rest } = (isWrapped ? sent : {}) as { invites?: unknown };
   const list = isWrapped ? invites : isObject ? [sent] : sent;
-  return checked(Items, list, isWrapped ? '/invites' : '', unstorableIn(rest)).map((value, index) => ({ value, prefix: `/${index}` }));
+  return checked(Items, list, isWrapped ? '/invites' : '', unstorableIn(rest)).map(
+    (value, index) => ({ value, prefix: `/${index}` }),
+  );
 }

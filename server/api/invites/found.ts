@@ -18,7 +18,12 @@ export async function findPerson(request: FastifyRequest): Promise<Caller | unde
   try {
     return await request.server.findCaller(request);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && request.headers.authorization === undefined) return undefined;
+    if (
+      error instanceof ApiError &&
+      error.status === 401 &&
+      request.headers.authorization === undefined
+    )
+      return undefined;
     throw error;
   }
 }
@@ -27,11 +32,20 @@ export async function findPerson(request: FastifyRequest): Promise<Caller | unde
  * The invite that the path names, for who shows the token of its present link or is signed in with its address, verified. Throws 404, with the same words for an unknown id
  * and a wrong token, and counts it against the address that it comes from. `lock` as for `findInviteAnywhere`.
  */
-export async function getInviteFor(request: FastifyRequest, db: Queryable, { caller, token }: Visitor, lock?: 'lock'): Promise<InviteAnywhere> {
+export async function getInviteFor(
+  request: FastifyRequest,
+  db: Queryable,
+  { caller, token }: Visitor,
+  lock?: 'lock',
+): Promise<InviteAnywhere> {
   const { clock, secrets } = request.server.context;
   const { id = '' } = request.params as { id?: string };
   const invite = isUuid(id) ? await findInviteAnywhere(db, id, clock.now(), lock) : undefined;
-  if (invite !== undefined && (token === undefined ? isAddressee(invite, caller) : isToken(secrets, invite, token))) return invite;
+  if (
+    invite !== undefined &&
+    (token === undefined ? isAddressee(invite, caller) : isToken(secrets, invite, token))
+  )
+    return invite;
   const wait_seconds = request.server.limiter.takeRefused(request.ip);
   throw wait_seconds === undefined ? notFound() : throttled(wait_seconds, {});
 }

@@ -5,13 +5,25 @@ import { level_names } from '../members/schema.ts';
 import { open_for_ms } from './schema.ts';
 import type { Sender, StoredInvite } from './store.ts';
 
-const ending = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+const ending = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
 
 /** The mail to whom the invite is for. Answers go to the sender. */
-export function inviteMail(sender: Sender, { record: invite, sent_at }: StoredInvite, link: string): MailMessage {
+export function inviteMail(
+  sender: Sender,
+  { record: invite, sent_at }: StoredInvite,
+  link: string,
+): MailMessage {
   const { email } = sender;
   // Names are anyone's words: they must not write paragraphs of ours.
-  const [organization_name, name, first_name] = [oneLine(sender.organization_name), oneLine(sender.name), oneLine(invite.first_name)];
+  const [organization_name, name, first_name] = [
+    oneLine(sender.organization_name),
+    oneLine(sender.name),
+    oneLine(invite.first_name),
+  ];
   const who = name === '' ? email : `${name} (${email})`;
   const greeting = first_name === '' ? [] : [`Hello ${first_name},`];
   const hasMessage = invite.message !== null && invite.message.trim() !== '';

@@ -10,19 +10,26 @@ const hour_ms = 3_600_000;
 let harness: Harness;
 let passed_ms = 0;
 before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => Date.now() + passed_ms } } });
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock: { now: () => Date.now() + passed_ms } },
+  });
 });
 after(() => harness.close());
 
 type Level = 1 | 8 | 15;
 const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
 const address = () => `${randomUUID()}@example.com`;
-const invite = (organization_id: string, key: string, body: unknown) => harness.request('POST', base(organization_id), { key, body });
-const list = async (organization_id: string, key: string) => (await harness.request('GET', base(organization_id), { key })).body;
+const invite = (organization_id: string, key: string, body: unknown) =>
+  harness.request('POST', base(organization_id), { key, body });
+const list = async (organization_id: string, key: string) =>
+  (await harness.request('GET', base(organization_id), { key })).body;
 const remove = (organization_id: string, id: string, key: string, headers = {}) =>
   harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
-const resend = (organization_id: string, id: string, key: string) => harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
-const shown = (link: string) => harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+const resend = (organization_id: string, id: string, key: string) =>
+  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
+const shown = (link: string) =>
+  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
 
 test('an invite has the fields of the contract, and its link only for who made it', async () => {
   const { organization, key, user } = await harness.newOrganization();
@@ -37,20 +44,47 @@ test('an invite has the fields of the contract, and its link only for who made i
   };
   const { status, body, headers } = await invite(organization.id, key, sent);
   assert.equal(status, 201);
-  const fields = ['id', 'target_email', 'first_name', 'emailing_attempt_made', 'level', 'is_expired', 'created_by', 'created_at', 'updated_at', 'message'];
+  const fields = [
+    'id',
+    'target_email',
+    'first_name',
+    'emailing_attempt_made',
+    'level',
+    'is_expired',
+    'created_by',
+    'created_at',
+    'updated_at',
+    'message',
+  ];
   assert.deepEqual(Object.keys(body), [...fields, 'link']);
-  assert.deepEqual([body.target_email, body.first_name, body.level, body.message], ['Grace.Hopper@example.com', 'Grace', 8, 'Come\nalong']);
-  assert.deepEqual([body.emailing_attempt_made, body.is_expired, body.created_by.email], [false, false, user.email]);
+  assert.deepEqual(
+    [body.target_email, body.first_name, body.level, body.message],
+    ['Grace.Hopper@example.com', 'Grace', 8, 'Come\nalong'],
+  );
+  assert.deepEqual(
+    [body.emailing_attempt_made, body.is_expired, body.created_by.email],
+    [false, false, user.email],
+  );
   assert.notEqual(body.id, sent.id);
-  assert.match(body.link, new RegExp(`^http://127\\.0\\.0\\.1:8000/invite/${body.id}\\?token=[\\w-]{43}$`));
+  assert.match(
+    body.link,
+    new RegExp(`^http://127\\.0\\.0\\.1:8000/invite/${body.id}\\?token=[\\w-]{43}$`),
+  );
   assert.match(headers['etag']!, /^"/);
   const { link, ...record } = body;
-  const { results, ...envelope } = await list(organization.id, (await harness.newMember(organization.id, 1)).key);
+  const { results, ...envelope } = await list(
+    organization.id,
+    (await harness.newMember(organization.id, 1)).key,
+  );
   assert.deepEqual([results, envelope], [[record], { count: 1, next: null, previous: null }]);
   assert.equal((await shown(link)).status, 200);
   const least = await invite(organization.id, key, { target_email: address() });
   assert.deepEqual([least.body.first_name, least.body.level, least.body.message], ['', 1, null]);
-  for (const method of ['GET', 'PATCH', 'PUT']) assert.equal((await harness.request(method, `${base(organization.id)}${body.id}/`, { key })).status, 405);
+  for (const method of ['GET', 'PATCH', 'PUT'])
+    assert.equal(
+      (await harness.request(method, `${base(organization.id)}${body.id}/`, { key })).status,
+      405,
+    );
 });
 
 test('wrong bodies name every field', async () => {
@@ -70,13 +104,23 @@ test('wrong bodies name every field', async () => {
     [{ target_email, level: null }, ['level null']],
     [
       { target_email: 'x', first_name: 1, level: 9, message: false },
-      ['target_email invalid_input', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input'],
+      [
+        'target_email invalid_input',
+        'first_name invalid_input',
+        'level invalid_choice',
+        'message invalid_input',
+      ],
     ],
     [{ target_email: `${'x'.repeat(64)}@${'y'.repeat(186)}.com` }, ['target_email max_length']],
     [{ target_email, first_name: 'Grace\n\nYour account is locked' }, ['first_name invalid_input']],
     [
       '{"target_email":"a\\u0000@example.com","level":2,"first_name":"\\ud800","message":5}',
-      ['target_email null_characters_not_allowed', 'first_name invalid_input', 'level invalid_choice', 'message invalid_input'],
+      [
+        'target_email null_characters_not_allowed',
+        'first_name invalid_input',
+        'level invalid_choice',
+        'message invalid_input',
+      ],
     ],
   ];
   for (const wrong of [
@@ -103,7 +147,11 @@ test('wrong bodies name every field', async () => {
   const nul = await invite(organization.id, key, '{"target_email":"a\\u0000@example.com"}');
   assert.deepEqual([nul.status, nul.body.code], [400, 'null_characters_not_allowed']);
   assert.equal((await list(organization.id, key)).count, 0);
-  const widest = { target_email: `${'x'.repeat(64)}@${'y'.repeat(185)}.com`, first_name: '👩'.repeat(30), message: 'é'.repeat(2000) };
+  const widest = {
+    target_email: `${'x'.repeat(64)}@${'y'.repeat(185)}.com`,
+    first_name: '👩'.repeat(30),
+    message: 'é'.repeat(2000),
+  };
   assert.equal((await invite(organization.id, key, widest)).status, 201);
 });
 
@@ -114,7 +162,11 @@ test('everybody invites up to their own level', async () => {
       const { key } = await harness.newMember(organization.id, own);
       const answer = await invite(organization.id, key, { target_email: address(), level });
       assert.equal(answer.status, level <= own ? 201 : 403, `${own} invites ${level}`);
-      if (level > own) assert.deepEqual([answer.body.attr, answer.body.code, answer.body.type], ['level', 'permission_denied', 'authentication_error']);
+      if (level > own)
+        assert.deepEqual(
+          [answer.body.attr, answer.body.code, answer.body.type],
+          ['level', 'permission_denied', 'authentication_error'],
+        );
     }
 });
 
@@ -129,18 +181,38 @@ test('who is a member is not invited, however the address is written', async () 
       answer.body.errors.map((error: any) => `${error.attr} ${error.code}`),
       ['level invalid_choice', 'target_email invalid_input'],
     );
-    assert.equal(/deactivated/.test(answer.body.errors[1].detail), target_email.trim() === inactive.user.email);
+    assert.equal(
+      /deactivated/.test(answer.body.errors[1].detail),
+      target_email.trim() === inactive.user.email,
+    );
   }
-  assert.equal((await harness.request('DELETE', `/api/organizations/${organization.id}/members/${inactive.user.uuid}/`, { key })).status, 204);
-  assert.equal((await invite(organization.id, key, { target_email: inactive.user.email })).status, 201);
+  assert.equal(
+    (
+      await harness.request(
+        'DELETE',
+        `/api/organizations/${organization.id}/members/${inactive.user.uuid}/`,
+        { key },
+      )
+    ).status,
+    204,
+  );
+  assert.equal(
+    (await invite(organization.id, key, { target_email: inactive.user.email })).status,
+    201,
+  );
   const stranger = await harness.newOrganization();
-  assert.equal((await invite(stranger.organization.id, stranger.key, { target_email: user.email })).status, 201);
+  assert.equal(
+    (await invite(stranger.organization.id, stranger.key, { target_email: user.email })).status,
+    201,
+  );
 });
 
 test('a new invite for an address replaces the open one, and the link before it ends', async () => {
   const { organization, key } = await harness.newOrganization();
   const member = await harness.newMember(organization.id, 1);
-  const first = (await invite(organization.id, key, { target_email: 'Ada@Example.com', first_name: 'Ada' })).body;
+  const first = (
+    await invite(organization.id, key, { target_email: 'Ada@Example.com', first_name: 'Ada' })
+  ).body;
   const second = await invite(organization.id, member.key, { target_email: 'aDA@example.COM' });
   assert.equal(second.status, 201);
   assert.notEqual(second.body.id, first.id);
@@ -151,10 +223,16 @@ test('a new invite for an address replaces the open one, and the link before it 
   );
   assert.equal((await shown(first.link)).status, 404);
   assert.equal((await shown(second.body.link)).status, 200);
-  const log = await harness.request('GET', `/api/organizations/${organization.id}/activity/?scope=invite`, { key });
+  const log = await harness.request(
+    'GET',
+    `/api/organizations/${organization.id}/activity/?scope=invite`,
+    { key },
+  );
   const replaced = { field: 'replaced_invite', action: 'created', before: null, after: first.id };
   assert.deepEqual(
-    log.body.results.map(({ changes }: any) => changes.filter(({ field }: any) => field === 'replaced_invite')),
+    log.body.results.map(({ changes }: any) =>
+      changes.filter(({ field }: any) => field === 'replaced_invite'),
+    ),
     [[replaced], []],
   );
 });
@@ -175,8 +253,10 @@ test('an open invite with a higher level is replaced by that level only, an expi
 test('the list is newest first, in pages', async () => {
   const { organization, key } = await harness.newOrganization();
   const ids = [];
-  for (let index = 0; index < 5; index += 1) ids.unshift((await invite(organization.id, key, { target_email: address() })).body.id);
-  const page = async (query: string) => (await harness.request('GET', `${base(organization.id)}?${query}`, { key })).body;
+  for (let index = 0; index < 5; index += 1)
+    ids.unshift((await invite(organization.id, key, { target_email: address() })).body.id);
+  const page = async (query: string) =>
+    (await harness.request('GET', `${base(organization.id)}?${query}`, { key })).body;
   assert.deepEqual(
     (await page('')).results.map((one: any) => one.id),
     ids,
@@ -203,7 +283,8 @@ test('who may take an invite back, and who may send it again', async () => {
     const { organization } = await harness.newOrganization();
     const maker = await harness.newMember(organization.id, maker_level);
     const own = asker === 'self' ? maker : await harness.newMember(organization.id, asker);
-    const { id } = (await invite(organization.id, maker.key, { target_email: address(), level })).body;
+    const { id } = (await invite(organization.id, maker.key, { target_email: address(), level }))
+      .body;
     const name = `level ${level} by ${maker_level}, asked by ${asker}`;
     assert.equal((await resend(organization.id, id, own.key)).status, resent, `resend: ${name}`);
     assert.equal((await remove(organization.id, id, own.key)).status, deleted, `delete: ${name}`);
@@ -214,8 +295,13 @@ test('who may take an invite back, and who may send it again', async () => {
 test('a demoted inviter takes his invite back, but does not send it again', async () => {
   const { organization, key } = await harness.newOrganization();
   const maker = await harness.newMember(organization.id, 8);
-  const { id } = (await invite(organization.id, maker.key, { target_email: address(), level: 8 })).body;
-  await harness.request('PATCH', `/api/organizations/${organization.id}/members/${maker.user.uuid}/`, { key, body: { level: 1 } });
+  const { id } = (await invite(organization.id, maker.key, { target_email: address(), level: 8 }))
+    .body;
+  await harness.request(
+    'PATCH',
+    `/api/organizations/${organization.id}/members/${maker.user.uuid}/`,
+    { key, body: { level: 1 } },
+  );
   assert.equal((await resend(organization.id, id, maker.key)).status, 403);
   assert.equal((await remove(organization.id, id, maker.key)).status, 204);
 });
@@ -231,10 +317,16 @@ test('an invite expires 3 days after it was sent, stays in the list, and can be 
   assert.equal((await shown(made.link)).body.is_expired, true);
   const again = await resend(organization.id, made.id, key);
   assert.equal(again.status, 200);
-  assert.deepEqual([again.body.id, again.body.is_expired, again.body.created_at, again.body.emailing_attempt_made], [made.id, false, made.created_at, false]);
+  assert.deepEqual(
+    [again.body.id, again.body.is_expired, again.body.created_at, again.body.emailing_attempt_made],
+    [made.id, false, made.created_at, false],
+  );
   assert.ok(isLater(again.body.updated_at, made.updated_at));
   assert.equal((await shown(made.link)).status, 404);
-  assert.deepEqual([(await shown(again.body.link)).body.is_expired, await isExpired()], [false, false]);
+  assert.deepEqual(
+    [(await shown(again.body.link)).body.is_expired, await isExpired()],
+    [false, false],
+  );
   passed_ms += 72 * hour_ms;
   assert.equal(await isExpired(), true);
   assert.equal((await remove(organization.id, made.id, key)).status, 204);
@@ -246,26 +338,56 @@ test('invites of others are 404, a stale If-Match is 412, and nothing is kept of
   const stranger = await harness.newOrganization();
   const made = await invite(organization.id, key, { target_email: address() });
   for (const id of [made.body.id, randomUUID(), 'x', '@me'])
-    for (const answer of [await remove(stranger.organization.id, id, stranger.key), await resend(stranger.organization.id, id, stranger.key)])
+    for (const answer of [
+      await remove(stranger.organization.id, id, stranger.key),
+      await resend(stranger.organization.id, id, stranger.key),
+    ])
       assert.equal(answer.status, 404, id);
-  assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status, 412);
-  const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, { key, body: { target_email: made.body.target_email } });
-  assert.deepEqual([validated.status, validated.body.target_email, 'link' in validated.body], [200, made.body.target_email, false]);
-  const resent = await harness.request('POST', `${base(organization.id)}${made.body.id}/resend/?validate_only=true`, { key });
-  assert.deepEqual([resent.status, resent.body.id, 'link' in resent.body], [200, made.body.id, false]);
-  const many = await harness.request('POST', `${base(organization.id)}bulk/?validate_only=true`, { key, body: [{ target_email: address() }] });
-  assert.deepEqual([many.status, 'link' in many.body, many.body.results.map((one: any) => 'link' in one)], [200, false, [false]]);
+  assert.equal(
+    (await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status,
+    412,
+  );
+  const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, {
+    key,
+    body: { target_email: made.body.target_email },
+  });
+  assert.deepEqual(
+    [validated.status, validated.body.target_email, 'link' in validated.body],
+    [200, made.body.target_email, false],
+  );
+  const resent = await harness.request(
+    'POST',
+    `${base(organization.id)}${made.body.id}/resend/?validate_only=true`,
+    { key },
+  );
+  assert.deepEqual(
+    [resent.status, resent.body.id, 'link' in resent.body],
+    [200, made.body.id, false],
+  );
+  const many = await harness.request('POST', `${base(organization.id)}bulk/?validate_only=true`, {
+    key,
+    body: [{ target_email: address() }],
+  });
+  assert.deepEqual(
+    [many.status, 'link' in many.body, many.body.results.map((one: any) => 'link' in one)],
+    [200, false, [false]],
+  );
   assert.equal((await shown(made.body.link)).status, 200);
   assert.deepEqual(
     (await list(organization.id, key)).results.map((one: any) => one.id),
     [made.body.id],
   );
-  assert.equal((await remove(organization.id, made.body.id, key, { 'if-match': made.headers['etag'] })).status, 204);
+  assert.equal(
+    (await remove(organization.id, made.body.id, key, { 'if-match': made.headers['etag'] })).status,
+    204,
+  );
 });
 
 test('the log has one entry for each change, and no link', async () => {
   const { organization, key } = await harness.newOrganization();
-  const { id, target_email } = (await invite(organization.id, key, { target_email: address(), message: 'Hello' })).body;
+  const { id, target_email } = (
+    await invite(organization.id, key, { target_email: address(), message: 'Hello' })
+  ).body;
   await resend(organization.id, id, key);
   await remove(organization.id, id, key);
   const entries = await harness.deps.db.rows<{ changes: { field: string }[] }>(
@@ -273,7 +395,10 @@ test('the log has one entry for each change, and no link', async () => {
   );
   const fields = ['target_email', 'first_name', 'level', 'message'];
   assert.deepEqual(
-    entries.map(({ changes, ...entry }) => [...Object.values(entry), changes.map(({ field }) => field)]),
+    entries.map(({ changes, ...entry }) => [
+      ...Object.values(entry),
+      changes.map(({ field }) => field),
+    ]),
     [
       ['created', 'invite', id, target_email, fields],
       ['resent', 'invite', id, target_email, ['link']],

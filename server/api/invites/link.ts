@@ -6,7 +6,10 @@ import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';
 
 /** The address at which the invite is accepted. Every member sees ids; the id alone opens nothing, the token of 256 bits does, until a new sending replaces its nonce. */
-export function linkOf({ config, secrets }: { config: { public_url: string }; secrets: Secrets }, invite: StoredInvite): string {
+export function linkOf(
+  { config, secrets }: { config: { public_url: string }; secrets: Secrets },
+  invite: StoredInvite,
+): string {
   return `${config.public_url}/invite/${invite.record.id}?token=${tokenOf(secrets, invite)}`;
 }
 
@@ -16,7 +19,11 @@ export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvit
 }
 
 /** The answer to whoever made an invite or sent it again. With `validate_only` the link opens nothing, so none is shown. */
-export function shownToSender(request: FastifyRequest, deps: Parameters<typeof linkOf>[0], invite: StoredInvite): InviteWithLink {
+export function shownToSender(
+  request: FastifyRequest,
+  deps: Parameters<typeof linkOf>[0],
+  invite: StoredInvite,
+): InviteWithLink {
   return isValidateOnly(request) ? { ...invite.record } : withLink(deps, invite);
 }
 

@@ -16,10 +16,18 @@ let home: TestOrganization;
 before(async () => {
   relay = await openMailServer();
   const bounds = { connect_milliseconds: 1_000, send_milliseconds: 4_500 };
-  const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: systemClock, bounds });
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock: systemClock,
+    bounds,
+  });
   harness = await openHarness({ clickhouse: false, deps: { mail } });
   home = await harness.newOrganization({ name: 'Analytical <Engines>' });
-  await harness.deps.db.run(sql`UPDATE users SET first_name = 'Ada', last_name = 'Lovelace' WHERE id = ${home.user.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE users SET first_name = 'Ada', last_name = 'Lovelace' WHERE id = ${home.user.id}`,
+  );
 });
 after(async () => {
   await harness.close();
@@ -29,21 +37,36 @@ beforeEach(() => relay.setFault(undefined));
 
 const base = () => `/api/organizations/${home.organization.id}/invites/`;
 const address = () => `${randomUUID()}@example.org`;
-const invite = (body: unknown, headers = {}) => harness.request('POST', base(), { key: home.key, body, headers });
+const invite = (body: unknown, headers = {}) =>
+  harness.request('POST', base(), { key: home.key, body, headers });
 const accept = (link: string, body: Record<string, unknown>, headers = {}) => {
   const { pathname, searchParams } = new URL(link);
-  return harness.request('POST', `/api/invites/${pathname.split('/').at(-1)}/accept/`, { body: { token: searchParams.get('token'), ...body }, headers });
+  return harness.request('POST', `/api/invites/${pathname.split('/').at(-1)}/accept/`, {
+    body: { token: searchParams.get('token'), ...body },
+    headers,
+  });
 };
 const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text ?? '')![0];
-const madeOf = async (id: string) => (await harness.request('GET', `${base()}?limit=1000`, { key: home.key })).body.results.find((one: any) => one.id === id);
+const madeOf = async (id: string) =>
+  (await harness.request('GET', `${base()}?limit=1000`, { key: home.key })).body.results.find(
+    (one: any) => one.id === id,
+  );
 
 test('a mail arrives, and its link works from sign-up to membership', async () => {
   const target_email = address();
-  const made = await invite({ target_email, first_name: 'Grace', level: 8, message: 'Come along!\n<b>Now</b>' });
+  const made = await invite({
+    target_email,
+    first_name: 'Grace',
+    level: 8,
+    message: 'Come along!\n<b>Now</b>',
+  });
   assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, true]);
   assert.equal((await madeOf(made.body.id)).emailing_attempt_made, true);
   const { content, to } = await relay.waitFor(target_email);
-  assert.deepEqual([to, content.replyTo], [[target_email], [{ name: 'Ada Lovelace', address: home.user.email }]]);
+  assert.deepEqual(
+    [to, content.replyTo],
+    [[target_email], [{ name: 'Ada Lovelace', address: home.user.email }]],
+  );
   assert.equal(content.subject, 'Ada Lovelace invites you to Analytical <Engines>');
   for (const words of [
     'Hello Grace,',
@@ -57,21 +80,46 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
   assert.ok(content.html!.includes(`href="${made.body.link}"`));
   assert.ok(!content.html!.includes('<b>'));
   assert.equal(linkIn(content.text), made.body.link);
-  const joined = await accept(linkIn(content.text), { password: 'violet kettle harbour 92', last_name: 'Hopper' });
+  const joined = await accept(linkIn(content.text), {
+    password: 'violet kettle harbour 92',
+    last_name: 'Hopper',
+  });
   assert.equal(joined.status, 201);
-  assert.deepEqual([joined.body.member.level, joined.body.member.user.email, joined.body.member.user.first_name], [8, target_email, 'Grace']);
+  assert.deepEqual(
+    [joined.body.member.level, joined.body.member.user.email, joined.body.member.user.first_name],
+    [8, target_email, 'Grace'],
+  );
   const cookie = joined.headers['set-cookie']!.split(';')[0]!;
-  const members = await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { headers: { cookie } });
+  const members = await harness.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/members/`,
+    { headers: { cookie } },
+  );
   assert.equal(members.body.results[0].user.email, target_email);
 });
 
 test('names write no paragraphs of their own', async () => {
-  const { organization, key, user } = await harness.newOrganization({ name: 'Engines\n\nYour account is locked' });
-  await harness.deps.db.run(sql`UPDATE users SET first_name = ${'Ada\u202e\u2028\nOpen'}, last_name = ${'http://evil.example\u200b'} WHERE id = ${user.id}`);
+  const { organization, key, user } = await harness.newOrganization({
+    name: 'Engines\n\nYour account is locked',
+  });
+  await harness.deps.db.run(
+    sql`UPDATE users SET first_name = ${'Ada\u202e\u2028\nOpen'}, last_name = ${'http://evil.example\u200b'} WHERE id = ${user.id}`,
+  );
   const target_email = address();
-  assert.equal((await harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key, body: { target_email } })).status, 201);
+  assert.equal(
+    (
+      await harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
+        key,
+        body: { target_email },
+      })
+    ).status,
+    201,
+  );
   const { subject, text } = (await relay.waitFor(target_email)).content;
-  assert.equal(subject, 'Ada Open http://evil.example invites you to Engines Your account is locked');
+  assert.equal(
+    subject,
+    'Ada Open http://evil.example invites you to Engines Your account is locked',
+  );
   assert.deepEqual(text!.split('\n\n').slice(0, 2), [
     'Join Engines Your account is locked on Sluice',
     `Ada Open http://evil.example (${user.email}) invites you to join Engines Your account is locked on Sluice, with the level 1 (member).`,
@@ -85,10 +133,18 @@ test('a mail that the relay does not take makes the attempt untrue and nothing e
     assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false], fault);
     assert.equal((await madeOf(made.body.id)).emailing_attempt_made, false, fault);
     relay.setFault(undefined);
-    const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, { key: home.key });
+    const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, {
+      key: home.key,
+    });
     assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
-    assert.deepEqual(await madeOf(made.body.id), Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')));
-    assert.equal(linkIn((await relay.waitFor(made.body.target_email)).content.text), again.body.link);
+    assert.deepEqual(
+      await madeOf(made.body.id),
+      Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')),
+    );
+    assert.equal(
+      linkIn((await relay.waitFor(made.body.target_email)).content.text),
+      again.body.link,
+    );
   }
 });
 
@@ -104,24 +160,40 @@ test('the answer that is replayed says what became of the mail, with its own tag
     assert.equal(second.headers['idempotent-replayed'], 'true');
     assert.deepEqual([second.body, second.headers['etag']], [first.body, first.headers['etag']]);
     assert.equal(second.body.emailing_attempt_made, attempt);
-    assert.equal(relay.mails.filter(({ to }) => to[0] === body.target_email).length, attempt ? 1 : 0);
+    assert.equal(
+      relay.mails.filter(({ to }) => to[0] === body.target_email).length,
+      attempt ? 1 : 0,
+    );
   }
 });
 
 test('with a relay that is down the link in the answer does', async () => {
   const down = await openMailServer();
   await down.close();
-  const mail = openMail({ url: down.url, from: 'sluice@example.com', log: silentLog(), clock: systemClock });
+  const mail = openMail({
+    url: down.url,
+    from: 'sluice@example.com',
+    log: silentLog(),
+    clock: systemClock,
+  });
   const other = await openHarness({ clickhouse: false, deps: { mail } });
   const { organization, key } = await other.newOrganization();
   const invites = `/api/organizations/${organization.id}/invites/`;
   const made = await other.request('POST', invites, { key, body: { target_email: address() } });
   assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
-  const many = await other.request('POST', `${invites}bulk/`, { key, body: [{ target_email: address() }, { target_email: address() }] });
-  assert.deepEqual([many.status, many.body.results.map((one: any) => one.emailing_attempt_made)], [200, [false, false]]);
+  const many = await other.request('POST', `${invites}bulk/`, {
+    key,
+    body: [{ target_email: address() }, { target_email: address() }],
+  });
+  assert.deepEqual(
+    [many.status, many.body.results.map((one: any) => one.emailing_attempt_made)],
+    [200, [false, false]],
+  );
   for (const { id, link } of [made.body, ...many.body.results]) {
     const token = new URL(link).searchParams.get('token');
-    const joined = await other.request('POST', `/api/invites/${id}/accept/`, { body: { token, password: 'violet kettle harbour 92' } });
+    const joined = await other.request('POST', `/api/invites/${id}/accept/`, {
+      body: { token, password: 'violet kettle harbour 92' },
+    });
     assert.equal(joined.status, 201);
   }
   await other.close();
@@ -129,10 +201,34 @@ test('with a relay that is down the link in the answer does', async () => {
 
 test('validate_only and a refused invite send nothing', async () => {
   const count = relay.mails.length;
-  assert.equal((await harness.request('POST', `${base()}?validate_only=true`, { key: home.key, body: { target_email: address() } })).status, 200);
+  assert.equal(
+    (
+      await harness.request('POST', `${base()}?validate_only=true`, {
+        key: home.key,
+        body: { target_email: address() },
+      })
+    ).status,
+    200,
+  );
   assert.equal((await invite({ target_email: home.user.email })).status, 400);
-  assert.equal((await harness.request('POST', `${base()}bulk/?validate_only=true`, { key: home.key, body: [{ target_email: address() }] })).status, 200);
-  assert.equal((await harness.request('POST', `${base()}bulk/`, { key: home.key, body: [{ target_email: address() }, {}] })).status, 400);
+  assert.equal(
+    (
+      await harness.request('POST', `${base()}bulk/?validate_only=true`, {
+        key: home.key,
+        body: [{ target_email: address() }],
+      })
+    ).status,
+    200,
+  );
+  assert.equal(
+    (
+      await harness.request('POST', `${base()}bulk/`, {
+        key: home.key,
+        body: [{ target_email: address() }, {}],
+      })
+    ).status,
+    400,
+  );
   assert.equal(relay.mails.length, count);
 });
 
@@ -156,13 +252,25 @@ test('a bulk does not wait for a relay that hangs: the rest goes out after the a
   const begun = performance.now();
   const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
   const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
-  assert.ok(performance.now() - begun < 4_300, 'the answer comes before the first mail is given up');
+  assert.ok(
+    performance.now() - begun < 4_300,
+    'the answer comes before the first mail is given up',
+  );
   assert.deepEqual(
     answer.body.results.map((made: any) => made.emailing_attempt_made),
     body.map(() => false),
   );
   relay.setFault(undefined);
-  const made = () => Promise.all(answer.body.results.map(async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made));
+  const made = () =>
+    Promise.all(
+      answer.body.results.map(
+        async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made,
+      ),
+    );
   // The three that hung are given up; the others go out.
-  await t.waitFor(async () => assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]), { timeout: 10_000, interval: 50 });
+  await t.waitFor(
+    async () =>
+      assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]),
+    { timeout: 10_000, interval: 50 },
+  );
 });

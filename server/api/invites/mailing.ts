@@ -32,10 +32,21 @@ export function openInviteMailing(deps: Deps): InviteMailing {
     if (!mail.is_configured) return invite;
     if (!(await mail.send(inviteMail(sender, invite, linkOf(deps, invite))))) return invite;
     const updated_at = await markEmailed(db, invite, clock.now());
-    return { ...invite, record: { ...invite.record, emailing_attempt_made: true, updated_at: updated_at ?? invite.record.updated_at } };
+    return {
+      ...invite,
+      record: {
+        ...invite.record,
+        emailing_attempt_made: true,
+        updated_at: updated_at ?? invite.record.updated_at,
+      },
+    };
   }
 
-  async function sendAll(sender: Sender, invites: StoredInvite[], present: StoredInvite[]): Promise<void> {
+  async function sendAll(
+    sender: Sender,
+    invites: StoredInvite[],
+    present: StoredInvite[],
+  ): Promise<void> {
     const ends_at = clock.now() + bulk_ms_max;
     // The lanes take turns at one iterator.
     const waiting = invites.entries();
@@ -45,7 +56,10 @@ export function openInviteMailing(deps: Deps): InviteMailing {
         try {
           present[index] = await sendOne(sender, invite);
         } catch (error) {
-          log.error({ err: error, invite_id: invite.record.id }, 'it could not be noted that the mail of an invite went out');
+          log.error(
+            { err: error, invite_id: invite.record.id },
+            'it could not be noted that the mail of an invite went out',
+          );
         }
       }
     };
@@ -61,7 +75,10 @@ export function openInviteMailing(deps: Deps): InviteMailing {
       under_way.add(sending);
       const ended = sending.finally(() => under_way.delete(sending));
       const patience = new AbortController();
-      await Promise.race([ended, delay(bulk_wait_ms, undefined, { signal: patience.signal }).catch(() => undefined)]);
+      await Promise.race([
+        ended,
+        delay(bulk_wait_ms, undefined, { signal: patience.signal }).catch(() => undefined),
+      ]);
       patience.abort();
       return [...present];
     },

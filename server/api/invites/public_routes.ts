@@ -19,18 +19,34 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         summary: 'See what an invite is for',
-        description: 'With the token of its link, or signed in with its address, verified. An unknown id and a wrong token are the same 404.',
+        description:
+          'With the token of its link, or signed in with its address, verified. An unknown id and a wrong token are the same 404.',
         querystring: ShownQuery,
         response: { 200: ShownInvite, ...refusals },
       },
     },
     async (request): Promise<Static<typeof ShownInvite>> => {
       const { token } = query(request, ShownQuery);
-      const { record, organization, addressee } = await getInviteFor(request, deps.db, { caller: await findPerson(request), token });
+      const { record, organization, addressee } = await getInviteFor(request, deps.db, {
+        caller: await findPerson(request),
+        token,
+      });
       const { id, target_email, first_name, level, is_expired, created_by } = record;
-      const inviter = created_by === null ? null : `${created_by.first_name} ${created_by.last_name}`.trim() || created_by.email;
+      const inviter =
+        created_by === null
+          ? null
+          : `${created_by.first_name} ${created_by.last_name}`.trim() || created_by.email;
       const has_account = addressee !== undefined;
-      return { id, organization_name: organization.name, invited_by: inviter, target_email, first_name, level, is_expired, has_account };
+      return {
+        id,
+        organization_name: organization.name,
+        invited_by: inviter,
+        target_email,
+        first_name,
+        level,
+        is_expired,
+        has_account,
+      };
     },
   );
 

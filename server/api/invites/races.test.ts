@@ -15,12 +15,24 @@ after(() => harness.close());
 type Link = { id: string; token: string };
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 const accept = ({ id, token }: Link, key?: string) =>
-  harness.request('POST', `/api/invites/${id}/accept/`, { ...(key === undefined ? {} : { key }), body: { token, password } });
+  harness.request('POST', `/api/invites/${id}/accept/`, {
+    ...(key === undefined ? {} : { key }),
+    body: { token, password },
+  });
 const membersOf = async ({ organization }: TestOrganization) =>
-  (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization.id}`))!.count;
+  (await harness.deps.db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization.id}`,
+  ))!.count;
 
-async function invite(home: TestOrganization, target_email: string = `${randomUUID()}@example.com`): Promise<Link> {
-  const { body } = await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body: { target_email } });
+async function invite(
+  home: TestOrganization,
+  target_email: string = `${randomUUID()}@example.com`,
+): Promise<Link> {
+  const { body } = await harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/invites/`,
+    { key: home.key, body: { target_email } },
+  );
   return { id: body.id, token: new URL(body.link).searchParams.get('token')! };
 }
 
@@ -33,7 +45,9 @@ test('of 2 to 8 sign-ups with one invite one joins, and one account and session 
     assert.deepEqual(statusesOf(answers), [201, ...Array(count - 1).fill(404)]);
     assert.equal(answers.filter(({ headers }) => headers['set-cookie'] !== undefined).length, 1);
     assert.equal(await membersOf(home), 2);
-    const sessions = await harness.deps.db.rows(sql`SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${target_email}`);
+    const sessions = await harness.deps.db.rows(
+      sql`SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${target_email}`,
+    );
     assert.equal(sessions.length, 1);
   }
 });
@@ -52,13 +66,19 @@ test('two invites of one address, accepted at once in two organizations, make on
   for (let round = 0; round < 10; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const target_email = `${randomUUID()}@example.com`;
-    const links = [await invite(homes[0], target_email), await invite(homes[1], target_email.toUpperCase())] as const;
+    const links = [
+      await invite(homes[0], target_email),
+      await invite(homes[1], target_email.toUpperCase()),
+    ] as const;
     const answers = await Promise.all(links.map((link) => accept(link)));
     // The later one has to sign in with the account that the earlier one made.
     assert.deepEqual(statusesOf(answers), [201, 401]);
     const later = answers.findIndex(({ status }) => status === 401);
     const cookie = answers[1 - later]!.headers['set-cookie']!.split(';')[0]!;
-    const joined = await harness.request('POST', `/api/invites/${links[later]!.id}/accept/`, { headers: { cookie }, body: { token: links[later]!.token } });
+    const joined = await harness.request('POST', `/api/invites/${links[later]!.id}/accept/`, {
+      headers: { cookie },
+      body: { token: links[later]!.token },
+    });
     assert.equal(joined.status, 201);
   }
 });
@@ -67,17 +87,42 @@ test('an acceptance that races with the end of its invite wins or finds nothing'
   type Rival = (home: TestOrganization, link: Link, target_email: string) => Promise<Answer>;
   const url = (home: TestOrganization) => `/api/organizations/${home.organization.id}/invites/`;
   const rivals: [string, Rival, number[], number[]][] = [
-    ['deleted', (home, { id }) => harness.request('DELETE', `${url(home)}${id}/`, { key: home.key }), [404], [204]],
-    ['sent again', (home, { id }) => harness.request('POST', `${url(home)}${id}/resend/`, { key: home.key }), [404], [200]],
-    ['replaced', (home, _link, target_email) => harness.request('POST', url(home), { key: home.key, body: { target_email } }), [400], [201]],
+    [
+      'deleted',
+      (home, { id }) => harness.request('DELETE', `${url(home)}${id}/`, { key: home.key }),
+      [404],
+      [204],
+    ],
+    [
+      'sent again',
+      (home, { id }) => harness.request('POST', `${url(home)}${id}/resend/`, { key: home.key }),
+      [404],
+      [200],
+    ],
+    [
+      'replaced',
+      (home, _link, target_email) =>
+        harness.request('POST', url(home), { key: home.key, body: { target_email } }),
+      [400],
+      [201],
+    ],
   ];
   for (const [name, rival, after_acceptance, before_acceptance] of rivals)
     for (let round = 0; round < 10; round += 1) {
       const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
       const link = await invite(home, own.user.email);
-      const [acceptance, other] = await Promise.all([accept(link, own.key), rival(home, link, own.user.email)]);
-      if (acceptance.status === 201) assert.ok(after_acceptance.includes(other.status), `${name}: ${other.status}`);
-      else assert.deepEqual([acceptance.status, before_acceptance.includes(other.status)], [404, true], name);
+      const [acceptance, other] = await Promise.all([
+        accept(link, own.key),
+        rival(home, link, own.user.email),
+      ]);
+      if (acceptance.status === 201)
+        assert.ok(after_acceptance.includes(other.status), `${name}: ${other.status}`);
+      else
+        assert.deepEqual(
+          [acceptance.status, before_acceptance.includes(other.status)],
+          [404, true],
+          name,
+        );
       assert.equal(await membersOf(home), acceptance.status === 201 ? 2 : 1, name);
     }
 });
@@ -87,7 +132,9 @@ test('of invites for one address that are made at once one is left, and its link
     const home = await harness.newOrganization();
     const target_email = `${randomUUID()}@example.com`;
     const links = await Promise.all(Array.from({ length: 8 }, () => invite(home, target_email)));
-    const looks = await Promise.all(links.map(({ id, token }) => harness.request('GET', `/api/invites/${id}/?token=${token}`)));
+    const looks = await Promise.all(
+      links.map(({ id, token }) => harness.request('GET', `/api/invites/${id}/?token=${token}`)),
+    );
     assert.deepEqual(statusesOf(looks), [200, ...Array(7).fill(404)]);
   }
 });

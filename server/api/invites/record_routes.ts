@@ -20,7 +20,11 @@ import type { StoredInvite } from './store.ts';
 
 const url = '/api/organizations/:organization_id/invites/:id/';
 /** The organization's lock: an invite is taken back, sent again or accepted, one after the other. */
-const config = { scope: 'organization_member:write', within: 'organization', locks_organization: true } as const;
+const config = {
+  scope: 'organization_member:write',
+  within: 'organization',
+  locks_organization: true,
+} as const;
 
 /** Routes on one invite: take it back, send it again. */
 export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
@@ -28,7 +32,11 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     url,
     {
       config,
-      schema: { summary: 'Take an invite back', description: "Another's needs level 8.", response: { 204: { type: 'null' } } },
+      schema: {
+        summary: 'Take an invite back',
+        description: "Another's needs level 8.",
+        response: { 204: { type: 'null' } },
+      },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
@@ -60,24 +68,41 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         requireOwn(request, before);
         // The answer has the link: it must not lift anybody above himself.
         if (before.record.level > level)
-          throw forbidden(`You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`);
-        const [standing] = await listStandings(tx, organization_id, [before.record.target_email], level, now_ms);
-        if (standing !== undefined && standing.membership !== null) throw invalid(null, 'invalid_input', memberDetail(standing.membership));
+          throw forbidden(
+            `You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`,
+          );
+        const [standing] = await listStandings(
+          tx,
+          organization_id,
+          [before.record.target_email],
+          level,
+          now_ms,
+        );
+        if (standing !== undefined && standing.membership !== null)
+          throw invalid(null, 'invalid_input', memberDetail(standing.membership));
         await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);
         const sender = await getSender(tx, organization_id, request.caller.user_id);
         const answer = shownToSender(request, deps, invite);
         const entry = inviteEntry('resent', before.record, invite.record);
         record({ ...entry, changes: [...entry.changes, secretChange('link', 'changed')] });
-        amendAfterwards(request, 200, afterwards, answer, async () => withLink(deps, await mailing.sendOne(sender, invite)));
+        amendAfterwards(request, 200, afterwards, answer, async () =>
+          withLink(deps, await mailing.sendOne(sender, invite)),
+        );
         return answer;
       }),
   );
 }
 
-async function getInvite(request: FastifyRequest, tx: Transaction, now_ms: number): Promise<StoredInvite> {
+async function getInvite(
+  request: FastifyRequest,
+  tx: Transaction,
+  now_ms: number,
+): Promise<StoredInvite> {
   const { id = '' } = request.params as { id?: string };
-  const invite = isUuid(id) ? await findInvite(tx, request.access.organization_id, id, now_ms) : undefined;
+  const invite = isUuid(id)
+    ? await findInvite(tx, request.access.organization_id, id, now_ms)
+    : undefined;
   if (invite === undefined) throw notFound();
   return invite;
 }

@@ -13,15 +13,20 @@ after(() => harness.close());
 
 const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
 const address = () => `${randomUUID()}@example.com`;
-const invite = (organization_id: string, key: string, body: unknown) => harness.request('POST', base(organization_id), { key, body });
-const resend = (organization_id: string, id: string, key: string) => harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
-const shown = (link: string) => harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+const invite = (organization_id: string, key: string, body: unknown) =>
+  harness.request('POST', base(organization_id), { key, body });
+const resend = (organization_id: string, id: string, key: string) =>
+  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
+const shown = (link: string) =>
+  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
 
 test('a broken body sends nothing again', async () => {
   const { organization, key } = await harness.newOrganization();
   const { id, link } = (await invite(organization.id, key, { target_email: address() })).body;
-  const send = (body: string, headers = {}) => harness.request('POST', `${base(organization.id)}${id}/resend/`, { key, body, headers });
-  for (const body of ['{bad', '[]', 'null', '"x"', '{"a":"\\u0000"}', '{"\\u0000":1}']) assert.equal((await send(body)).status, 400, body);
+  const send = (body: string, headers = {}) =>
+    harness.request('POST', `${base(organization.id)}${id}/resend/`, { key, body, headers });
+  for (const body of ['{bad', '[]', 'null', '"x"', '{"a":"\\u0000"}', '{"\\u0000":1}'])
+    assert.equal((await send(body)).status, 400, body);
   assert.equal((await send('{}', { 'content-type': 'text/plain' })).status, 415);
   assert.equal((await shown(link)).status, 200);
   assert.equal((await send('{}')).status, 200);
@@ -32,10 +37,15 @@ test('who became a member meanwhile is not sent another invite', async () => {
   const { organization, key } = await harness.newOrganization();
   const made = (await invite(organization.id, key, { target_email: address() })).body;
   const member = await harness.newMember(organization.id, 1);
-  await harness.deps.db.run(sql`UPDATE users SET email = upper(${made.target_email}) WHERE id = ${member.user.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE users SET email = upper(${made.target_email}) WHERE id = ${member.user.id}`,
+  );
   const answer = await resend(organization.id, made.id, key);
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
   assert.match(answer.body.detail, /already a member of the organization\.$/);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${member.user.id}`);
-  assert.match((await resend(organization.id, made.id, key)).body.detail, /the account is deactivated/);
+  assert.match(
+    (await resend(organization.id, made.id, key)).body.detail,
+    /the account is deactivated/,
+  );
 });

@@ -17,7 +17,11 @@ export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
     '/api/organizations/:organization_id/invites/',
     {
       config: { scope: 'organization_member:read', within: 'organization' },
-      schema: { summary: 'List the invites, expired ones too, newest first', querystring: PageQuery, response: { 200: pageOf(Invite) } },
+      schema: {
+        summary: 'List the invites, expired ones too, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Invite) },
+      },
     },
     (request) =>
       answerPage<InviteRow>(

@@ -12,12 +12,18 @@ export const bulk_max = 1000;
 
 const invite_fields = {
   id: Type.String({ format: 'uuid' }),
-  target_email: Type.String({ format: 'email', description: 'Who is invited; the domain is in lower case.' }),
+  target_email: Type.String({
+    format: 'email',
+    description: 'Who is invited; the domain is in lower case.',
+  }),
   first_name: Type.String(),
-  emailing_attempt_made: Type.Boolean({ description: 'Whether the mail relay has taken the mail with the present link.' }),
+  emailing_attempt_made: Type.Boolean({
+    description: 'Whether the mail relay has taken the mail with the present link.',
+  }),
   level: Level,
   is_expired: Type.Boolean({
-    description: 'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to its level; it can be sent again.',
+    description:
+      'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to its level; it can be sent again.',
   }),
   created_by: nullable(User),
   created_at: Type.String({ format: 'date-time' }),
@@ -25,7 +31,11 @@ const invite_fields = {
   message: nullable(Type.String()),
 };
 const link = Type.Optional(
-  Type.String({ format: 'uri', description: 'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes none and shows none.' }),
+  Type.String({
+    format: 'uri',
+    description:
+      'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes none and shows none.',
+  }),
 );
 
 /** An invite as lists show it. */
@@ -47,11 +57,26 @@ export const NewInvite = Type.Object({
     trim: true,
     maxLength: 254,
     format: 'email',
-    description: 'Compared without regard to case; the domain is stored in lower case. An open invite for the address is replaced.',
+    description:
+      'Compared without regard to case; the domain is stored in lower case. An open invite for the address is replaced.',
   }),
-  first_name: Type.Optional(Type.String({ trim: true, maxLength: 30, ...single_line, description: 'One line; default empty.' })),
+  first_name: Type.Optional(
+    Type.String({
+      trim: true,
+      maxLength: 30,
+      ...single_line,
+      description: 'One line; default empty.',
+    }),
+  ),
   level: Type.Optional(Level),
-  message: Type.Optional(nullable(Type.String({ maxLength: 2000, description: 'What the mail says beside the link; default null.' }))),
+  message: Type.Optional(
+    nullable(
+      Type.String({
+        maxLength: 2000,
+        description: 'What the mail says beside the link; default null.',
+      }),
+    ),
+  ),
 });
 /** What is sent to make an invite. */
 export type NewInvite = Static<typeof NewInvite>;
@@ -61,32 +86,51 @@ const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
 export const BulkBody = Type.Union([NewInvites, Type.Object({ invites: NewInvites }), NewInvite]);
 /** Answer of a bulk: the first invite, and the list of all beside it. */
 export const BulkAnswer = Type.Object(
-  { ...InviteWithLink.properties, count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(InviteWithLink) },
+  {
+    ...InviteWithLink.properties,
+    count: Type.Integer(),
+    next: Type.Null(),
+    previous: Type.Null(),
+    results: Type.Array(InviteWithLink),
+  },
   { title: 'InviteBulk' },
 );
 
 /** Query of the public look at an invite. */
-export const ShownQuery = Type.Object({ token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })) });
+export const ShownQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })),
+});
 /** An invite as the page behind its link shows it. */
 export const ShownInvite = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     organization_name: Type.String(),
-    invited_by: nullable(Type.String({ description: 'Name or address of who invites; null when the account is gone.' })),
+    invited_by: nullable(
+      Type.String({
+        description: 'Name or address of who invites; null when the account is gone.',
+      }),
+    ),
     target_email: Type.String(),
     first_name: Type.String(),
     level: Level,
     is_expired: Type.Boolean(),
-    has_account: Type.Boolean({ description: 'Whether there is an account with this address: then sign in before you accept.' }),
+    has_account: Type.Boolean({
+      description: 'Whether there is an account with this address: then sign in before you accept.',
+    }),
   },
   { title: 'ShownInvite' },
 );
 
-const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
+const name = (description: string) =>
+  Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
 /** Body of the acceptance. */
 export const Acceptance = Type.Object({
   token: Type.Optional(
-    Type.String({ maxLength: 200, description: 'From the link; may be left out by who is signed in with the verified address of the invite.' }),
+    Type.String({
+      maxLength: 200,
+      description:
+        'From the link; may be left out by who is signed in with the verified address of the invite.',
+    }),
   ),
   password: Type.Optional(NewPassword),
   first_name: name('Of the new account; default as the invite says.'),
@@ -94,6 +138,9 @@ export const Acceptance = Type.Object({
 });
 /** Answer of the acceptance. */
 export const Accepted = Type.Object(
-  { organization: Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() }), member: Member },
+  {
+    organization: Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() }),
+    member: Member,
+  },
   { title: 'AcceptedInvite' },
 );

@@ -11,12 +11,16 @@ import type { InviteRow } from './schema.ts';
 /** An invite with what its link is made of. */
 export type StoredInvite = { record: InviteRow; token_nonce: string; sent_at: string };
 /** What is stored of a new invite. */
-export type InviteFields = Required<Pick<InviteRow, 'target_email' | 'first_name' | 'level' | 'message'>>;
+export type InviteFields = Required<
+  Pick<InviteRow, 'target_email' | 'first_name' | 'level' | 'message'>
+>;
 
 /** Invites that were sent before this instant are expired. */
 const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
 /** Is invite `i` past its time, or is there nobody (any more) who sent it and may give its level away? Whoever lets somebody in by an invite asks this. */
-export const isExpired = (now_ms: number) => sql`(i.sent_at < ${open_since(now_ms)}::timestamptz OR NOT EXISTS (
+export const isExpired = (
+  now_ms: number,
+) => sql`(i.sent_at < ${open_since(now_ms)}::timestamptz OR NOT EXISTS (
   SELECT 1 FROM members v JOIN users w ON w.id = v.user_id AND w.is_active
   WHERE v.user_id = i.sent_by AND v.organization_id = i.organization_id AND v.level >= i.level))`;
 const columns = (now_ms: number) => sql`
@@ -36,18 +40,37 @@ export function countInvites(organization_id: string): Sql {
 }
 
 /** The invite of the organization. */
-export function findInvite(db: Queryable, organization_id: string, id: string, now_ms: number): Promise<StoredInvite | undefined> {
-  return findStored(db, now_ms, sql`i.organization_id = ${organization_id}::uuid AND i.id = ${id}::uuid`);
+export function findInvite(
+  db: Queryable,
+  organization_id: string,
+  id: string,
+  now_ms: number,
+): Promise<StoredInvite | undefined> {
+  return findStored(
+    db,
+    now_ms,
+    sql`i.organization_id = ${organization_id}::uuid AND i.id = ${id}::uuid`,
+  );
 }
 
 /** What stands against an invite of an address: its first place in the list, a membership (of a person who may be deactivated), an open invite with a higher level than the caller's. */
-export type Standing = { first_index: number; membership: 'active' | 'deactivated' | null; higher_level: number | null };
+export type Standing = {
+  first_index: number;
+  membership: 'active' | 'deactivated' | null;
+  higher_level: number | null;
+};
 
 /**
  * How each address stands in the organization, in the order of the addresses. Addresses are compared as the unique indexes compare them, so what passes here can be stored.
  * Leans on users_email_unique and invites_target_unique.
  */
-export async function listStandings(tx: Transaction, organization_id: string, emails: string[], caller_level: number, now_ms: number): Promise<Standing[]> {
+export async function listStandings(
+  tx: Transaction,
+  organization_id: string,
+  emails: string[],
+  caller_level: number,
+  now_ms: number,
+): Promise<Standing[]> {
   return tx.rows<Standing>(sql`
     SELECT (min(asked.number) OVER (PARTITION BY comparable_address(asked.email)) - 1)::integer AS first_index,
       (SELECT CASE WHEN u.is_active THEN 'active' ELSE 'deactivated' END FROM users u JOIN members m ON m.user_id = u.id
@@ -64,7 +87,13 @@ export type MadeInvite = StoredInvite & { replaced_invite: string | null };
  * Makes the invites, each in place of the one that its address may have, and gives them in the order of `fields`. The caller holds the organization's lock, so nobody
  * makes another one for an address between the two statements.
  */
-export async function insertInvites(tx: Transaction, organization_id: string, user_id: number, fields: InviteFields[], now_ms: number): Promise<MadeInvite[]> {
+export async function insertInvites(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+  fields: InviteFields[],
+  now_ms: number,
+): Promise<MadeInvite[]> {
   const emails = fields.map(({ target_email }) => target_email);
   // Leans on invites_target_unique: an address has one at most.
   const replaced = await tx.rows<{ id: string; index: number }>(sql`
@@ -80,19 +109,36 @@ export async function insertInvites(tx: Transaction, organization_id: string, us
     FROM (SELECT id, ${organization_id}::uuid, target_email, first_name, level, message, token_nonce
       FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[], ${fields.map((one) => one.level)}::smallint[],
         ${fields.map((one) => one.message)}::text[], ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level, message, token_nonce)) made`);
-  const made = new Map((await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [invite.record.id, invite]));
-  return ids.map((id, index) => ({ ...made.get(id)!, replaced_invite: replaced_ids.get(index) ?? null }));
+  const made = new Map(
+    (await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [
+      invite.record.id,
+      invite,
+    ]),
+  );
+  return ids.map((id, index) => ({
+    ...made.get(id)!,
+    replaced_invite: replaced_ids.get(index) ?? null,
+  }));
 }
 
 /** Opens the invite anew for 3 days from now, under another link; the user vouches for it. */
-export async function renewInvite(tx: Transaction, id: string, user_id: number, now_ms: number): Promise<void> {
+export async function renewInvite(
+  tx: Transaction,
+  id: string,
+  user_id: number,
+  now_ms: number,
+): Promise<void> {
   const now = isoInstant(now_ms);
   await tx.run(sql`
     UPDATE invites SET token_nonce = ${uuidv4()}, sent_by = ${user_id}, sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false WHERE id = ${id}::uuid`);
 }
 
 /** Notes that the mail with this very link went out, and gives `updated_at`; undefined when the invite is gone or has another link by now. */
-export async function markEmailed(db: Queryable, invite: StoredInvite, now_ms: number): Promise<string | undefined> {
+export async function markEmailed(
+  db: Queryable,
+  invite: StoredInvite,
+  now_ms: number,
+): Promise<string | undefined> {
   const row = await db.row<{ updated_at: string }>(sql`
     UPDATE invites SET emailing_attempt_made = true, updated_at = ${isoInstant(now_ms)}::timestamptz
     WHERE id = ${invite.record.id}::uuid AND token_nonce = ${invite.token_nonce}::uuid RETURNING updated_at`);
@@ -108,34 +154,58 @@ export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
 export type Sender = { organization_name: string; name: string; email: string };
 
 /** The member with this user id as a sender; `name` is empty when he has not said it. */
-export async function getSender(tx: Transaction, organization_id: string, user_id: number): Promise<Sender> {
+export async function getSender(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+): Promise<Sender> {
   const row = await tx.row<Sender>(sql`
     SELECT o.name AS organization_name, trim(u.first_name || ' ' || u.last_name) AS name, u.email
     FROM organizations o, users u WHERE o.id = ${organization_id}::uuid AND u.id = ${user_id}`);
-  if (row === undefined) throw new Error('A member or his organization was gone while the organization was locked.');
+  if (row === undefined)
+    throw new Error('A member or his organization was gone while the organization was locked.');
   return row;
 }
 
 /** The account that has the address of an invite; `name` is empty when the person has not said it. */
-export type Addressee = { id: number; uuid: string; email: string; name: string; is_email_verified: boolean };
+export type Addressee = {
+  id: number;
+  uuid: string;
+  email: string;
+  name: string;
+  is_email_verified: boolean;
+};
 /** An invite wherever it is: with its organization, and with the account of its address where there is one. */
-export type InviteAnywhere = StoredInvite & { organization: { id: string; name: string }; addressee: Addressee | undefined };
+export type InviteAnywhere = StoredInvite & {
+  organization: { id: string; name: string };
+  addressee: Addressee | undefined;
+};
 
 /**
  * The invite with this id. With `lock` its organization is locked, and with it everything that makes, sends, accepts or removes invites there, until the transaction ends; only
  * then the invite is read, so that of several acceptances one finds it.
  */
-export async function findInviteAnywhere(db: Queryable, id: string, now_ms: number, lock?: 'lock'): Promise<InviteAnywhere | undefined> {
+export async function findInviteAnywhere(
+  db: Queryable,
+  id: string,
+  now_ms: number,
+  lock?: 'lock',
+): Promise<InviteAnywhere | undefined> {
   const organization = await db.row<InviteAnywhere['organization']>(sql`
     SELECT o.id, o.name FROM organizations o WHERE o.id = (SELECT organization_id FROM invites WHERE id = ${id}::uuid) ${lock === undefined ? empty : sql`FOR NO KEY UPDATE`}`);
-  const invite = organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
+  const invite =
+    organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
   if (organization === undefined || invite === undefined) return undefined;
   const addressee = await db.row<Addressee>(sql`
     SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified FROM users WHERE comparable_address(email) = comparable_address(${invite.record.target_email})`);
   return { ...invite, organization, addressee };
 }
 
-async function findStored(db: Queryable, now_ms: number, condition: Sql): Promise<StoredInvite | undefined> {
+async function findStored(
+  db: Queryable,
+  now_ms: number,
+  condition: Sql,
+): Promise<StoredInvite | undefined> {
   return (await listStored(db, now_ms, condition))[0];
 }
 

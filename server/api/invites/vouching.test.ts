@@ -14,12 +14,19 @@ after(() => harness.close());
 const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/`;
 
 async function invitedBy(home: TestOrganization, member: Member, level: number) {
-  const answer = await harness.request('POST', `${base(home)}invites/`, { key: member.key, body: { target_email: `${randomUUID()}@example.com`, level } });
+  const answer = await harness.request('POST', `${base(home)}invites/`, {
+    key: member.key,
+    body: { target_email: `${randomUUID()}@example.com`, level },
+  });
   assert.equal(answer.status, 201);
-  return { id: answer.body.id as string, token: new URL(answer.body.link).searchParams.get('token')! };
+  return {
+    id: answer.body.id as string,
+    token: new URL(answer.body.link).searchParams.get('token')!,
+  };
 }
 
-const accept = ({ id, token }: { id: string; token: string }) => harness.request('POST', `/api/invites/${id}/accept/`, { body: { token, password } });
+const accept = ({ id, token }: { id: string; token: string }) =>
+  harness.request('POST', `/api/invites/${id}/accept/`, { body: { token, password } });
 
 async function isExpired(home: TestOrganization, id: string): Promise<boolean> {
   const { body } = await harness.request('GET', `${base(home)}invites/`, { key: home.key });
@@ -29,12 +36,21 @@ async function isExpired(home: TestOrganization, id: string): Promise<boolean> {
 const losses = [
   {
     name: 'is removed',
-    lose: (home: TestOrganization, { user }: Member) => harness.request('DELETE', `${base(home)}members/${user.uuid}/`, { key: home.key }),
+    lose: (home: TestOrganization, { user }: Member) =>
+      harness.request('DELETE', `${base(home)}members/${user.uuid}/`, { key: home.key }),
   },
-  { name: 'leaves', lose: (home: TestOrganization, { key }: Member) => harness.request('DELETE', `${base(home)}members/@me/`, { key }) },
+  {
+    name: 'leaves',
+    lose: (home: TestOrganization, { key }: Member) =>
+      harness.request('DELETE', `${base(home)}members/@me/`, { key }),
+  },
   {
     name: 'is demoted below its level',
-    lose: (home: TestOrganization, { user }: Member) => harness.request('PATCH', `${base(home)}members/${user.uuid}/`, { key: home.key, body: { level: 1 } }),
+    lose: (home: TestOrganization, { user }: Member) =>
+      harness.request('PATCH', `${base(home)}members/${user.uuid}/`, {
+        key: home.key,
+        body: { level: 1 },
+      }),
   },
 ];
 
@@ -48,7 +64,9 @@ for (const { name, lose } of losses) {
     assert.equal(await isExpired(home, link.id), true);
     const refused = await accept(link);
     assert.deepEqual([refused.status, refused.body.code], [400, 'expired']);
-    const again = await harness.request('POST', `${base(home)}invites/${link.id}/resend/`, { key: home.key });
+    const again = await harness.request('POST', `${base(home)}invites/${link.id}/resend/`, {
+      key: home.key,
+    });
     const token = new URL(again.body.link).searchParams.get('token')!;
     assert.equal((await accept({ id: link.id, token })).status, 201);
   });
@@ -58,6 +76,9 @@ test('a demotion to the level of an invite leaves its link good', async () => {
   const home = await harness.newOrganization();
   const inviter = await harness.newMember(home.organization.id, 8);
   const link = await invitedBy(home, inviter, 1);
-  await harness.request('PATCH', `${base(home)}members/${inviter.user.uuid}/`, { key: home.key, body: { level: 1 } });
+  await harness.request('PATCH', `${base(home)}members/${inviter.user.uuid}/`, {
+    key: home.key,
+    body: { level: 1 },
+  });
   assert.equal((await accept(link)).status, 201);
 });

@@ -17,7 +17,15 @@ before(async () => {
   const bounds = { connect_milliseconds: 1_000, send_milliseconds: 3_000 };
   harness = await openHarness({
     clickhouse: false,
-    deps: { mail: openMail({ url: relay.url, from: 'sluice@example.com', log: silentLog(), clock: systemClock, bounds }) },
+    deps: {
+      mail: openMail({
+        url: relay.url,
+        from: 'sluice@example.com',
+        log: silentLog(),
+        clock: systemClock,
+        bounds,
+      }),
+    },
   });
 });
 after(async () => {
@@ -29,7 +37,10 @@ beforeEach(() => relay.setFault(undefined));
 /** Invites somebody and accepts for him; gives his address. */
 async function join({ organization, key }: TestOrganization): Promise<string> {
   const target_email = `${randomUUID()}@example.org`;
-  const made = await harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key, body: { target_email, first_name: 'Grace', level: 8 } });
+  const made = await harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
+    key,
+    body: { target_email, first_name: 'Grace', level: 8 },
+  });
   const token = new URL(made.body.link).searchParams.get('token');
   const joined = await harness.request('POST', `/api/invites/${made.body.id}/accept/`, {
     body: { token, password: 'violet kettle harbour 92', last_name: 'Hopper' },
@@ -37,53 +48,87 @@ async function join({ organization, key }: TestOrganization): Promise<string> {
   assert.equal(joined.status, 201);
   return target_email;
 }
-const recipients = (subject: string) => relay.mails.filter(({ content }) => content.subject === subject).flatMap(({ to }) => to);
+const recipients = (subject: string) =>
+  relay.mails.filter(({ content }) => content.subject === subject).flatMap(({ to }) => to);
 
 test('every other active member is told who joined, once', async (t) => {
   const home = await harness.newOrganization({ name: 'Told' });
-  const others = await Promise.all(Array.from({ length: 6 }, () => harness.newMember(home.organization.id, 1)));
+  const others = await Promise.all(
+    Array.from({ length: 6 }, () => harness.newMember(home.organization.id, 1)),
+  );
   const inactive = await harness.newMember(home.organization.id, 1);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${inactive.user.id}`);
   const email = await join(home);
   const wanted = [home, ...others].map(({ user }) => user.email).sort();
-  await t.waitFor(() => assert.deepEqual(recipients('Grace Hopper joined Told').toSorted(), wanted), { timeout: 5_000 });
+  await t.waitFor(
+    () => assert.deepEqual(recipients('Grace Hopper joined Told').toSorted(), wanted),
+    { timeout: 5_000 },
+  );
   const { content } = await relay.waitFor(home.user.email);
   assert.deepEqual(content.replyTo, [{ name: 'Grace Hopper', address: email }]);
-  assert.ok(content.text!.includes(`Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 (administrator).`));
+  assert.ok(
+    content.text!.includes(
+      `Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 (administrator).`,
+    ),
+  );
 });
 
 test('names write no paragraphs of their own', async (t) => {
   const home = await harness.newOrganization({ name: 'Engines\n\nYour account is locked' });
   const email = await join(home);
   const subject = 'Grace Hopper joined Engines Your account is locked';
-  await t.waitFor(() => assert.deepEqual(recipients(subject), [home.user.email]), { timeout: 5_000 });
-  const [heading, sentence] = relay.mails.find(({ content }) => content.subject === subject)!.content.text!.split('\n\n');
+  await t.waitFor(() => assert.deepEqual(recipients(subject), [home.user.email]), {
+    timeout: 5_000,
+  });
+  const [heading, sentence] = relay.mails
+    .find(({ content }) => content.subject === subject)!
+    .content.text!.split('\n\n');
   assert.deepEqual(
     [heading, sentence],
-    [subject, `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, with the level 8 (administrator).`],
+    [
+      subject,
+      `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, with the level 8 (administrator).`,
+    ],
   );
 });
 
 test('nobody is told where the organization does not want it', async () => {
   const home = await harness.newOrganization({ name: 'Silent' });
   const path = `/api/organizations/${home.organization.id}/`;
-  assert.equal((await harness.request('PATCH', path, { key: home.key, body: { is_member_join_email_enabled: false } })).status, 200);
+  assert.equal(
+    (
+      await harness.request('PATCH', path, {
+        key: home.key,
+        body: { is_member_join_email_enabled: false },
+      })
+    ).status,
+    200,
+  );
   await join(home);
   // What was to be sent would be on its way before this mail, which is sent later.
   const loud = await harness.newOrganization({ name: 'Loud' });
   await join(loud);
   await relay.waitFor(loud.user.email);
-  assert.deepEqual([recipients('Grace Hopper joined Silent'), recipients('Grace Hopper joined Loud')], [[], [loud.user.email]]);
+  assert.deepEqual(
+    [recipients('Grace Hopper joined Silent'), recipients('Grace Hopper joined Loud')],
+    [[], [loud.user.email]],
+  );
 });
 
 test('nobody waits for these mails, and none of them can make joining fail', async () => {
   const home = await harness.newOrganization({ name: 'Hanging' });
   relay.setFault('hang_after');
   const target_email = `${randomUUID()}@example.org`;
-  const made = await harness.request('POST', `/api/organizations/${home.organization.id}/invites/bulk/`, { key: home.key, body: { target_email } });
+  const made = await harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/invites/bulk/`,
+    { key: home.key, body: { target_email } },
+  );
   const begun = performance.now();
   const token = new URL(made.body.link).searchParams.get('token');
-  const joined = await harness.request('POST', `/api/invites/${made.body.id}/accept/`, { body: { token, password: 'violet kettle harbour 92' } });
+  const joined = await harness.request('POST', `/api/invites/${made.body.id}/accept/`, {
+    body: { token, password: 'violet kettle harbour 92' },
+  });
   assert.equal(joined.status, 201);
   assert.ok(performance.now() - begun < 2_500, 'the answer comes before the relay is given up');
 });

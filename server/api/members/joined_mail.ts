@@ -11,7 +11,11 @@ type Joined = { organization_name: string; person_name: string; email: string; l
 const mails_at_once = 3;
 
 /** Tells each address that somebody joined. Never rejects: a mail that does not go out is in the log of the mails. */
-export async function sendJoinedMails(mail: Mail, addresses: string[], joined: Joined): Promise<void> {
+export async function sendJoinedMails(
+  mail: Mail,
+  addresses: string[],
+  joined: Joined,
+): Promise<void> {
   const message = joinedMail(joined);
   // The lanes take turns at one iterator.
   const waiting = addresses.values();
@@ -24,7 +28,10 @@ export async function sendJoinedMails(mail: Mail, addresses: string[], joined: J
 /** Everything of the mail but its recipient. Answers go to the person who joined. */
 function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
   // Names are anyone's words: they must not write paragraphs of ours.
-  const [organization_name, person_name] = [oneLine(names.organization_name), oneLine(names.person_name)];
+  const [organization_name, person_name] = [
+    oneLine(names.organization_name),
+    oneLine(names.person_name),
+  ];
   const who = person_name === '' ? email : `${person_name} (${email})`;
   const heading = `${person_name || email} joined ${organization_name}`;
   return {
@@ -32,7 +39,9 @@ function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'>
     subject: heading,
     ...compose({
       heading,
-      paragraphs: [`${who} is now a member of ${organization_name} on Sluice, with the level ${level} (${level_names[level]}).`],
+      paragraphs: [
+        `${who} is now a member of ${organization_name} on Sluice, with the level ${level} (${level_names[level]}).`,
+      ],
       footer: `You get this mail because you are a member of ${organization_name}. An administrator can switch such mails off for the whole organization.`,
     }),
   };

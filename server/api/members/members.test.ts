@@ -16,7 +16,8 @@ type Level = 1 | 8 | 15;
 const levels: Level[] = [1, 8, 15];
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 const base = (organization_id: string) => `/api/organizations/${organization_id}/members/`;
-const path = (organization_id: string, member: Member | string) => `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
+const path = (organization_id: string, member: Member | string) =>
+  `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
 
 /** Two owners, so that the one who asks is never the only one, and one more member of the wanted level. */
 async function peopleOf(asker: Level, target: Level) {
@@ -27,40 +28,73 @@ async function peopleOf(asker: Level, target: Level) {
 
 test('the list has the active members, newest first, with the fields of the contract', async () => {
   const { organization, key, user } = await harness.newOrganization();
-  const added = [await harness.newMember(organization.id, 1), await harness.newMember(organization.id, 8), await harness.newMember(organization.id, 1)];
+  const added = [
+    await harness.newMember(organization.id, 1),
+    await harness.newMember(organization.id, 8),
+    await harness.newMember(organization.id, 1),
+  ];
   await harness.giveSecondFactor(added[0]!.user);
   await harness.deps.db.run(
     sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (${uuidv7()}, ${added[1]!.user.id}, 'github', ${uuidv7()})`,
   );
-  await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${added[2]!.user.id}`);
-  const { status, body } = await harness.request('GET', base(organization.id), { key: added[0]!.key });
+  await harness.deps.db.run(
+    sql`UPDATE users SET is_active = false WHERE id = ${added[2]!.user.id}`,
+  );
+  const { status, body } = await harness.request('GET', base(organization.id), {
+    key: added[0]!.key,
+  });
   assert.equal(status, 200);
   assert.deepEqual([body.count, body.next, body.previous], [3, null, null]);
   assert.deepEqual(
-    body.results.map((member: any) => [member.user.email, member.level, member.is_2fa_enabled, member.has_social_auth]),
+    body.results.map((member: any) => [
+      member.user.email,
+      member.level,
+      member.is_2fa_enabled,
+      member.has_social_auth,
+    ]),
     [
       [added[1]!.user.email, 8, false, true],
       [added[0]!.user.email, 1, true, false],
       [user.email, 15, false, false],
     ],
   );
-  assert.deepEqual(Object.keys(body.results[0]), ['id', 'user', 'level', 'joined_at', 'updated_at', 'is_2fa_enabled', 'has_social_auth']);
+  assert.deepEqual(Object.keys(body.results[0]), [
+    'id',
+    'user',
+    'level',
+    'joined_at',
+    'updated_at',
+    'is_2fa_enabled',
+    'has_social_auth',
+  ]);
   const shown = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
   assert.equal(shown.body.member_count, '3');
   const page = await harness.request('GET', `${base(organization.id)}?limit=1&offset=1`, { key });
-  assert.deepEqual([page.body.count, page.body.results.length, page.body.results[0].user.email], [3, 1, added[0]!.user.email]);
-  const inactive = await harness.request('PATCH', path(organization.id, added[2]!), { key, body: { level: 1 } });
+  assert.deepEqual(
+    [page.body.count, page.body.results.length, page.body.results[0].user.email],
+    [3, 1, added[0]!.user.email],
+  );
+  const inactive = await harness.request('PATCH', path(organization.id, added[2]!), {
+    key,
+    body: { level: 1 },
+  });
   assert.equal(inactive.status, 404);
 });
 
 test('members that joined at the same instant have one order', async () => {
   const { organization, key } = await harness.newOrganization();
   for (let index = 0; index < 5; index += 1) await harness.newMember(organization.id, 1);
-  await harness.deps.db.run(sql`UPDATE members SET joined_at = '2026-01-01T00:00:00Z' WHERE organization_id = ${organization.id}`);
-  const all = (await harness.request('GET', base(organization.id), { key })).body.results.map((member: any) => member.id);
+  await harness.deps.db.run(
+    sql`UPDATE members SET joined_at = '2026-01-01T00:00:00Z' WHERE organization_id = ${organization.id}`,
+  );
+  const all = (await harness.request('GET', base(organization.id), { key })).body.results.map(
+    (member: any) => member.id,
+  );
   assert.deepEqual(all, all.toSorted().toReversed());
   for (let offset = 0; offset < 6; offset += 2) {
-    const page = await harness.request('GET', `${base(organization.id)}?limit=2&offset=${offset}`, { key });
+    const page = await harness.request('GET', `${base(organization.id)}?limit=2&offset=${offset}`, {
+      key,
+    });
     assert.deepEqual(
       page.body.results.map((member: any) => member.id),
       all.slice(offset, offset + 2),
@@ -71,26 +105,52 @@ test('members that joined at the same instant have one order', async () => {
 // Who asks, whom it is about, the new level: what comes of it, for PATCH and for PUT.
 const changes: [Level, Level, Level, number][] = levels.flatMap((asker) =>
   levels.flatMap((target) =>
-    levels.map((level): [Level, Level, Level, number] => [asker, target, level, asker === 15 || (asker === 8 && target < 15 && level < 15) ? 200 : 403]),
+    levels.map((level): [Level, Level, Level, number] => [
+      asker,
+      target,
+      level,
+      asker === 15 || (asker === 8 && target < 15 && level < 15) ? 200 : 403,
+    ]),
   ),
 );
 
 test('who may give whom which level', async () => {
   assert.deepEqual(
-    changes.filter(([, , , status]) => status === 200).map(([asker, target, level]) => `${asker}: ${target}->${level}`),
-    ['8: 1->1', '8: 1->8', '8: 8->1', '8: 8->8', ...levels.flatMap((target) => levels.map((level) => `15: ${target}->${level}`))],
+    changes
+      .filter(([, , , status]) => status === 200)
+      .map(([asker, target, level]) => `${asker}: ${target}->${level}`),
+    [
+      '8: 1->1',
+      '8: 1->8',
+      '8: 8->1',
+      '8: 8->8',
+      ...levels.flatMap((target) => levels.map((level) => `15: ${target}->${level}`)),
+    ],
   );
   for (const [asker, target, level, status] of changes) {
     const { organization, own, other } = await peopleOf(asker, target);
     for (const method of ['PATCH', 'PUT']) {
       const name = `${method} by ${asker} of ${target} to ${level}`;
-      const answer = await harness.request(method, path(organization.id, other), { key: own.key, body: { level } });
+      const answer = await harness.request(method, path(organization.id, other), {
+        key: own.key,
+        body: { level },
+      });
       assert.equal(answer.status, status, name);
-      if (status === 200) assert.deepEqual([answer.body.level, answer.body.user.uuid], [level, other.user.uuid], name);
-      else assert.deepEqual([answer.body.code, answer.body.attr], ['permission_denied', null], name);
+      if (status === 200)
+        assert.deepEqual(
+          [answer.body.level, answer.body.user.uuid],
+          [level, other.user.uuid],
+          name,
+        );
+      else
+        assert.deepEqual([answer.body.code, answer.body.attr], ['permission_denied', null], name);
     }
-    const { results } = (await harness.request('GET', base(organization.id), { key: other.key })).body;
-    assert.equal(results.find((member: any) => member.user.uuid === other.user.uuid).level, status === 200 ? level : target);
+    const { results } = (await harness.request('GET', base(organization.id), { key: other.key }))
+      .body;
+    assert.equal(
+      results.find((member: any) => member.user.uuid === other.user.uuid).level,
+      status === 200 ? level : target,
+    );
   }
 });
 
@@ -101,24 +161,46 @@ test('nobody changes their own level, not even to the same; without a level noth
       for (const level of levels)
         for (const method of ['PATCH', 'PUT'])
           assert.equal(
-            (await harness.request(method, path(organization.id, name), { key: own.key, body: { level } })).status,
+            (
+              await harness.request(method, path(organization.id, name), {
+                key: own.key,
+                body: { level },
+              })
+            ).status,
             403,
             `${method} ${asker} ${name} ${level}`,
           );
-    const empty = await harness.request('PATCH', path(organization.id, '@me'), { key: own.key, body: { user: { email: 'x' }, is_2fa_enabled: true } });
+    const empty = await harness.request('PATCH', path(organization.id, '@me'), {
+      key: own.key,
+      body: { user: { email: 'x' }, is_2fa_enabled: true },
+    });
     // Members are written from 8 on.
     assert.equal(empty.status, asker === 1 ? 403 : 200);
-    if (asker > 1) assert.deepEqual([empty.body.level, empty.body.user.email, empty.body.is_2fa_enabled], [asker, own.user.email, false]);
+    if (asker > 1)
+      assert.deepEqual(
+        [empty.body.level, empty.body.user.email, empty.body.is_2fa_enabled],
+        [asker, own.user.email, false],
+      );
   }
 });
 
 test('an empty PATCH of another is 200 and changes nothing, of an owner by an administrator too', async () => {
   const { organization, owner, own, other } = await peopleOf(8, 1);
-  const before = (await harness.request('GET', base(organization.id), { key: own.key })).body.results[0];
-  const answer = await harness.request('PATCH', path(organization.id, other), { key: own.key, body: {} });
+  const before = (await harness.request('GET', base(organization.id), { key: own.key })).body
+    .results[0];
+  const answer = await harness.request('PATCH', path(organization.id, other), {
+    key: own.key,
+    body: {},
+  });
   assert.deepEqual([answer.status, answer.body], [200, before]);
-  const ofOwner = await harness.request('PATCH', path(organization.id, owner), { key: own.key, body: {} });
-  assert.deepEqual([ofOwner.status, ofOwner.body.level, ofOwner.body.user.uuid], [200, 15, owner.user.uuid]);
+  const ofOwner = await harness.request('PATCH', path(organization.id, owner), {
+    key: own.key,
+    body: {},
+  });
+  assert.deepEqual(
+    [ofOwner.status, ofOwner.body.level, ofOwner.body.user.uuid],
+    [200, 15, owner.user.uuid],
+  );
 });
 
 test('wrong levels name the field, before any rule', async () => {
@@ -132,11 +214,24 @@ test('wrong levels name the field, before any rule', async () => {
   ];
   for (const [body, code] of wrong)
     for (const target of [other, owner, own]) {
-      const answer = await harness.request('PATCH', path(organization.id, target), { key: own.key, body });
-      assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, 'level', code], JSON.stringify(body));
+      const answer = await harness.request('PATCH', path(organization.id, target), {
+        key: own.key,
+        body,
+      });
+      assert.deepEqual(
+        [answer.status, answer.body.attr, answer.body.code],
+        [400, 'level', code],
+        JSON.stringify(body),
+      );
     }
-  const missing = await harness.request('PUT', path(organization.id, other), { key: own.key, body: {} });
-  assert.deepEqual([missing.status, missing.body.attr, missing.body.code], [400, 'level', 'required']);
+  const missing = await harness.request('PUT', path(organization.id, other), {
+    key: own.key,
+    body: {},
+  });
+  assert.deepEqual(
+    [missing.status, missing.body.attr, missing.body.code],
+    [400, 'level', 'required'],
+  );
 });
 
 test('who is not a member is 404, whatever the body; there is no single member to read and none to make', async () => {
@@ -148,16 +243,31 @@ test('who is not a member is 404, whatever the body; there is no single member t
       ['PUT', {}],
       ['DELETE', undefined],
     ] as const)
-      assert.equal((await harness.request(method, path(organization.id, name), { key, body })).status, 404, `${method} ${name}`);
+      assert.equal(
+        (await harness.request(method, path(organization.id, name), { key, body })).status,
+        404,
+        `${method} ${name}`,
+      );
   assert.equal((await harness.request('GET', path(organization.id, '@me'), { key })).status, 405);
-  assert.equal((await harness.request('POST', base(organization.id), { key, body: {} })).status, 405);
-  assert.equal((await harness.request('PATCH', path('@current', '@me'), { key, body: {} })).status, 200);
+  assert.equal(
+    (await harness.request('POST', base(organization.id), { key, body: {} })).status,
+    405,
+  );
+  assert.equal(
+    (await harness.request('PATCH', path('@current', '@me'), { key, body: {} })).status,
+    200,
+  );
 });
 
 test('a changed level counts on the next request', async () => {
   const { organization, owner, other } = await peopleOf(15, 8);
-  const rename = () => harness.request('PATCH', `/api/organizations/${organization.id}/`, { key: other.key, body: { name: 'New' } });
-  const level = (to: Level) => harness.request('PATCH', path(organization.id, other), { key: owner.key, body: { level: to } });
+  const rename = () =>
+    harness.request('PATCH', `/api/organizations/${organization.id}/`, {
+      key: other.key,
+      body: { name: 'New' },
+    });
+  const level = (to: Level) =>
+    harness.request('PATCH', path(organization.id, other), { key: owner.key, body: { level: to } });
   for (let round = 0; round < 3; round += 1) {
     assert.equal((await rename()).status, 200);
     assert.equal((await level(1)).status, 200);
@@ -168,7 +278,8 @@ test('a changed level counts on the next request', async () => {
 
 test('updated_at moves with the level only, and a stale If-Match is 412', async () => {
   const { organization, owner, other } = await peopleOf(15, 1);
-  const patch = (body: unknown, headers = {}) => harness.request('PATCH', path(organization.id, other), { key: owner.key, body, headers });
+  const patch = (body: unknown, headers = {}) =>
+    harness.request('PATCH', path(organization.id, other), { key: owner.key, body, headers });
   const first = await patch({});
   const same = await patch({ level: 1 });
   assert.deepEqual([same.body, same.headers['etag']], [first.body, first.headers['etag']]);
@@ -176,7 +287,11 @@ test('updated_at moves with the level only, and a stale If-Match is 412', async 
   assert.equal(raised.status, 200);
   assert.ok(isLater(raised.body.updated_at, first.body.updated_at));
   assert.equal((await patch({ level: 15 }, { 'if-match': first.headers['etag'] })).status, 412);
-  const removal = (etag: string) => harness.request('DELETE', path(organization.id, other), { key: owner.key, headers: { 'if-match': etag } });
+  const removal = (etag: string) =>
+    harness.request('DELETE', path(organization.id, other), {
+      key: owner.key,
+      headers: { 'if-match': etag },
+    });
   assert.equal((await removal(first.headers['etag']!)).status, 412);
   assert.equal((await removal(raised.headers['etag']!)).status, 204);
 });

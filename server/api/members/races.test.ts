@@ -11,21 +11,33 @@ before(async () => {
 after(() => harness.close());
 
 const rounds = 25;
-const path = (organization_id: string, member: Member) => `/api/organizations/${organization_id}/members/${member.user.uuid}/`;
+const path = (organization_id: string, member: Member) =>
+  `/api/organizations/${organization_id}/members/${member.user.uuid}/`;
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 const ownersOf = async (organization_id: string) =>
-  (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id} AND level = 15`))!.count;
+  (await harness.deps.db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id} AND level = 15`,
+  ))!.count;
 
 async function twoOwners() {
   const { organization, ...first } = await harness.newOrganization();
-  return { id: organization.id, owners: [first, await harness.newMember(organization.id, 15)] as [Member, Member] };
+  return {
+    id: organization.id,
+    owners: [first, await harness.newMember(organization.id, 15)] as [Member, Member],
+  };
 }
 
 /** Runs both requests at once, `rounds` times, each time in a new organization with two owners; one owner must be left every time. */
-async function race(ask: (id: string, own: Member, other: Member) => Promise<Answer>, outcomes: number[][]): Promise<void> {
+async function race(
+  ask: (id: string, own: Member, other: Member) => Promise<Answer>,
+  outcomes: number[][],
+): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const { id, owners } = await twoOwners();
-    const answers = await Promise.all([ask(id, owners[0], owners[1]), ask(id, owners[1], owners[0])]);
+    const answers = await Promise.all([
+      ask(id, owners[0], owners[1]),
+      ask(id, owners[1], owners[0]),
+    ]);
     assert.ok(
       outcomes.some((outcome) => outcome.join() === statusesOf(answers).join()),
       `${statusesOf(answers)}`,
@@ -34,14 +46,22 @@ async function race(ask: (id: string, own: Member, other: Member) => Promise<Ans
   }
 }
 
-test('of two owners who leave at once one stays', () => race((id, own) => harness.request('DELETE', path(id, own), { key: own.key }), [[204, 409]]));
+test('of two owners who leave at once one stays', () =>
+  race((id, own) => harness.request('DELETE', path(id, own), { key: own.key }), [[204, 409]]));
 
 test('of two owners who demote each other at once one stays owner', () =>
-  race((id, own, other) => harness.request('PATCH', path(id, other), { key: own.key, body: { level: 8 } }), [[200, 403]]));
+  race(
+    (id, own, other) =>
+      harness.request('PATCH', path(id, other), { key: own.key, body: { level: 8 } }),
+    [[200, 403]],
+  ));
 
 // The one who was removed is no member any more.
 test('of two owners who remove each other at once one stays', () =>
-  race((id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }), [[204, 404]]));
+  race(
+    (id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }),
+    [[204, 404]],
+  ));
 
 test('an owner who demotes the other and leaves, while that one leaves too, does not leave the organization without an owner', async () => {
   for (let round = 0; round < rounds; round += 1) {
@@ -63,7 +83,9 @@ test('an owner who demotes the other and leaves, while that one leaves too, does
 test('many owners who leave at once leave one', async () => {
   const { id, owners } = await twoOwners();
   const more = await Promise.all(Array.from({ length: 10 }, () => harness.newMember(id, 15)));
-  const answers = await Promise.all([...owners, ...more].map((own) => harness.request('DELETE', path(id, own), { key: own.key })));
+  const answers = await Promise.all(
+    [...owners, ...more].map((own) => harness.request('DELETE', path(id, own), { key: own.key })),
+  );
   assert.deepEqual(statusesOf(answers), [...Array(11).fill(204), 409]);
   assert.equal(await ownersOf(id), 1);
 });
@@ -73,11 +95,19 @@ test('a change that races with the demotion of who makes it comes before it or i
     const { organization, ...owner } = await harness.newOrganization();
     const administrator = await harness.newMember(organization.id, 8);
     const [demotion, change] = await Promise.all([
-      harness.request('PATCH', path(organization.id, administrator), { key: owner.key, body: { level: 1 } }),
-      harness.request('PATCH', `/api/organizations/${organization.id}/`, { key: administrator.key, body: { name: 'Renamed' } }),
+      harness.request('PATCH', path(organization.id, administrator), {
+        key: owner.key,
+        body: { level: 1 },
+      }),
+      harness.request('PATCH', `/api/organizations/${organization.id}/`, {
+        key: administrator.key,
+        body: { name: 'Renamed' },
+      }),
     ]);
     assert.equal(demotion.status, 200);
-    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    const log = await harness.deps.db.rows<{ scope: string }>(
+      sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
+    );
     // The log is in the order of commits: what the administrator changed stands before his demotion.
     assert.deepEqual(
       log.map(({ scope }) => scope),
@@ -93,15 +123,24 @@ test('a change that races with the demand for a second factor comes before it or
     await harness.giveSecondFactor(owner.user);
     const member = await harness.newMember(organization.id, 8);
     const [demand, ...changes] = await Promise.all([
-      harness.request('PATCH', `/api/organizations/${organization.id}/`, { key: owner.key, body: { enforce_2fa: true } }),
+      harness.request('PATCH', `/api/organizations/${organization.id}/`, {
+        key: owner.key,
+        body: { enforce_2fa: true },
+      }),
       ...['a', 'b', 'c'].map((name) =>
-        harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key: member.key, body: { target_email: `${name}@example.com` } }),
+        harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
+          key: member.key,
+          body: { target_email: `${name}@example.com` },
+        }),
       ),
     ]);
     assert.equal(demand.status, 200);
-    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    const log = await harness.deps.db.rows<{ scope: string }>(
+      sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
+    );
     assert.equal(log.at(-1)!.scope, 'organization', 'nothing was changed after the demand');
-    for (const { status, body } of changes) assert.ok(status === 201 || body.code === 'second_factor_required', `${status}`);
+    for (const { status, body } of changes)
+      assert.ok(status === 201 || body.code === 'second_factor_required', `${status}`);
   }
 });
 
@@ -111,10 +150,15 @@ test('a change that races with the removal of who makes it comes before it or fi
     const administrator = await harness.newMember(organization.id, 8);
     const [removal, change] = await Promise.all([
       harness.request('DELETE', path(organization.id, administrator), { key: owner.key }),
-      harness.request('POST', `/api/organizations/${organization.id}/invites/`, { key: administrator.key, body: { target_email: 'a@example.com' } }),
+      harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
+        key: administrator.key,
+        body: { target_email: 'a@example.com' },
+      }),
     ]);
     assert.equal(removal.status, 204);
-    const log = await harness.deps.db.rows<{ scope: string }>(sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
+    const log = await harness.deps.db.rows<{ scope: string }>(
+      sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
+    );
     assert.deepEqual(
       log.map(({ scope }) => scope),
       change.status === 201 ? ['invite', 'member'] : ['member'],

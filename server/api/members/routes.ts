@@ -13,7 +13,15 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
 import { Member, MemberPatch, MemberPut } from './schema.ts';
 import type { MemberRow } from './schema.ts';
-import { countMembers, deleteMember, findMember, findMemberOfAnyState, hasOtherOwner, listMembers, updateLevel } from './store.ts';
+import {
+  countMembers,
+  deleteMember,
+  findMember,
+  findMemberOfAnyState,
+  hasOtherOwner,
+  listMembers,
+  updateLevel,
+} from './store.ts';
 
 const base = '/api/organizations/:organization_id/members/';
 const url = `${base}:user__uuid/`;
@@ -27,7 +35,11 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
     base,
     {
       config: { scope: 'organization_member:read', within },
-      schema: { summary: 'List the active members, newest first', querystring: PageQuery, response: { 200: pageOf(Member) } },
+      schema: {
+        summary: 'List the active members, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Member) },
+      },
     },
     (request) =>
       answerPage<MemberRow>(
@@ -38,15 +50,32 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
       ),
   );
 
-  const description = 'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` stands for the caller.';
+  const description =
+    'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` stands for the caller.';
   app.patch(
     url,
-    { config: { ...writing, level: 8 }, schema: { summary: "Change a member's level", description, body: MemberPatch, response: { 200: Member } } },
+    {
+      config: { ...writing, level: 8 },
+      schema: {
+        summary: "Change a member's level",
+        description,
+        body: MemberPatch,
+        response: { 200: Member },
+      },
+    },
     changeLevel(MemberPatch),
   );
   app.put(
     url,
-    { config: { ...writing, level: 8 }, schema: { summary: "Set a member's level", description, body: MemberPut, response: { 200: Member } } },
+    {
+      config: { ...writing, level: 8 },
+      schema: {
+        summary: "Set a member's level",
+        description,
+        body: MemberPut,
+        response: { 200: Member },
+      },
+    },
     changeLevel(MemberPut),
   );
 
@@ -58,7 +87,10 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
         summary: 'Remove a member, or leave (`@me`)',
         description:
           'Removing another needs level 8, removing an owner 15; leaving is open to all but the only owner. Keys and sessions give nothing there from then on. Members whose account is deactivated can be removed as well.',
-        response: { 204: { type: 'null' }, 409: { ...Problem, description: 'The only owner cannot leave.' } },
+        response: {
+          204: { type: 'null' },
+          409: { ...Problem, description: 'The only owner cannot leave.' },
+        },
       },
     },
     removeMember,
@@ -96,7 +128,11 @@ function askerOf(request: FastifyRequest) {
 }
 
 /** The member that the path names, as `find` finds members; throws 404 otherwise. */
-async function getMember(request: FastifyRequest, tx: Transaction, find = findMember): Promise<MemberRow> {
+async function getMember(
+  request: FastifyRequest,
+  tx: Transaction,
+  find = findMember,
+): Promise<MemberRow> {
   const { user__uuid: name = '' } = request.params as { user__uuid?: string };
   const uuid = name === '@me' ? request.caller.user_uuid : name;
   const member = isUuid(uuid) ? await find(tx, request.access.organization_id, uuid) : undefined;
@@ -106,6 +142,18 @@ async function getMember(request: FastifyRequest, tx: Transaction, find = findMe
 
 function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {
   // The person's own fields are not changed here.
-  const changes = changesOf(before, after, ['id', 'user', 'updated_at', 'is_2fa_enabled', 'has_social_auth']);
-  return { activity, scope: 'member', item_id: before.user.uuid, item_name: before.user.email, changes };
+  const changes = changesOf(before, after, [
+    'id',
+    'user',
+    'updated_at',
+    'is_2fa_enabled',
+    'has_social_auth',
+  ]);
+  return {
+    activity,
+    scope: 'member',
+    item_id: before.user.uuid,
+    item_name: before.user.email,
+    changes,
+  };
 }

@@ -17,7 +17,8 @@ export function isOneself(asker: Asker, member: MemberRow): boolean {
  */
 export function refuseLevel(asker: Asker, member: MemberRow, level: Level | undefined): void {
   if (isOneself(asker, member)) {
-    if (level !== undefined) throw forbidden('Nobody can change their own level: ask another administrator or owner.');
+    if (level !== undefined)
+      throw forbidden('Nobody can change their own level: ask another administrator or owner.');
     return;
   }
   if (level === undefined) return;
@@ -31,11 +32,15 @@ export function refuseRemoval(asker: Asker, member: MemberRow, has_other_owner: 
     requireLevel(asker.level, 8);
     refuseAbove(asker, member.level, 'removes');
   } else if (member.level === 15 && !has_other_owner) {
-    throw conflict('You are the only owner of this organization: make another member an owner before you leave, or delete the organization.');
+    throw conflict(
+      'You are the only owner of this organization: make another member an owner before you leave, or delete the organization.',
+    );
   }
 }
 
 function refuseAbove(asker: Asker, level: Level, verb: 'changes' | 'makes' | 'removes'): void {
   if (level > asker.level)
-    throw forbidden(`Only an ${level_names[level]} ${verb} an ${level_names[level]}; your level is ${asker.level} (${level_names[asker.level]}).`);
+    throw forbidden(
+      `Only an ${level_names[level]} ${verb} an ${level_names[level]}; your level is ${asker.level} (${level_names[asker.level]}).`,
+    );
 }

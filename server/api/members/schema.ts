@@ -13,13 +13,21 @@ export const level_names: Record<Level, string> = { 1: 'member', 8: 'administrat
 /** A member of an organization as every answer shows it. */
 export const Member = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'Id of the membership; paths name members by `user.uuid`.' }),
+    id: Type.String({
+      format: 'uuid',
+      description: 'Id of the membership; paths name members by `user.uuid`.',
+    }),
     user: User,
     level: Level,
     joined_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time', description: 'When the level was last changed.' }),
+    updated_at: Type.String({
+      format: 'date-time',
+      description: 'When the level was last changed.',
+    }),
     is_2fa_enabled: Type.Boolean({ description: 'Whether the person has set up a second factor.' }),
-    has_social_auth: Type.Boolean({ description: 'Whether the person signs in through another provider.' }),
+    has_social_auth: Type.Boolean({
+      description: 'Whether the person signs in through another provider.',
+    }),
   },
   { title: 'Member' },
 );

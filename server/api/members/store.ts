@@ -13,7 +13,8 @@ import type { Level, MemberRow } from './schema.ts';
 const columns = sql`
   m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at, u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth`;
-const all = (organization_id: string) => sql`members m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organization_id}::uuid`;
+const all = (organization_id: string) =>
+  sql`members m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organization_id}::uuid`;
 const active = (organization_id: string) => sql`${all(organization_id)} AND u.is_active`;
 
 /** One page of the organization's active members, newest first (ties by id). Leans on members_by_organization. */
@@ -27,23 +28,45 @@ export function countMembers(organization_id: string): Sql {
 }
 
 /** The active member with this user uuid. */
-export function findMember(db: Queryable, organization_id: string, user_uuid: string): Promise<MemberRow | undefined> {
-  return db.row<MemberRow>(sql`SELECT ${columns} FROM ${active(organization_id)} AND u.uuid = ${user_uuid}::uuid`);
+export function findMember(
+  db: Queryable,
+  organization_id: string,
+  user_uuid: string,
+): Promise<MemberRow | undefined> {
+  return db.row<MemberRow>(
+    sql`SELECT ${columns} FROM ${active(organization_id)} AND u.uuid = ${user_uuid}::uuid`,
+  );
 }
 
 /** The member with this user uuid, whose account may be deactivated. */
-export function findMemberOfAnyState(db: Queryable, organization_id: string, user_uuid: string): Promise<MemberRow | undefined> {
-  return db.row<MemberRow>(sql`SELECT ${columns} FROM ${all(organization_id)} AND u.uuid = ${user_uuid}::uuid`);
+export function findMemberOfAnyState(
+  db: Queryable,
+  organization_id: string,
+  user_uuid: string,
+): Promise<MemberRow | undefined> {
+  return db.row<MemberRow>(
+    sql`SELECT ${columns} FROM ${all(organization_id)} AND u.uuid = ${user_uuid}::uuid`,
+  );
 }
 
 /** Has the organization an active owner beside this one? The caller holds the organization's lock, so the answer holds until the transaction ends. */
-export async function hasOtherOwner(tx: Transaction, organization_id: string, member_id: string): Promise<boolean> {
-  return (await tx.row(sql`SELECT 1 FROM ${active(organization_id)} AND m.level = 15 AND m.id <> ${member_id}::uuid LIMIT 1`)) !== undefined;
+export async function hasOtherOwner(
+  tx: Transaction,
+  organization_id: string,
+  member_id: string,
+): Promise<boolean> {
+  return (
+    (await tx.row(
+      sql`SELECT 1 FROM ${active(organization_id)} AND m.level = 15 AND m.id <> ${member_id}::uuid LIMIT 1`,
+    )) !== undefined
+  );
 }
 
 /** Sets the level; one that the member already has leaves `updated_at` as it is. */
 export async function updateLevel(tx: Transaction, member_id: string, level: Level): Promise<void> {
-  await tx.run(sql`UPDATE members SET level = ${level}, updated_at = now() WHERE id = ${member_id}::uuid AND level <> ${level}`);
+  await tx.run(
+    sql`UPDATE members SET level = ${level}, updated_at = now() WHERE id = ${member_id}::uuid AND level <> ${level}`,
+  );
 }
 
 /**
@@ -63,7 +86,15 @@ export async function joinOrganization(
   if (inserted === 0) return false;
   if (mail.is_configured) {
     const addresses = await listJoinedMailAddresses(tx, organization.id, user.id);
-    afterwards(async () => void sendJoinedMails(mail, addresses, { organization_name: organization.name, person_name: user.name, email: user.email, level }));
+    afterwards(
+      async () =>
+        void sendJoinedMails(mail, addresses, {
+          organization_name: organization.name,
+          person_name: user.name,
+          email: user.email,
+          level,
+        }),
+    );
   }
   return true;
 }
@@ -72,17 +103,27 @@ export async function joinOrganization(
  * Takes the member out, and with him his ways in: keys that could do nothing any more are deleted, the organization and its projects are taken out of the limits of the
  * others, and a person without any organization is signed out everywhere.
  */
-export async function deleteMember(tx: Transaction, organization_id: string, user_id: number): Promise<void> {
+export async function deleteMember(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+): Promise<void> {
   // The person's lock: of two organizations that remove him at once the later one sees that he has none left.
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
-  await tx.run(sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid AND user_id = ${user_id}`);
+  await tx.run(
+    sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid AND user_id = ${user_id}`,
+  );
   await takeOutOfKeys(tx, organization_id, user_id);
   const other = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user_id} LIMIT 1`);
   if (other === undefined) await endSessions(tx, user_id, null);
 }
 
 /** Keys whose limits name nothing else are deleted before the limits of the others are cut, because a limit without entries must not come to mean no limit. */
-async function takeOutOfKeys(tx: Transaction, organization_id: string, user_id: number): Promise<void> {
+async function takeOutOfKeys(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+): Promise<void> {
   const projects = sql`ARRAY(SELECT id FROM projects WHERE organization_id = ${organization_id}::uuid)`;
   await tx.run(sql`
     DELETE FROM personal_api_keys
@@ -95,7 +136,11 @@ async function takeOutOfKeys(tx: Transaction, organization_id: string, user_id: 
 }
 
 /** Every other active member; nobody when the organization does not want such mails. */
-async function listJoinedMailAddresses(tx: Transaction, organization_id: string, user_id: number): Promise<string[]> {
+async function listJoinedMailAddresses(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+): Promise<string[]> {
   const rows = await tx.rows<{ email: string }>(sql`
     SELECT u.email FROM ${active(organization_id)} AND u.id <> ${user_id}
       AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id AND o.is_member_join_email_enabled) ORDER BY u.id`);

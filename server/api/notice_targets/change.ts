@@ -17,12 +17,30 @@ import { countNoticeTargets, insertNoticeTarget, updateNoticeTarget } from './st
 const targets_max = 50;
 
 /** Makes the target that the request describes; gives its id, and the secret when the server made it. Throws 400 for a wrong body and 409 when the project has 50 targets. */
-export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRequest): Promise<{ id: string; secret: string | null }> {
-  const { team_id: wanted, type, secret: own_secret, ...fields } = body(request, NoticeTargetCreate);
+export async function makeTarget(
+  deps: Deps,
+  tx: Transaction,
+  request: FastifyRequest,
+): Promise<{ id: string; secret: string | null }> {
+  const {
+    team_id: wanted,
+    type,
+    secret: own_secret,
+    ...fields
+  } = body(request, NoticeTargetCreate);
   const team_id = await projectOf(tx, request, wanted);
-  await refuseWrongFields(tx, { team_id, type, is_new: true }, { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) });
-  const counted = await tx.row<{ count: number }>(countNoticeTargets({ organization_id: request.access.organization_id, team_id }));
-  if (counted!.count >= targets_max) throw conflict(`The project has ${targets_max} notice targets, which is the most: delete one first.`);
+  await refuseWrongFields(
+    tx,
+    { team_id, type, is_new: true },
+    { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) },
+  );
+  const counted = await tx.row<{ count: number }>(
+    countNoticeTargets({ organization_id: request.access.organization_id, team_id }),
+  );
+  if (counted!.count >= targets_max)
+    throw conflict(
+      `The project has ${targets_max} notice targets, which is the most: delete one first.`,
+    );
   const id = uuidv7();
   const made_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
   const secret = own_secret ?? made_secret;
@@ -31,7 +49,9 @@ export async function makeTarget(deps: Deps, tx: Transaction, request: FastifyRe
     team_id,
     type,
     address: fields.address ?? null,
-    ...(typeof fields.url === 'string' ? storedUrl(deps.secrets, id, fields.url) : { url: null, url_sealed: null }),
+    ...(typeof fields.url === 'string'
+      ? storedUrl(deps.secrets, id, fields.url)
+      : { url: null, url_sealed: null }),
     secret: secret === null ? null : deps.secrets.seal(secret, secretContext(id)),
     events: [...new Set(fields.events ?? notice_events)],
     batch_export_ids: fields.batch_export_ids ?? null,
@@ -51,21 +71,37 @@ export async function changeTarget(
   const { url: sent_url, ...others } = body(request, NoticeTargetPatch);
   // Whoever sends back what was shown changes nothing by it.
   const url = sent_url === before.url ? undefined : sent_url;
-  await refuseWrongFields(tx, { ...before, is_new: false }, url === undefined ? others : { ...others, url });
+  await refuseWrongFields(
+    tx,
+    { ...before, is_new: false },
+    url === undefined ? others : { ...others, url },
+  );
   const { secret, events, ...fields } = others;
   await updateNoticeTarget(tx, before.id, {
     ...fields,
-    ...(typeof url === 'string' ? { ...storedUrl(deps.secrets, before.id, url), held_until: null } : {}),
+    ...(typeof url === 'string'
+      ? { ...storedUrl(deps.secrets, before.id, url), held_until: null }
+      : {}),
     ...(fields.enabled === true ? { disabled_reason: null } : {}),
     ...(events === undefined ? {} : { events: [...new Set(events)] }),
-    ...(secret === undefined ? {} : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
+    ...(secret === undefined
+      ? {}
+      : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
   });
   return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
 }
 
-async function projectOf(tx: Transaction, request: FastifyRequest, wanted: number | undefined): Promise<number> {
+async function projectOf(
+  tx: Transaction,
+  request: FastifyRequest,
+  wanted: number | undefined,
+): Promise<number> {
   const project = await findTargetProject(tx, request.access, wanted);
   if (project !== undefined) return project.id;
   if (request.access.team_id !== undefined) throw notFound();
-  throw invalid('team_id', 'invalid_input', 'The organization has no such project: send the id of one of its projects.');
+  throw invalid(
+    'team_id',
+    'invalid_input',
+    'The organization has no such project: send the id of one of its projects.',
+  );
 }

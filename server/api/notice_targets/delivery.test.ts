@@ -49,25 +49,43 @@ test('a webhook gets each change once, signed, however many processes send', asy
     const signature = createHmac('sha256', webhook_key)
       .update(`${String(headers['webhook-id'])}.${now / 1000}.${body}`)
       .digest('base64');
-    assert.deepEqual([headers['webhook-timestamp'], headers['webhook-signature']], [String(now / 1000), `v1,${signature}`]);
+    assert.deepEqual(
+      [headers['webhook-timestamp'], headers['webhook-signature']],
+      [String(now / 1000), `v1,${signature}`],
+    );
   }
   const { timestamp, data } = JSON.parse(requests[0]!.body);
   assert.equal(timestamp, '2026-01-01T00:00:00.000Z');
-  assert.deepEqual(data.batch_export, { id: exported.id, team_id: home.project.id, name: 'Lake', model: 'events', interval: 'hour', destination_type: 'NoOp' });
+  assert.deepEqual(data.batch_export, {
+    id: exported.id,
+    team_id: home.project.id,
+    name: 'Lake',
+    model: 'events',
+    interval: 'hour',
+    destination_type: 'NoOp',
+  });
   assert.deepEqual(
     [data.run.id, data.run.status, data.run.error_code, data.detail],
     [run, 'Failed', failed.code, `A run of the export has failed: ${failed.message}`],
   );
   assert.equal(JSON.parse(requests[1]!.body).data.recovered_from, 'failing');
   const { last_attempt } = await state();
-  assert.deepEqual([last_attempt.outcome, last_attempt.event, last_attempt.batch_export, last_attempt.detail], ['delivered', 'recovered', exported.id, null]);
+  assert.deepEqual(
+    [last_attempt.outcome, last_attempt.event, last_attempt.batch_export, last_attempt.detail],
+    ['delivered', 'recovered', exported.id, null],
+  );
   assert.equal(last_attempt.notice, requests[1]!.headers['webhook-id']);
 });
 
 test('what fails is sent again with the same id, after growing pauses of up to an hour, and is given up after a day', async () => {
   const { home, exported, received, state } = await withWebhook();
   await endedRun(house, exported.id, failed);
-  const faults = [{ status: 500 }, { status: 404 }, 'cut' as const, { status: 302, headers: { location: '/elsewhere' } }];
+  const faults = [
+    { status: 500 },
+    { status: 404 },
+    'cut' as const,
+    { status: 302, headers: { location: '/elsewhere' } },
+  ];
   receiver.plan(...Array.from({ length: 28 }, (_, index) => faults[index % 4]!));
   const began = now;
   const pauses: number[] = [];
@@ -83,12 +101,17 @@ test('what fails is sent again with the same id, after growing pauses of up to a
     now = next;
   }
   assert.ok(
-    pauses.every((pause, index) => pause <= 1.1 * hour_ms && (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms)),
+    pauses.every(
+      (pause, index) =>
+        pause <= 1.1 * hour_ms && (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms),
+    ),
     String(pauses),
   );
   assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
   assert.equal(await send(), 1);
-  assert.deepEqual(await deliveriesOf(house, exported.id), [{ outcome: 'given_up', attempts: 28, next_attempt_at: null }]);
+  assert.deepEqual(await deliveriesOf(house, exported.id), [
+    { outcome: 'given_up', attempts: 28, next_attempt_at: null },
+  ]);
   const { last_attempt } = await state();
   assert.deepEqual([last_attempt.outcome, last_attempt.next_attempt_at], ['given_up', null]);
   const ids = new Set(received().map(({ headers }) => headers['webhook-id']));
@@ -99,7 +122,11 @@ test('what fails is sent again with the same id, after growing pauses of up to a
     receiver.requests.filter(({ path }) => path === '/elsewhere'),
     [],
   );
-  const logs = await house.request('GET', `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`, { key: home.key });
+  const logs = await house.request(
+    'GET',
+    `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
+    { key: home.key },
+  );
   assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
 });
 
@@ -112,13 +139,19 @@ test('a receiver that asks for rest gets nothing until it is over, an hour at mo
   now = Math.ceil(now / 1000) * 1000;
   const rests: [Answer, number][] = [
     [{ status: 429, headers: { 'retry-after': '120' } }, 120_000],
-    [{ status: 503, headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() } }, 600_000],
+    [
+      { status: 503, headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() } },
+      600_000,
+    ],
     [{ status: 429, headers: { 'retry-after': '86400' } }, hour_ms],
   ];
   for (const [answer, rest_ms] of rests) {
     receiver.plan(answer);
     assert.equal(await send(), 1, 'the other notice rests as well');
-    assert.match((await state()).last_attempt.detail, new RegExp(`left alone for ${rest_ms / 1000} seconds`));
+    assert.match(
+      (await state()).last_attempt.detail,
+      new RegExp(`left alone for ${rest_ms / 1000} seconds`),
+    );
     now += rest_ms - 1;
     assert.equal(await send(), 0);
     now += 1;
@@ -154,7 +187,10 @@ test('no target gets a notice of an export before the earlier ones; other export
 });
 
 test('a target that hangs has one attempt under way, over all processes, and keeps nobody else waiting', async () => {
-  const [hanging, other] = [await withWebhook({ url: `${receiver.url}/hang` }), await withWebhook()];
+  const [hanging, other] = [
+    await withWebhook({ url: `${receiver.url}/hang` }),
+    await withWebhook(),
+  ];
   await house.deps.db.run(sql`
     WITH told AS (
       INSERT INTO notices (id, batch_export_id, event, body, created_at)
@@ -166,7 +202,8 @@ test('a target that hangs has one attempt under way, over all processes, and kee
   const until = async (condition: () => boolean | Promise<boolean>) => {
     while (!(await condition())) await setImmediate();
   };
-  const isDelivered = async () => (await deliveriesOf(house, other.exported.id)).every(({ outcome }) => outcome === 'delivered');
+  const isDelivered = async () =>
+    (await deliveriesOf(house, other.exported.id)).every(({ outcome }) => outcome === 'delivered');
   const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
   await until(() => hung() > 0);
   await endedRun(house, other.exported.id, failed);
@@ -206,7 +243,9 @@ test('a process that stops in the middle gives the notice back, and what one tha
   assert.equal(await send(), 0);
   now += 60_000;
   assert.equal(await send(), 1);
-  assert.deepEqual(await deliveriesOf(house, exported.id), [{ outcome: 'delivered', attempts: 4, next_attempt_at: null }]);
+  assert.deepEqual(await deliveriesOf(house, exported.id), [
+    { outcome: 'delivered', attempts: 4, next_attempt_at: null },
+  ]);
   await settleDelivery(house.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
   assert.equal((await deliveriesOf(house, exported.id))[0]!.outcome, 'delivered');
   assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
@@ -220,16 +259,29 @@ test('a receiver that answers 410 has its target switched off with the reason, u
   receiver.plan({ status: 410 });
   assert.equal(await send(), 2);
   const gone = await state();
-  assert.deepEqual([gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code], [false, 'given_up', 'gone']);
+  assert.deepEqual(
+    [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
+    [false, 'given_up', 'gone'],
+  );
   assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
   now += 24 * hour_ms;
   await endedRun(house, exported.id, completed);
   assert.equal(await send(), 0);
   assert.equal(received().length, 1);
-  const log = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`, { key: home.key });
+  const log = await house.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
+    { key: home.key },
+  );
   const [entry] = log.body.results;
-  assert.deepEqual([entry.activity, entry.user, entry.changes[0]], ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }]);
-  assert.equal(entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail').after, gone.disabled_reason.detail);
+  assert.deepEqual(
+    [entry.activity, entry.user, entry.changes[0]],
+    ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
+  );
+  assert.equal(
+    entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail').after,
+    gone.disabled_reason.detail,
+  );
   await change({ events: ['failing'] });
   assert.equal((await state()).disabled_reason.code, 'gone');
   assert.equal((await change({ enabled: true })).body.disabled_reason, null);
@@ -238,15 +290,25 @@ test('a receiver that answers 410 has its target switched off with the reason, u
 test('a receiver that is gone says nothing of the address that its target has by now', async () => {
   const { exported, url, state, change } = await withWebhook();
   await endedRun(house, exported.id, failed);
-  const gone = (at: string) => ({ outcome: 'gone' as const, detail: 'The receiver answered 410.', url: at });
+  const gone = (at: string) => ({
+    outcome: 'gone' as const,
+    detail: 'The receiver answered 410.',
+    url: at,
+  });
   const due = await claimOne(house, now);
   const moved = `${url}/moved`;
   await change({ url: moved });
   await settleDelivery(house.deps, due, gone(url));
-  assert.deepEqual([(await state()).enabled, (await state()).last_attempt.outcome], [true, 'failed']);
+  assert.deepEqual(
+    [(await state()).enabled, (await state()).last_attempt.outcome],
+    [true, 'failed'],
+  );
   now += 6_000;
   await settleDelivery(house.deps, await claimOne(house, now), gone(moved));
-  assert.deepEqual([(await state()).enabled, (await state()).last_attempt.outcome], [false, 'given_up']);
+  assert.deepEqual(
+    [(await state()).enabled, (await state()).last_attempt.outcome],
+    [false, 'given_up'],
+  );
 });
 
 test('an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile that he may need', async () => {
@@ -255,14 +317,19 @@ test('an outcome waits for whoever is changing or deleting the target, and holds
   const due = await claimOne(house, now);
   const settling = await house.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
-    const settled = settleDelivery(house.deps, due, { outcome: 'hopeless', detail: 'Nobody is there.' });
+    const settled = settleDelivery(house.deps, due, {
+      outcome: 'hopeless',
+      detail: 'Nobody is there.',
+    });
     const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
     while ((await waiting()) === undefined) await setImmediate();
     await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
     return { settled };
   });
   await settling.settled;
-  assert.deepEqual(await deliveriesOf(house, exported.id), [{ outcome: 'given_up', attempts: 1, next_attempt_at: null }]);
+  assert.deepEqual(await deliveriesOf(house, exported.id), [
+    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+  ]);
 });
 
 test('old notices are removed, however many there are, a lot at a time', async () => {
@@ -271,7 +338,10 @@ test('old notices are removed, however many there are, a lot at a time', async (
   await db.run(sql`
     INSERT INTO notices (id, batch_export_id, event, body, created_at)
     SELECT gen_random_uuid(), ${exported.id}, 'late', '{}', ${new Date(now).toISOString()} FROM generate_series(1, 1200)`);
-  const left = async () => (await db.row<{ count: number }>(sql`SELECT count(*) AS count FROM notices WHERE batch_export_id = ${exported.id}`))!.count;
+  const left = async () =>
+    (await db.row<{ count: number }>(
+      sql`SELECT count(*) AS count FROM notices WHERE batch_export_id = ${exported.id}`,
+    ))!.count;
   const removed: number[] = [];
   const run: typeof db.run = async (statement) => {
     const count = await db.run(statement);

@@ -11,28 +11,56 @@ import { listKnownExports } from './store.ts';
 export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: boolean };
 
 /** Throws one 400 that lists every violation of the rules that the schema cannot say: what each type needs and refuses, the form of url and secret, and that the exports are the project's. */
-export async function refuseWrongFields(db: Queryable, subject: Subject, fields: NoticeTargetChanges): Promise<void> {
-  const found = [...typeViolations(subject, fields), ...formViolations(fields), ...(await exportViolations(db, subject.team_id, fields))];
+export async function refuseWrongFields(
+  db: Queryable,
+  subject: Subject,
+  fields: NoticeTargetChanges,
+): Promise<void> {
+  const found = [
+    ...typeViolations(subject, fields),
+    ...formViolations(fields),
+    ...(await exportViolations(db, subject.team_id, fields)),
+  ];
   if (found.length > 0) throw invalidMany(found);
 }
 
 function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges): Violation[] {
-  const [needed, foreign] = type === 'email' ? (['address', ['url', 'secret']] as const) : (['url', ['address']] as const);
-  const missing: Violation[] = is_new && fields[needed] === undefined ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs it.` }] : [];
+  const [needed, foreign] =
+    type === 'email' ? (['address', ['url', 'secret']] as const) : (['url', ['address']] as const);
+  const missing: Violation[] =
+    is_new && fields[needed] === undefined
+      ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs it.` }]
+      : [];
   const empty: Violation[] =
-    fields[needed] === null ? [{ attr: needed, code: 'null', detail: `A target of type ${type} needs it: leave it out to keep it.` }] : [];
+    fields[needed] === null
+      ? [
+          {
+            attr: needed,
+            code: 'null',
+            detail: `A target of type ${type} needs it: leave it out to keep it.`,
+          },
+        ]
+      : [];
   const strange = foreign.filter((name) => fields[name] !== undefined && fields[name] !== null);
   return [
     ...missing,
     ...empty,
-    ...strange.map((attr): Violation => ({ attr, code: 'invalid_input', detail: `A target of type ${type} has none: leave it out.` })),
+    ...strange.map((attr): Violation => ({
+      attr,
+      code: 'invalid_input',
+      detail: `A target of type ${type} has none: leave it out.`,
+    })),
   ];
 }
 
 function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
   if (typeof url === 'string' && !isPlainAddress(url))
-    found.push({ attr: 'url', code: 'invalid_input', detail: 'Must be an http or https address without user, password or fragment.' });
+    found.push({
+      attr: 'url',
+      code: 'invalid_input',
+      detail: 'Must be an http or https address without user, password or fragment.',
+    });
   else if (url?.includes(hidden_part) === true)
     found.push({
       attr: 'url',
@@ -40,16 +68,30 @@ function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
       detail: `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out to keep what is stored.`,
     });
   if (secret !== undefined && readWebhookSecret(secret) === undefined)
-    found.push({ attr: 'secret', code: 'invalid_input', detail: 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.' });
+    found.push({
+      attr: 'secret',
+      code: 'invalid_input',
+      detail: 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.',
+    });
   return found;
 }
 
-async function exportViolations(db: Queryable, team_id: number, { batch_export_ids }: NoticeTargetChanges): Promise<Violation[]> {
+async function exportViolations(
+  db: Queryable,
+  team_id: number,
+  { batch_export_ids }: NoticeTargetChanges,
+): Promise<Violation[]> {
   if (batch_export_ids === undefined || batch_export_ids === null) return [];
   const known = new Set(await listKnownExports(db, team_id, batch_export_ids));
   return batch_export_ids.flatMap((id, index) =>
     known.has(id.toLowerCase())
       ? []
-      : [{ attr: `batch_export_ids__${index}`, code: 'invalid_input', detail: 'The project has no batch export with this id.' } as const],
+      : [
+          {
+            attr: `batch_export_ids__${index}`,
+            code: 'invalid_input',
+            detail: 'The project has no batch export with this id.',
+          } as const,
+        ],
   );
 }

@@ -27,7 +27,12 @@ before(async () => {
   receiver = await openHttpReceiver({});
   relay = await openMailServer();
   const clock = { now: () => now };
-  const mail = openMail({ url: relay.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock });
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
   house = await openHarness({ clickhouse: false, deps: { clock, mail } });
 });
 after(async () => {
@@ -37,28 +42,52 @@ after(async () => {
 });
 
 const projectList = (home: TestOrganization) => `/api/projects/${home.project.id}/notice_targets/`;
-const organizationList = (home: TestOrganization) => `/api/organizations/${home.organization.id}/notice_targets/`;
+const organizationList = (home: TestOrganization) =>
+  `/api/organizations/${home.organization.id}/notice_targets/`;
 const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
-const send = (mail: Mail) => sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
+const send = (mail: Mail) =>
+  sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
 
 test('targets are made, listed in both places, changed and deleted; a secret is shown once', async () => {
   const home = await house.newOrganization({ level: 1 });
   const exported = await newExport(house, home);
-  const post = (body: unknown, list = projectList(home)) => house.request('POST', list, { key: home.key, body });
+  const post = (body: unknown, list = projectList(home)) =>
+    house.request('POST', list, { key: home.key, body });
   const webhook = await post({ type: 'webhook', url: 'https://example.com/hook' });
   assert.equal(webhook.status, 201, webhook.text);
   const { secret: made_secret, id, created_at, last_updated_at, ...rest } = webhook.body;
   assert.match(made_secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(created_at, last_updated_at);
-  const defaults = { team_id: home.project.id, events: [...notice_events], batch_export_ids: null, enabled: true, disabled_reason: null, last_attempt: null };
-  assert.deepEqual(rest, { ...defaults, type: 'webhook', address: null, url: 'https://example.com/********' });
+  const defaults = {
+    team_id: home.project.id,
+    events: [...notice_events],
+    batch_export_ids: null,
+    enabled: true,
+    disabled_reason: null,
+    last_attempt: null,
+  };
+  assert.deepEqual(rest, {
+    ...defaults,
+    type: 'webhook',
+    address: null,
+    url: 'https://example.com/********',
+  });
   const own = (await post({ type: 'webhook', url: 'http://example.com/', secret })).body;
   assert.equal(own.secret, null);
-  const wanted = { type: 'email', address: 'ops@example.com', events: ['late', 'late', 'failing'], batch_export_ids: [exported.id], enabled: false };
+  const wanted = {
+    type: 'email',
+    address: 'ops@example.com',
+    events: ['late', 'late', 'failing'],
+    batch_export_ids: [exported.id],
+    enabled: false,
+  };
   const email = (await post(wanted, organizationList(home))).body;
-  assert.deepEqual([email.events, email.batch_export_ids, email.enabled, email.secret], [['late', 'failing'], [exported.id], false, null]);
+  assert.deepEqual(
+    [email.events, email.batch_export_ids, email.enabled, email.secret],
+    [['late', 'failing'], [exported.id], false, null],
+  );
   for (const list of [projectList(home), organizationList(home)]) {
     const listed = (await house.request('GET', list, { key: home.key })).body;
     assert.deepEqual(
@@ -68,18 +97,54 @@ test('targets are made, listed in both places, changed and deleted; a secret is 
     assert.ok(listed.results.every((target: object) => !('secret' in target)));
   }
   const url = `${projectList(home)}${id}/`;
-  const changed = await house.request('PATCH', url, { key: home.key, body: { events: ['recovered'], secret, type: 'email' } });
-  assert.deepEqual([changed.body.events, changed.body.type, 'secret' in changed.body], [['recovered'], 'webhook', false]);
-  for (const target of (await house.request('GET', projectList(home), { key: home.key })).body.results)
-    assert.deepEqual((await house.request('PUT', `${projectList(home)}${target.id}/`, { key: home.key, body: target })).body.url, target.url);
-  const put = await house.request('PUT', `${organizationList(home)}${id}/`, { key: home.key, body: { enabled: false } });
-  assert.deepEqual([put.body.enabled, put.body.events], [false, ['recovered']]);
-  assert.equal((await house.request('PATCH', url, { key: home.key, body: {}, headers: { 'if-match': changed.headers['etag']! } })).status, 412);
-  const log = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${id}&activity=updated&ordering=number`, {
+  const changed = await house.request('PATCH', url, {
     key: home.key,
+    body: { events: ['recovered'], secret, type: 'email' },
   });
+  assert.deepEqual(
+    [changed.body.events, changed.body.type, 'secret' in changed.body],
+    [['recovered'], 'webhook', false],
+  );
+  for (const target of (await house.request('GET', projectList(home), { key: home.key })).body
+    .results)
+    assert.deepEqual(
+      (
+        await house.request('PUT', `${projectList(home)}${target.id}/`, {
+          key: home.key,
+          body: target,
+        })
+      ).body.url,
+      target.url,
+    );
+  const put = await house.request('PUT', `${organizationList(home)}${id}/`, {
+    key: home.key,
+    body: { enabled: false },
+  });
+  assert.deepEqual([put.body.enabled, put.body.events], [false, ['recovered']]);
+  assert.equal(
+    (
+      await house.request('PATCH', url, {
+        key: home.key,
+        body: {},
+        headers: { 'if-match': changed.headers['etag']! },
+      })
+    ).status,
+    412,
+  );
+  const log = await house.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${id}&activity=updated&ordering=number`,
+    {
+      key: home.key,
+    },
+  );
   const mask = '********';
-  assert.deepEqual(log.body.results[0].changes.at(-1), { field: 'secret', action: 'changed', before: mask, after: mask });
+  assert.deepEqual(log.body.results[0].changes.at(-1), {
+    field: 'secret',
+    action: 'changed',
+    before: mask,
+    after: mask,
+  });
   assert.equal((await house.request('DELETE', url, { key: home.key })).status, 204);
   assert.equal((await house.request('GET', url, { key: home.key })).status, 404);
 });
@@ -98,7 +163,10 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
     [{ type: 'webhook' }, ['url required']],
     [{ ...mail, address: 'nobody' }, ['address invalid_input']],
     [{ ...hook, url: null }, ['url null']],
-    [{ ...mail, url: 'https://example.com/', secret }, ['secret invalid_input', 'url invalid_input']],
+    [
+      { ...mail, url: 'https://example.com/', secret },
+      ['secret invalid_input', 'url invalid_input'],
+    ],
     [{ ...hook, address: 'ops@example.com' }, ['address invalid_input']],
     [{ ...hook, url: 'ftp://example.com/' }, ['url invalid_input']],
     [{ ...hook, url: 'https://user:word@example.com/' }, ['url invalid_input']],
@@ -118,7 +186,15 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
     assert.deepEqual(attrsOf(answer), attrs, JSON.stringify(body));
   }
   for (const team_id of [other.project.id, 0, 'x'])
-    assert.equal((await house.request('POST', organizationList(home), { key: home.key, body: { ...hook, team_id } })).body.attr, 'team_id');
+    assert.equal(
+      (
+        await house.request('POST', organizationList(home), {
+          key: home.key,
+          body: { ...hook, team_id },
+        })
+      ).body.attr,
+      'team_id',
+    );
   await house.deps.db.run(sql`
     INSERT INTO notice_targets (id, team_id, type, address, events, enabled) SELECT gen_random_uuid(), ${home.project.id}, 'email', 'a@example.com', '{late}', true FROM generate_series(1, 50)`);
   assert.equal((await post(hook)).status, 409);
@@ -126,12 +202,22 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
 
 test('a test is delivered at once, signed, and says what went wrong; many are slowed', async () => {
   const home = await house.newOrganization();
-  const make = async (body: unknown) => (await house.request('POST', projectList(home), { key: home.key, body })).body;
-  const tried = (target: { id: string }, query = '') => house.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
+  const make = async (body: unknown) =>
+    (await house.request('POST', projectList(home), { key: home.key, body })).body;
+  const tried = (target: { id: string }, query = '') =>
+    house.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
   const hook = await make({ type: 'webhook', url: `${receiver.url}/test`, secret, enabled: false });
-  assert.deepEqual((await tried(hook, '?validate_only=true')).body, { is_delivered: null, detail: null });
+  assert.deepEqual((await tried(hook, '?validate_only=true')).body, {
+    is_delivered: null,
+    detail: null,
+  });
   assert.equal(receiver.requests.length, 0);
-  receiver.plan({ status: 200, body: 'ok' }, { status: 500, body: 'inside' }, { status: 307, headers: { location: `${receiver.url}/elsewhere` } }, 'cut');
+  receiver.plan(
+    { status: 200, body: 'ok' },
+    { status: 500, body: 'inside' },
+    { status: 307, headers: { location: `${receiver.url}/elsewhere` } },
+    'cut',
+  );
   assert.deepEqual((await tried(hook)).body, { is_delivered: true, detail: null });
   const { headers, body } = receiver.requests[0]!;
   const signed = `${String(headers['webhook-id'])}.${now / 1000}.${body}`;
@@ -140,8 +226,15 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
     [headers['webhook-timestamp'], headers['webhook-signature'], headers['content-type']],
     [String(now / 1000), `v1,${signature}`, 'application/json'],
   );
-  assert.deepEqual([JSON.parse(body).type, JSON.parse(body).data.notice_target], ['notice_target.test', hook.id]);
-  for (const words of [/^The receiver answered 500 /, /answered 307, a redirect, which is not followed/, /^The receiver ended the connection/]) {
+  assert.deepEqual(
+    [JSON.parse(body).type, JSON.parse(body).data.notice_target],
+    ['notice_target.test', hook.id],
+  );
+  for (const words of [
+    /^The receiver answered 500 /,
+    /answered 307, a redirect, which is not followed/,
+    /^The receiver ended the connection/,
+  ]) {
     const answer = (await tried(hook)).body;
     assert.equal(answer.is_delivered, false);
     assert.match(answer.detail, words);
@@ -161,10 +254,16 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
 });
 
 test('nobody is shown the path and query of an address, which are kept sealed; what was shown may be sent back', async () => {
-  const { home, exported, change, state, received, target, url } = await openWebhook(house, receiver);
+  const { home, exported, change, state, received, target, url } = await openWebhook(
+    house,
+    receiver,
+  );
   const token = 'a-token-that-nobody-may-see-c0de';
   const shown = `${receiver.url}/********c0de`;
-  const answers = [await change({ url: `${receiver.url}/tokens/${token}` }), await change({ url: `${receiver.url}/token/?t=${token}` })];
+  const answers = [
+    await change({ url: `${receiver.url}/tokens/${token}` }),
+    await change({ url: `${receiver.url}/token/?t=${token}` }),
+  ];
   assert.deepEqual(
     answers.map(({ body }) => body.url),
     [shown, shown],
@@ -179,14 +278,26 @@ test('nobody is shown the path and query of an address, which are kept sealed; w
   await endedRun(house, exported.id, failed);
   assert.equal(await send(house.deps.mail), 1);
   assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
-  const activity = await house.request('GET', `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`, { key: home.key });
+  const activity = await house.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
+    { key: home.key },
+  );
   const kept = await house.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
   const everything = JSON.stringify([answers, await state(), activity.body, kept]);
-  assert.ok(everything.includes('********c0de') && !everything.includes('nobody-may-see') && !everything.includes('/hook/'));
+  assert.ok(
+    everything.includes('********c0de') &&
+      !everything.includes('nobody-may-see') &&
+      !everything.includes('/hook/'),
+  );
   const [, , second] = activity.body.results;
-  assert.deepEqual(second.changes, [{ field: 'url', action: 'changed', before: '********', after: '********' }]);
+  assert.deepEqual(second.changes, [
+    { field: 'url', action: 'changed', before: '********', after: '********' },
+  ]);
 
-  await house.deps.db.run(sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`);
+  await house.deps.db.run(
+    sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
+  );
   await sealPlainUrls(house.deps.db, house.deps.secrets);
   assert.equal((await state()).url, `${receiver.url}/********`);
   await house.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
@@ -195,11 +306,16 @@ test('nobody is shown the path and query of an address, which are kept sealed; w
 
 test('a project has four attempts under way at most, over all who claim, and projects are served in turn', async () => {
   const [many, one] = [await openWebhook(house, receiver), await openWebhook(house, receiver)];
-  for (let count = 0; count < 5; count += 1) await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
+  for (let count = 0; count < 5; count += 1)
+    await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
   await endedRun(house, many.exported.id, failed);
   await endedRun(house, one.exported.id, failed);
   const claim = async (last_team_id: number, count: number) => {
-    const claimed = await claimDueDeliveries(house.deps.db, { now, leased_until: now + 60_000, last_team_id }, count);
+    const claimed = await claimDueDeliveries(
+      house.deps.db,
+      { now, leased_until: now + 60_000, last_team_id },
+      count,
+    );
     return claimed.map(({ team_id }) => team_id);
   };
   const [a, b] = [many.home.project.id, one.home.project.id];
@@ -222,8 +338,13 @@ test('targets choose events and exports, and one that is switched off gets nothi
   assert.equal((await deliveriesOf(house, exported.id)).length, 1);
   await change({ enabled: false });
   await send(house.deps.mail);
-  assert.deepEqual([received().length, receiver.requests.filter(({ path }) => path === '/other').length], [0, 0]);
-  assert.deepEqual(await deliveriesOf(house, exported.id), [{ outcome: 'given_up', attempts: 1, next_attempt_at: null }]);
+  assert.deepEqual(
+    [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
+    [0, 0],
+  );
+  assert.deepEqual(await deliveriesOf(house, exported.id), [
+    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+  ]);
 });
 
 /** Another export of a project, without a caller. */
@@ -245,7 +366,10 @@ test('mails go to the targets, and without any target to the administrators', as
   assert.equal(await send(house.deps.mail), 1);
   const mail = await relay.waitFor('ops@example.com');
   assert.equal(mail.content.subject, 'The export Lake is failing');
-  assert.ok(mail.content.text?.includes(failed.message) && mail.content.text.includes(`/api/projects/${home.project.id}/batch_exports/${exported.id}/`));
+  assert.ok(
+    mail.content.text?.includes(failed.message) &&
+      mail.content.text.includes(`/api/projects/${home.project.id}/batch_exports/${exported.id}/`),
+  );
 
   const bare = await house.newOrganization();
   const administrator = await house.newMember(bare.organization.id, 8);
@@ -253,20 +377,41 @@ test('mails go to the targets, and without any target to the administrators', as
   const { id } = await newExport(house, bare, { name: 'Two\r\nlines' });
   await endedRun(house, id, failed);
   assert.equal(await send(house.deps.mail), 2);
-  for (const { user } of [bare, administrator]) assert.equal((await relay.waitFor(user.email)).content.subject, 'The export Two lines is failing');
+  for (const { user } of [bare, administrator])
+    assert.equal(
+      (await relay.waitFor(user.email)).content.subject,
+      'The export Two lines is failing',
+    );
   assert.ok(!relay.mails.some(({ to }) => to.includes(member.user.email)));
 
-  const unset = openMail({ url: undefined, from: 'Sluice <sluice@example.com>', log: silentLog(), clock: house.deps.clock });
+  const unset = openMail({
+    url: undefined,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock: house.deps.clock,
+  });
   await endedRun(house, exported.id, completed);
   assert.equal(await send(unset), 1);
-  assert.deepEqual((await deliveriesOf(house, exported.id)).at(-1), { outcome: 'given_up', attempts: 1, next_attempt_at: null });
+  assert.deepEqual((await deliveriesOf(house, exported.id)).at(-1), {
+    outcome: 'given_up',
+    attempts: 1,
+    next_attempt_at: null,
+  });
 });
 
 test('strangers and other projects get 404, keys without the scope 403', async () => {
   const home = await house.newOrganization();
   const stranger = await house.newOrganization();
-  const second = await house.request('POST', '/api/projects/', { key: home.key, body: { name: 'Second', organization: home.organization.id } });
-  const { id } = (await house.request('POST', projectList(home), { key: home.key, body: { type: 'email', address: 'ops@example.com' } })).body;
+  const second = await house.request('POST', '/api/projects/', {
+    key: home.key,
+    body: { name: 'Second', organization: home.organization.id },
+  });
+  const { id } = (
+    await house.request('POST', projectList(home), {
+      key: home.key,
+      body: { type: 'email', address: 'ops@example.com' },
+    })
+  ).body;
   const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
   for (const [base, key] of [
     [projectList(home), stranger.key],
@@ -280,8 +425,23 @@ test('strangers and other projects get 404, keys without the scope 403', async (
       ['DELETE', ''],
       ['POST', 'test/'],
     ] as const)
-      assert.equal((await house.request(method, `${base}${id}/${path}`, { key, ...(method === 'GET' ? {} : { body: {} }) })).status, 404, `${method} ${base}`);
+      assert.equal(
+        (
+          await house.request(method, `${base}${id}/${path}`, {
+            key,
+            ...(method === 'GET' ? {} : { body: {} }),
+          })
+        ).status,
+        404,
+        `${method} ${base}`,
+      );
   }
-  assert.equal((await house.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status, 200);
-  assert.equal((await house.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status, 403);
+  assert.equal(
+    (await house.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    200,
+  );
+  assert.equal(
+    (await house.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    403,
+  );
 });

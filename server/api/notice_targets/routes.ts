@@ -10,9 +10,20 @@ import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { changeTarget, makeTarget } from './change.ts';
-import { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from './schema.ts';
+import {
+  NewNoticeTarget,
+  NoticeTarget,
+  NoticeTargetCreate,
+  NoticeTargetPatch,
+  NoticeTargetTest,
+} from './schema.ts';
 import type { NoticeTargetRow } from './schema.ts';
-import { countNoticeTargets, deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store.ts';
+import {
+  countNoticeTargets,
+  deleteNoticeTarget,
+  findNoticeTarget,
+  listNoticeTargets,
+} from './store.ts';
 import { tryTarget } from './try_target.ts';
 
 type Mount = { base: string; within: 'organization' | 'project' };
@@ -38,7 +49,11 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     base,
     {
       config: { scope: 'batch_export:read', within },
-      schema: { summary: `List the notice targets of ${where}, newest first`, querystring: PageQuery, response: { 200: pageOf(NoticeTarget) } },
+      schema: {
+        summary: `List the notice targets of ${where}, newest first`,
+        querystring: PageQuery,
+        response: { 200: pageOf(NoticeTarget) },
+      },
     },
     (request) =>
       answerPage<NoticeTargetRow>(
@@ -51,12 +66,24 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
 
   const description =
     'Notices tell once of each change: an export fails, recovers, is late, has delivered an unusual number of rows, or was paused by the server. While a project has no target, the administrators of the organization get mails.';
-  const schema = { summary: 'Make a notice target', description, body: NoticeTargetCreate, response: { 201: NewNoticeTarget } };
+  const schema = {
+    summary: 'Make a notice target',
+    description,
+    body: NoticeTargetCreate,
+    response: { 201: NewNoticeTarget },
+  };
   app.post(base, { config: { scope: 'batch_export:write', within }, schema }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
       const { id, secret } = await makeTarget(deps, tx, request);
       const made = await getTarget(tx, request, id);
-      record(entryOf('created', undefined, made, made.type === 'webhook' ? [secretChange('secret', 'created')] : []));
+      record(
+        entryOf(
+          'created',
+          undefined,
+          made,
+          made.type === 'webhook' ? [secretChange('secret', 'created')] : [],
+        ),
+      );
       return { ...made, secret };
     }),
   );
@@ -67,7 +94,10 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
   const changing = { scope: 'batch_export:write', within } as const;
   app.get(
     one,
-    { config: { scope: 'batch_export:read', within }, schema: { summary: 'Retrieve a notice target', response: { 200: NoticeTarget } } },
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: { summary: 'Retrieve a notice target', response: { 200: NoticeTarget } },
+    },
     (request) => getTarget(deps.db, request),
   );
 
@@ -85,31 +115,66 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
       record(entryOf('updated', before, after, unseen));
       return after;
     });
-  const description = 'The type stays. What waits to be delivered goes to the new address, under the new secret.';
-  const schema = (summary: string) => ({ summary, description, body: NoticeTargetPatch, response: { 200: NoticeTarget } });
-  app.patch(one, { config: changing, schema: schema('Change what is sent of a notice target') }, change);
-  app.put(one, { config: changing, schema: schema('Change a notice target; what is left out keeps its value') }, change);
+  const description =
+    'The type stays. What waits to be delivered goes to the new address, under the new secret.';
+  const schema = (summary: string) => ({
+    summary,
+    description,
+    body: NoticeTargetPatch,
+    response: { 200: NoticeTarget },
+  });
+  app.patch(
+    one,
+    { config: changing, schema: schema('Change what is sent of a notice target') },
+    change,
+  );
+  app.put(
+    one,
+    {
+      config: changing,
+      schema: schema('Change a notice target; what is left out keeps its value'),
+    },
+    change,
+  );
 
-  app.delete(one, { config: changing, schema: { summary: 'Delete a notice target', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx, record) => {
-      const before = await getTarget(tx, request, idOf(request), 'lock');
-      ifMatch(request, before);
-      record(entryOf('deleted', before, undefined, []));
-      await deleteNoticeTarget(tx, before.id);
-    }),
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: { summary: 'Delete a notice target', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getTarget(tx, request, idOf(request), 'lock');
+        ifMatch(request, before);
+        record(entryOf('deleted', before, undefined, []));
+        await deleteNoticeTarget(tx, before.id);
+      }),
   );
 }
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
-  const description = 'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten in a row the tests of a project are slowed.';
-  const schema = { summary: 'Send a notice to try a target out', description, response: { 200: NoticeTargetTest } };
-  app.post(`${base}:id/test/`, { config: { scope: 'batch_export:write', within }, schema }, async (request) =>
-    tryTarget(deps, await getTarget(deps.db, request), request),
+  const description =
+    'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten in a row the tests of a project are slowed.';
+  const schema = {
+    summary: 'Send a notice to try a target out',
+    description,
+    response: { 200: NoticeTargetTest },
+  };
+  app.post(
+    `${base}:id/test/`,
+    { config: { scope: 'batch_export:write', within }, schema },
+    async (request) => tryTarget(deps, await getTarget(deps.db, request), request),
   );
 }
 
 /** The target that the path names, or the one with the id, in the place of the path; throws 404 without one. */
-async function getTarget(db: Queryable, request: FastifyRequest, id = idOf(request), lock?: 'lock'): Promise<NoticeTargetRow> {
+async function getTarget(
+  db: Queryable,
+  request: FastifyRequest,
+  id = idOf(request),
+  lock?: 'lock',
+): Promise<NoticeTargetRow> {
   const found = await findNoticeTarget(db, request.access, id, lock);
   if (found === undefined) throw notFound();
   return found;
@@ -122,7 +187,12 @@ function idOf(request: FastifyRequest): string {
 }
 
 /** `unseen` are the changes that the shown fields do not tell. */
-function entryOf(activity: string, before: NoticeTargetRow | undefined, after: NoticeTargetRow | undefined, unseen: Change[]): Entry {
+function entryOf(
+  activity: string,
+  before: NoticeTargetRow | undefined,
+  after: NoticeTargetRow | undefined,
+  unseen: Change[],
+): Entry {
   const { id, address, url } = (after ?? before)!;
   const changes = [...changesOf(before, after, ['last_updated_at', 'last_attempt']), ...unseen];
   return { activity, scope: 'notice_target', item_id: id, item_name: address ?? url, changes };

@@ -8,12 +8,18 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 const exports_max = 100;
 
 const fields = {
-  address: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'Where mails go.' }),
+  address: Type.String({
+    trim: true,
+    format: 'email',
+    maxLength: 254,
+    description: 'Where mails go.',
+  }),
   url: Type.String({
     trim: true,
     minLength: 1,
     maxLength: 4096,
-    description: 'What is posted to: http or https, without user, password or fragment. It is encrypted at rest; answers show its scheme and host.',
+    description:
+      'What is posted to: http or https, without user, password or fragment. It is encrypted at rest; answers show its scheme and host.',
   }),
   secret: Type.String({
     description:
@@ -28,10 +34,14 @@ const fields = {
     Type.Array(Type.String({ format: 'uuid' }), {
       minItems: 1,
       maxItems: exports_max,
-      description: 'Only notices of these exports of the project; null (default): of all, also of those that are made later.',
+      description:
+        'Only notices of these exports of the project; null (default): of all, also of those that are made later.',
     }),
   ),
-  enabled: Type.Boolean({ description: 'Whether notices are sent; default true. A webhook that answers 410 is switched off.' }),
+  enabled: Type.Boolean({
+    description:
+      'Whether notices are sent; default true. A webhook that answers 410 is switched off.',
+  }),
 };
 
 const shown_url = Type.String({
@@ -44,16 +54,24 @@ const DisabledReason = Type.Object(
     detail: Type.String({ description: 'What happened and what to do, for people.' }),
     at: instant('When.'),
   },
-  { description: 'Why the server switched the target off; null while it is enabled, and when a person switched it off.' },
+  {
+    description:
+      'Why the server switched the target off; null while it is enabled, and when a person switched it off.',
+  },
 );
 
 const LastAttempt = Type.Object(
   {
     at: instant('When it was made.'),
-    notice: Type.String({ format: 'uuid', description: 'The id of the notice; webhooks have it as `webhook-id`.' }),
+    notice: Type.String({
+      format: 'uuid',
+      description: 'The id of the notice; webhooks have it as `webhook-id`.',
+    }),
     event: Type.Enum([...notice_events]),
     batch_export: Type.String({ format: 'uuid' }),
-    outcome: Type.Enum(['delivered', 'failed', 'given_up'], { description: '`failed`: it is tried again at `next_attempt_at`.' }),
+    outcome: Type.Enum(['delivered', 'failed', 'given_up'], {
+      description: '`failed`: it is tried again at `next_attempt_at`.',
+    }),
     detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
     next_attempt_at: nullable(instant('When it is tried again.')),
   },
@@ -87,7 +105,10 @@ export const NewNoticeTarget = Type.Object(
   {
     ...NoticeTarget.properties,
     secret: nullable(
-      Type.String({ description: 'The secret that the server made for the webhook, shown only here; null where the body had one, and for mails.' }),
+      Type.String({
+        description:
+          'The secret that the server made for the webhook, shown only here; null where the body had one, and for mails.',
+      }),
     ),
   },
   { title: 'NewNoticeTarget' },
@@ -106,7 +127,12 @@ const settable = {
 /** Body of POST: `email` needs `address`, `webhook` needs `url`. */
 export const NoticeTargetCreate = Type.Object({
   type: Type.Enum(['email', 'webhook'], { description: 'How it is told; nothing changes it.' }),
-  team_id: Type.Optional(Type.Integer({ description: 'Under an organization: the project, by default its oldest. Under a project: ignored.' })),
+  team_id: Type.Optional(
+    Type.Integer({
+      description:
+        'Under an organization: the project, by default its oldest. Under a project: ignored.',
+    }),
+  ),
   ...settable,
 });
 
@@ -120,7 +146,10 @@ export type NoticeTargetChanges = Static<typeof NoticeTargetPatch>;
 export const NoticeTargetTest = Type.Object(
   {
     is_delivered: nullable(
-      Type.Boolean({ description: 'Whether the relay took the mail, or the webhook answered with a status from 200 to 299; null with `validate_only`.' }),
+      Type.Boolean({
+        description:
+          'Whether the relay took the mail, or the webhook answered with a status from 200 to 299; null with `validate_only`.',
+      }),
     ),
     detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
   },

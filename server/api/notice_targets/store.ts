@@ -27,13 +27,21 @@ export function countNoticeTargets(place: Place): Sql {
 }
 
 /** The target; with `lock` nobody else can change or delete it until the transaction ends. */
-export function findNoticeTarget(db: Queryable, place: Place, id: string, lock?: 'lock'): Promise<NoticeTargetRow | undefined> {
+export function findNoticeTarget(
+  db: Queryable,
+  place: Place,
+  id: string,
+  lock?: 'lock',
+): Promise<NoticeTargetRow | undefined> {
   return db.row<NoticeTargetRow>(sql`
     SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid AND ${isInPlace(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
 }
 
 /** Columns that a POST or PATCH sets; `url` is what is shown of the address, `url_sealed` the whole, and `secret` is sealed. */
-export type NoticeTargetFields = Pick<NoticeTargetRow, 'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'> & {
+export type NoticeTargetFields = Pick<
+  NoticeTargetRow,
+  'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'
+> & {
   url_sealed: Buffer | null;
   secret: Buffer | null;
 };
@@ -44,7 +52,8 @@ type ChangedFields = NoticeTargetFields & { held_until: null; disabled_reason: n
 /** Adds a target. */
 export async function insertNoticeTarget(
   tx: Transaction,
-  row: NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
+  row: NoticeTargetFields &
+    Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
 ): Promise<void> {
   await tx.run(sql`
     INSERT INTO notice_targets (id, team_id, type, address, url, url_sealed, secret, events, batch_export_ids, enabled, created_by)
@@ -52,9 +61,15 @@ export async function insertNoticeTarget(
 }
 
 /** Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the lock. */
-export async function updateNoticeTarget(tx: Transaction, id: string, changes: Partial<ChangedFields>): Promise<void> {
+export async function updateNoticeTarget(
+  tx: Transaction,
+  id: string,
+  changes: Partial<ChangedFields>,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return;
-  await tx.run(sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now() WHERE id = ${id}::uuid`);
+  await tx.run(
+    sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now() WHERE id = ${id}::uuid`,
+  );
 }
 
 /** Removes the target; what was still to be told to it is told to nobody. */
@@ -63,7 +78,13 @@ export async function deleteNoticeTarget(tx: Transaction, id: string): Promise<v
 }
 
 /** Which of the ids are exports of the project that were not deleted. */
-export async function listKnownExports(db: Queryable, team_id: number, ids: string[]): Promise<string[]> {
-  const rows = await db.rows<{ id: string }>(sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL AND id = ANY (${ids}::uuid[])`);
+export async function listKnownExports(
+  db: Queryable,
+  team_id: number,
+  ids: string[],
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(
+    sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL AND id = ANY (${ids}::uuid[])`,
+  );
   return rows.map((row) => row.id);
 }

@@ -18,18 +18,29 @@ const slowing = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
 const detail = 'This is a test of a notice target. Nothing has happened to an export.';
 
 /** Sends one test to the target, signed and bounded like a notice, and says what became of it. Throws 429 when the tests of the project are slowed. */
-export async function tryTarget(deps: Deps, { id, team_id }: NoticeTargetRow, request: FastifyRequest): Promise<Static<typeof NoticeTargetTest>> {
+export async function tryTarget(
+  deps: Deps,
+  { id, team_id }: NoticeTargetRow,
+  request: FastifyRequest,
+): Promise<Static<typeof NoticeTargetTest>> {
   if (isValidateOnly(request)) return { is_delivered: null, detail: null };
   const wait_seconds = await takeAttempt(deps, `notice_target_test:${team_id}`, slowing);
   if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
   const result = await send(deps, id);
-  return result.outcome === 'delivered' ? { is_delivered: true, detail: null } : { is_delivered: false, detail: result.detail };
+  return result.outcome === 'delivered'
+    ? { is_delivered: true, detail: null }
+    : { is_delivered: false, detail: result.detail };
 }
 
 async function send(deps: Deps, id: string): Promise<AttemptResult> {
   const target = await findTarget(deps.db, id);
   if (target === undefined) throw notFound();
-  if (target.type === 'email') return sendMail(deps.mail, { to: target.address, ...trialMail(detail) });
-  const text = JSON.stringify({ type: 'notice_target.test', timestamp: isoInstant(deps.clock.now()), data: { notice_target: id, detail } });
+  if (target.type === 'email')
+    return sendMail(deps.mail, { to: target.address, ...trialMail(detail) });
+  const text = JSON.stringify({
+    type: 'notice_target.test',
+    timestamp: isoInstant(deps.clock.now()),
+    data: { notice_target: id, detail },
+  });
   return postToTarget(deps, target, { id: uuidv7(), body: text }, new AbortController().signal);
 }

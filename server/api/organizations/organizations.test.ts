@@ -27,10 +27,24 @@ test('create makes the organization, its first project and the caller its owner'
   assert.equal(body.plugins_access_level, 9);
   assert.equal(body.member_count, '1');
   assert.equal(body.metadata, '{}');
-  assert.deepEqual([body.customer_id, body.enforce_2fa, body.is_member_join_email_enabled], [null, true, true]);
+  assert.deepEqual(
+    [body.customer_id, body.enforce_2fa, body.is_member_join_email_enabled],
+    [null, true, true],
+  );
   assert.equal(body.teams.length, 1);
-  assert.deepEqual(Object.keys(body.teams[0]), ['id', 'uuid', 'organization', 'name', 'api_token', 'timezone', 'created_at']);
-  assert.deepEqual([body.teams[0].name, body.teams[0].organization, body.teams[0].timezone], ['Default project', body.id, 'UTC']);
+  assert.deepEqual(Object.keys(body.teams[0]), [
+    'id',
+    'uuid',
+    'organization',
+    'name',
+    'api_token',
+    'timezone',
+    'created_at',
+  ]);
+  assert.deepEqual(
+    [body.teams[0].name, body.teams[0].organization, body.teams[0].timezone],
+    ['Default project', body.id, 'UTC'],
+  );
   assert.match(body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
   const project = await harness.request('GET', `/api/projects/${body.teams[0].id}/`, { key });
   assert.equal(project.body.created_at, body.teams[0].created_at);
@@ -75,7 +89,10 @@ test('slugs are unique also when twenty of the same name race, and renaming keep
   const slugs = made.map((answer) => answer.body.slug);
   assert.equal(new Set(slugs).size, 20);
   for (const slug of slugs) assert.match(slug, /^race(-[a-z]{4})?$/);
-  const renamed = await harness.request('PATCH', `${list}${made[0]!.body.id}/`, { key, body: { name: 'Other' } });
+  const renamed = await harness.request('PATCH', `${list}${made[0]!.body.id}/`, {
+    key,
+    body: { name: 'Other' },
+  });
   assert.equal(renamed.body.slug, slugs[0]);
 });
 
@@ -95,12 +112,17 @@ test('a slug is lower-case ASCII of at most 48 characters and never empty', () =
 test('the list has only own organizations, oldest first, each with the level there', async () => {
   const { key, user, organization } = await harness.newOrganization();
   const other = await harness.newOrganization();
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${user.id}, 1)`);
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${user.id}, 1)`,
+  );
   const third = await create(key, { name: 'Third' });
   const { body } = await harness.request('GET', list, { key });
   assert.equal(body.count, 3);
   assert.deepEqual(
-    body.results.map((row: { id: string; membership_level: number }) => [row.id, row.membership_level]),
+    body.results.map((row: { id: string; membership_level: number }) => [
+      row.id,
+      row.membership_level,
+    ]),
     [
       [organization.id, 15],
       [other.organization.id, 1],
@@ -117,18 +139,27 @@ test('the list has only own organizations, oldest first, each with the level the
 test('@current is the oldest membership; without one it is 404 and the list is empty', async () => {
   const { key, organization } = await harness.newOrganization();
   await create(key, { name: 'Later' });
-  assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.id, organization.id);
+  assert.equal(
+    (await harness.request('GET', `${list}@current/`, { key })).body.id,
+    organization.id,
+  );
   assert.equal((await harness.request('DELETE', `${list}@current/`, { key })).status, 204);
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.name, 'Later');
   assert.equal((await harness.request('DELETE', `${list}@current/`, { key })).status, 204);
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
-  assert.deepEqual((await harness.request('GET', list, { key })).body, { count: 0, next: null, previous: null, results: [] });
+  assert.deepEqual((await harness.request('GET', list, { key })).body, {
+    count: 0,
+    next: null,
+    previous: null,
+    results: [],
+  });
 });
 
 test('member_count counts active users only', async () => {
   const { key, organization } = await harness.newOrganization();
   const { user } = await harness.newMember(organization.id, 1);
-  const count = async () => (await harness.request('GET', `${list}${organization.id}/`, { key })).body.member_count;
+  const count = async () =>
+    (await harness.request('GET', `${list}${organization.id}/`, { key })).body.member_count;
   assert.equal(await count(), '2');
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
   assert.equal(await count(), '1');
@@ -142,11 +173,18 @@ test('PATCH changes only what is sent, PUT needs the name and keeps what may be 
   const unchanged = await patch({});
   assert.deepEqual(unchanged.body, organization);
   const changed = await patch({ enforce_2fa: true, is_member_join_email_enabled: false });
-  assert.deepEqual([changed.body.name, changed.body.enforce_2fa, changed.body.is_member_join_email_enabled], ['Test', true, false]);
+  assert.deepEqual(
+    [changed.body.name, changed.body.enforce_2fa, changed.body.is_member_join_email_enabled],
+    ['Test', true, false],
+  );
   assert.ok(isLater(changed.body.updated_at, organization.updated_at));
   assert.equal((await patch({ enforce_2fa: null })).body.enforce_2fa, null);
   assert.equal((await patch({ name: null })).body.code, 'null');
-  assert.equal((await patch({ plugins_access_level: 0, slug: 'x', membership_level: 1 })).body.plugins_access_level, 9);
+  assert.equal(
+    (await patch({ plugins_access_level: 0, slug: 'x', membership_level: 1 })).body
+      .plugins_access_level,
+    9,
+  );
   const put = (body: unknown) => harness.request('PUT', path, { key, body });
   assert.equal((await put({})).body.code, 'required');
   const full = await put({ name: 'Full' });
@@ -156,7 +194,8 @@ test('PATCH changes only what is sent, PUT needs the name and keeps what may be 
 test('validate_only makes every check and changes nothing', async () => {
   const { key, organization } = await harness.newOrganization();
   const path = `${list}${organization.id}/`;
-  const only = (method: string, url: string, body?: unknown) => harness.request(method, `${url}?validate_only=true`, { key, body });
+  const only = (method: string, url: string, body?: unknown) =>
+    harness.request(method, `${url}?validate_only=true`, { key, body });
   const made = await only('POST', list, { name: 'Would be' });
   assert.deepEqual([made.status, made.body.name], [200, 'Would be']);
   assert.equal((await harness.request('GET', `${list}${made.body.id}/`, { key })).status, 404);
@@ -181,9 +220,21 @@ test('DELETE takes everything with it in one transaction, and a second one is 40
   assert.equal(only.status, 204);
   assert.ok(await db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`));
   const answer = await harness.request('DELETE', path, { key });
-  assert.deepEqual([answer.status, answer.text, answer.headers['content-type']], [204, '', undefined]);
-  for (const table of ['organizations', 'members', 'projects', 'batch_exports', 'batch_export_runs']) {
-    const left = await db.text(`SELECT count(*) AS count FROM ${table} t WHERE to_jsonb(t)::text ~ $1`, [`${organization.id}|${exported!.id}`]);
+  assert.deepEqual(
+    [answer.status, answer.text, answer.headers['content-type']],
+    [204, '', undefined],
+  );
+  for (const table of [
+    'organizations',
+    'members',
+    'projects',
+    'batch_exports',
+    'batch_export_runs',
+  ]) {
+    const left = await db.text(
+      `SELECT count(*) AS count FROM ${table} t WHERE to_jsonb(t)::text ~ $1`,
+      [`${organization.id}|${exported!.id}`],
+    );
     assert.equal(left.rows[0]!['count'], 0, table);
   }
   assert.equal((await harness.request('DELETE', path, { key })).status, 404);
@@ -192,6 +243,10 @@ test('DELETE takes everything with it in one transaction, and a second one is 40
 
 test('of deletes that race one is 204, the others 404', async () => {
   const { key, organization } = await harness.newOrganization();
-  const answers = await Promise.all(Array.from({ length: 5 }, () => harness.request('DELETE', `${list}${organization.id}/`, { key })));
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      harness.request('DELETE', `${list}${organization.id}/`, { key }),
+    ),
+  );
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [204, 404, 404, 404, 404]);
 });

@@ -11,12 +11,25 @@ import type { Entry } from '../../platform/http/write.ts';
 import { arePluginsUsedElsewhere } from '../plugins/store.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
-import { countOrganizations, deleteOrganization, findOrganization, insertOrganization, listOrganizations, updateOrganization } from './store.ts';
+import {
+  countOrganizations,
+  deleteOrganization,
+  findOrganization,
+  insertOrganization,
+  listOrganizations,
+  updateOrganization,
+} from './store.ts';
 
 const url = '/api/organizations/:id/';
 const one = { within: 'organization' } as const;
 /** What the log leaves out: what belongs to the asker, the server or other records. */
-const not_its_own = ['updated_at', 'membership_level', 'teams', 'available_product_features', 'member_count'];
+const not_its_own = [
+  'updated_at',
+  'membership_level',
+  'teams',
+  'available_product_features',
+  'member_count',
+];
 
 /** `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
@@ -29,7 +42,11 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     '/api/organizations/',
     {
       config: { scope: 'organization:read' },
-      schema: { summary: 'List the organizations that the caller belongs to, oldest first', querystring: PageQuery, response: { 200: pageOf(Organization) } },
+      schema: {
+        summary: 'List the organizations that the caller belongs to, oldest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Organization) },
+      },
     },
     (request) =>
       answerPage<OrganizationRow>(
@@ -44,13 +61,19 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     '/api/organizations/',
     {
       config: { scope: 'organization:write' },
-      schema: { summary: 'Make an organization with a first project; the caller becomes its owner', body: OrganizationCreate, response: { 201: Organization } },
+      schema: {
+        summary: 'Make an organization with a first project; the caller becomes its owner',
+        body: OrganizationCreate,
+        response: { 201: Organization },
+      },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
         const { user_id, scoped_organizations, scoped_teams } = request.caller;
         if (scoped_organizations !== null || scoped_teams !== null)
-          throw forbidden('A key that is limited to organizations or projects cannot make an organization.');
+          throw forbidden(
+            'A key that is limited to organizations or projects cannot make an organization.',
+          );
         const made = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
         record({ ...entryOf('created', undefined, made), chain: { organization_id: made.id } });
         return made;
@@ -61,34 +84,60 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     url,
-    { config: { ...one, scope: 'organization:read' }, schema: { summary: 'Retrieve an organization', response: { 200: Organization } } },
+    {
+      config: { ...one, scope: 'organization:read' },
+      schema: { summary: 'Retrieve an organization', response: { 200: Organization } },
+    },
     async (request) => {
-      const organization = await findOrganization(db, request.access.organization_id, request.access.level);
+      const organization = await findOrganization(
+        db,
+        request.access.organization_id,
+        request.access.level,
+      );
       return organization ?? notFoundNow();
     },
   );
 
-  const change = (schema: typeof OrganizationCreate | typeof OrganizationPatch) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const { organization_id, level } = request.access;
-      const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
-      ifMatch(request, before);
-      await updateOrganization(tx, organization_id, body(request, schema));
-      const after = await findOrganization(tx, organization_id, level);
-      record(entryOf('updated', before, after));
-      return after;
-    });
-  const changing = { ...one, scope: 'organization:write', level: 8, locks_organization: true } as const;
+  const change =
+    (schema: typeof OrganizationCreate | typeof OrganizationPatch) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const { organization_id, level } = request.access;
+        const before =
+          (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+        ifMatch(request, before);
+        await updateOrganization(tx, organization_id, body(request, schema));
+        const after = await findOrganization(tx, organization_id, level);
+        record(entryOf('updated', before, after));
+        return after;
+      });
+  const changing = {
+    ...one,
+    scope: 'organization:write',
+    level: 8,
+    locks_organization: true,
+  } as const;
   app.patch(
     url,
-    { config: changing, schema: { summary: 'Change what is sent of an organization', body: OrganizationPatch, response: { 200: Organization } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Change what is sent of an organization',
+        body: OrganizationPatch,
+        response: { 200: Organization },
+      },
+    },
     change(OrganizationPatch),
   );
   app.put(
     url,
     {
       config: changing,
-      schema: { summary: 'Change an organization; what may be left out keeps its value', body: OrganizationCreate, response: { 200: Organization } },
+      schema: {
+        summary: 'Change an organization; what may be left out keeps its value',
+        body: OrganizationCreate,
+        response: { 200: Organization },
+      },
     },
     change(OrganizationCreate),
   );
@@ -99,26 +148,40 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
       config: { ...one, scope: 'organization:write', level: 15, locks_organization: true },
       schema: {
         summary: 'Delete an organization with everything in it',
-        description: '409 while a project of another organization has a config of one of its plugins.',
+        description:
+          '409 while a project of another organization has a config of one of its plugins.',
         response: { 204: { type: 'null' }, 409: Problem },
       },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const { organization_id, level } = request.access;
-        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+        const before =
+          (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
         ifMatch(request, before);
         if (await arePluginsUsedElsewhere(tx, organization_id))
-          throw conflict('Projects of other organizations use global plugins of this one: they must remove their configs first.');
+          throw conflict(
+            'Projects of other organizations use global plugins of this one: they must remove their configs first.',
+          );
         record(entryOf('deleted', before, undefined));
         await deleteOrganization(tx, organization_id);
       }),
   );
 }
 
-function entryOf(activity: string, before: OrganizationRow | undefined, after: OrganizationRow | undefined): Entry {
+function entryOf(
+  activity: string,
+  before: OrganizationRow | undefined,
+  after: OrganizationRow | undefined,
+): Entry {
   const { id, name } = (after ?? before)!;
-  return { activity, scope: 'organization', item_id: id, item_name: name, changes: changesOf(before, after, not_its_own) };
+  return {
+    activity,
+    scope: 'organization',
+    item_id: id,
+    item_name: name,
+    changes: changesOf(before, after, not_its_own),
+  };
 }
 
 /** Deleted between the look at the membership and now. */

@@ -22,19 +22,26 @@ export const Organization = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     name: Type.String({ description: 'Name for people, 1 to 64 characters.' }),
-    slug: Type.String({ description: 'Made from the first name; unique, and unchanged by renaming.' }),
+    slug: Type.String({
+      description: 'Made from the first name; unique, and unchanged by renaming.',
+    }),
     created_at: instant('When the organization was made.'),
     updated_at: instant('When one of its own fields was last changed.'),
     membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
     plugins_access_level: Type.Enum([0, 3, 6, 9], {
-      description: 'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.',
+      description:
+        'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.',
     }),
     teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
     available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),
-    is_member_join_email_enabled: Type.Boolean({ description: 'Whether members get a mail when somebody joins.' }),
+    is_member_join_email_enabled: Type.Boolean({
+      description: 'Whether members get a mail when somebody joins.',
+    }),
     metadata: Type.String({ description: 'A JSON object as text.' }),
     customer_id: nullable(Type.String({ description: 'Id in a billing system.' })),
-    enforce_2fa: nullable(Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' })),
+    enforce_2fa: nullable(
+      Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' }),
+    ),
     member_count: Type.String({ description: 'Number of active members, as text.' }),
   },
   { title: 'Organization' },
@@ -43,9 +50,16 @@ export const Organization = Type.Object(
 /** An organization row as SELECT gives it. */
 export type OrganizationRow = Static<typeof Organization>;
 
-const name = Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name for people; white space around it is removed.' });
+const name = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 64,
+  description: 'Name for people; white space around it is removed.',
+});
 const optional = {
-  is_member_join_email_enabled: Type.Optional(Type.Boolean({ description: 'Whether members get a mail when somebody joins; default true.' })),
+  is_member_join_email_enabled: Type.Optional(
+    Type.Boolean({ description: 'Whether members get a mail when somebody joins; default true.' }),
+  ),
   enforce_2fa: Type.Optional(
     nullable(
       Type.Boolean({

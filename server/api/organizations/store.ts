@@ -42,27 +42,45 @@ export function countOrganizations(caller: Caller): Sql {
 }
 
 /** The organization as a member of this level sees it; with `lock` nobody else can change or delete it until the transaction ends. */
-export function findOrganization(db: Queryable, id: string, level: number, lock?: 'lock'): Promise<OrganizationRow | undefined> {
+export function findOrganization(
+  db: Queryable,
+  id: string,
+  level: number,
+  lock?: 'lock',
+): Promise<OrganizationRow | undefined> {
   return db.row<OrganizationRow>(
     sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o WHERE o.id = ${id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE OF o`}`,
   );
 }
 
 /** Makes an organization with its first project and the user as its owner. Two of the same name that race get different slugs. */
-export async function insertOrganization(tx: Transaction, fields: OrganizationFields, user_id: number): Promise<OrganizationRow> {
+export async function insertOrganization(
+  tx: Transaction,
+  fields: OrganizationFields,
+  user_id: number,
+): Promise<OrganizationRow> {
   const id = uuidv7();
   await insertWithSlug(tx, id, fields);
-  await tx.run(sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${id}, ${user_id}, 15)`);
+  await tx.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${id}, ${user_id}, 15)`,
+  );
   await insertProject(tx, { organization_id: id, name: 'Default project', timezone: 'UTC' });
   const row = await findOrganization(tx, id, 15);
-  if (row === undefined) throw new Error('An organization was gone in the transaction that made it.');
+  if (row === undefined)
+    throw new Error('An organization was gone in the transaction that made it.');
   return row;
 }
 
 /** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
-export async function updateOrganization(tx: Transaction, id: string, changes: OrganizationChanges): Promise<void> {
+export async function updateOrganization(
+  tx: Transaction,
+  id: string,
+  changes: OrganizationChanges,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return;
-  await tx.run(sql`UPDATE organizations SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}::uuid`);
+  await tx.run(
+    sql`UPDATE organizations SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}::uuid`,
+  );
 }
 
 /**
@@ -74,7 +92,11 @@ export async function deleteOrganization(tx: Transaction, id: string): Promise<v
 }
 
 /** A taken slug makes no error (which would end the transaction) but no row; the insert waits for another transaction that is making the same slug. */
-async function insertWithSlug(tx: Transaction, id: string, fields: OrganizationFields): Promise<void> {
+async function insertWithSlug(
+  tx: Transaction,
+  id: string,
+  fields: OrganizationFields,
+): Promise<void> {
   const first = slugOf(fields.name);
   for (let attempt = 0; attempt < slug_attempts_max; attempt += 1) {
     const slug = attempt === 0 ? first : slugBeside(first);

@@ -4,7 +4,14 @@ import type { Browser, Page } from 'playwright-core';
 import { checkPage, openPageServer, openVisitor, startChromium } from '../../../test/chromium.ts';
 import type { PageServer, Visitor } from '../../../test/chromium.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { codeOf, forgetAllAttempts, newPerson, openTestClock, password, signedIn } from '../../../test/people.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  signedIn,
+} from '../../../test/people.ts';
 import type { UserRow } from '../users/store.ts';
 
 const started = await startChromium();
@@ -30,7 +37,13 @@ beforeEach(() => forgetAllAttempts(harness));
 async function openAccount(user: UserRow): Promise<void> {
   visitor = await openVisitor(browser, server.address);
   page = visitor.page;
-  await visitor.context.addCookies([{ name: 'sluice_session', value: (await harness.newSession(user)).split('=')[1]!, url: server.address }]);
+  await visitor.context.addCookies([
+    {
+      name: 'sluice_session',
+      value: (await harness.newSession(user)).split('=')[1]!,
+      url: server.address,
+    },
+  ]);
   await page.goto('/account');
   await checkPage(page);
 }
@@ -38,45 +51,54 @@ async function openAccount(user: UserRow): Promise<void> {
 const section = (id: string) => page.locator(`section:has(#${id})`);
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
-test('a second factor is set up, its codes are made anew, and it is removed', { skip }, async () => {
-  await openAccount(await newPerson(harness));
-  const part = section('second_factor');
-  await part.getByLabel('Your present password').fill('not the password');
-  await press('Set up a second factor');
-  await page.getByText('This is not the present password.').waitFor();
-  await part.getByLabel('Your present password').fill(password);
-  await press('Set up a second factor');
-  await page.locator('#totp_setup').waitFor();
-  const secret = (await page.locator('#totp_setup code').textContent())!;
-  assert.match(secret, /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/);
-  assert.match((await page.getByRole('link', { name: 'open the app' }).getAttribute('href'))!, /^otpauth:\/\/totp\//);
-  await page.getByLabel('The six digits that the app shows').fill('12345');
-  await press('Switch it on');
-  await page.getByText('Must be six digits.').waitFor();
-  await page.getByLabel('The six digits that the app shows').fill(codeOf(secret.replaceAll(' ', ''), clock.now()));
-  await press('Switch it on');
-  await part.getByText('Your second factor is set up.').waitFor();
-  await checkPage(page);
-  const codes = await page.locator('#codes li').allTextContents();
-  assert.equal(new Set(codes).size, 10);
-  await part.getByText('Make new recovery codes').click();
-  await part.locator('#new_codes').getByLabel('Your present password').fill(password);
-  await part.locator('#new_codes').getByLabel('Code').fill(codes[0]!);
-  await press('Make new codes');
-  await part.getByText('You have new recovery codes').waitFor();
-  const newer = await page.locator('#codes li').allTextContents();
-  assert.equal(new Set([...codes, ...newer]).size, 20);
-  await part.getByText('Remove the second factor').first().click();
-  await part.locator('#remove_totp').getByLabel('Your present password').fill(password);
-  await part.locator('#remove_totp').getByLabel('Code').fill(codes[1]!);
-  await press('Remove the second factor');
-  await part.getByText('The code is wrong or was used before').waitFor();
-  await part.locator('#remove_totp').getByLabel('Code').fill(newer[1]!);
-  await press('Remove the second factor');
-  await part.getByText('Your second factor was removed.').waitFor();
-  await part.getByRole('button', { name: 'Set up a second factor' }).waitFor();
-  await visitor.leave();
-});
+test(
+  'a second factor is set up, its codes are made anew, and it is removed',
+  { skip },
+  async () => {
+    await openAccount(await newPerson(harness));
+    const part = section('second_factor');
+    await part.getByLabel('Your present password').fill('not the password');
+    await press('Set up a second factor');
+    await page.getByText('This is not the present password.').waitFor();
+    await part.getByLabel('Your present password').fill(password);
+    await press('Set up a second factor');
+    await page.locator('#totp_setup').waitFor();
+    const secret = (await page.locator('#totp_setup code').textContent())!;
+    assert.match(secret, /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/);
+    assert.match(
+      (await page.getByRole('link', { name: 'open the app' }).getAttribute('href'))!,
+      /^otpauth:\/\/totp\//,
+    );
+    await page.getByLabel('The six digits that the app shows').fill('12345');
+    await press('Switch it on');
+    await page.getByText('Must be six digits.').waitFor();
+    await page
+      .getByLabel('The six digits that the app shows')
+      .fill(codeOf(secret.replaceAll(' ', ''), clock.now()));
+    await press('Switch it on');
+    await part.getByText('Your second factor is set up.').waitFor();
+    await checkPage(page);
+    const codes = await page.locator('#codes li').allTextContents();
+    assert.equal(new Set(codes).size, 10);
+    await part.getByText('Make new recovery codes').click();
+    await part.locator('#new_codes').getByLabel('Your present password').fill(password);
+    await part.locator('#new_codes').getByLabel('Code').fill(codes[0]!);
+    await press('Make new codes');
+    await part.getByText('You have new recovery codes').waitFor();
+    const newer = await page.locator('#codes li').allTextContents();
+    assert.equal(new Set([...codes, ...newer]).size, 20);
+    await part.getByText('Remove the second factor').first().click();
+    await part.locator('#remove_totp').getByLabel('Your present password').fill(password);
+    await part.locator('#remove_totp').getByLabel('Code').fill(codes[1]!);
+    await press('Remove the second factor');
+    await part.getByText('The code is wrong or was used before').waitFor();
+    await part.locator('#remove_totp').getByLabel('Code').fill(newer[1]!);
+    await press('Remove the second factor');
+    await part.getByText('Your second factor was removed.').waitFor();
+    await part.getByRole('button', { name: 'Set up a second factor' }).waitFor();
+    await visitor.leave();
+  },
+);
 
 test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
   await openAccount(await newPerson(harness));
@@ -93,11 +115,17 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
   page.once('dialog', (dialog) => void dialog.dismiss());
   await press('Revoke the key A <b> & "key"');
-  assert.equal((await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status, 200);
+  assert.equal(
+    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    200,
+  );
   page.once('dialog', (dialog) => void dialog.accept());
   await press('Revoke the key A <b> & "key"');
   await page.getByText('You have no keys.').waitFor();
-  assert.equal((await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status, 401);
+  assert.equal(
+    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    401,
+  );
   await page.reload();
   assert.ok(!(await page.content()).includes(key));
   await visitor.leave();
@@ -115,7 +143,8 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
   assert.equal(await page.evaluate('document.activeElement.id'), 'sessions-title');
   await press('End all others');
   await page.getByText('All your other sessions were ended.').waitFor();
-  for (const ended of [first, second]) assert.equal((await ended.ask('GET', '/api/users/@me/')).status, 401);
+  for (const ended of [first, second])
+    assert.equal((await ended.ask('GET', '/api/users/@me/')).status, 401);
   await press('Mail me a link to confirm it');
   await page.goto(await server.linkIn(user.email, 'Confirm your e-mail address'));
   await checkPage(page);

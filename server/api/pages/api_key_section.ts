@@ -7,7 +7,10 @@ import { instant, section, seldom } from './section.ts';
 
 /** The person's API keys, newest first, each with a button that revokes it, and a form that makes one. The key itself is put in by the script, once. */
 export function apiKeySection({ count, results }: { count: number; results: ApiKeyRow[] }): Html {
-  const more = count > results.length ? html`<p>The newest ${results.length} of ${count} are shown.</p>` : undefined;
+  const more =
+    count > results.length
+      ? html`<p>The newest ${results.length} of ${count} are shown.</p>`
+      : undefined;
   const list =
     count === 0
       ? html`<p>You have no keys.</p>`
@@ -30,7 +33,10 @@ const scopes = html`<fieldset aria-describedby="create_key-scopes-fault">
   <div class="choices">
     ${[...all_scopes, '*'].map(
       (scope) =>
-        html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}" /> ${scope === '*' ? 'everything that you may (*)' : scope}</label> `,
+        html`<label class="choice"
+          ><input type="checkbox" name="scopes" value="${scope}" />
+          ${scope === '*' ? 'everything that you may (*)' : scope}</label
+        > `,
     )}
   </div>
   <p class="fault" id="create_key-scopes-fault" data-fault="scopes"></p>
@@ -38,7 +44,11 @@ const scopes = html`<fieldset aria-describedby="create_key-scopes-fault">
 
 const expiry = html`<div class="field">
   <label for="create_key-expires_at">How long it works</label>
-  <select id="create_key-expires_at" name="expires_at" aria-describedby="create_key-expires_at-fault">
+  <select
+    id="create_key-expires_at"
+    name="expires_at"
+    aria-describedby="create_key-expires_at-fault"
+  >
     <option value="30">30 days</option>
     <option value="90" selected>90 days</option>
     <option value="365">a year</option>
@@ -50,11 +60,23 @@ const expiry = html`<div class="field">
 const create = form({
   id: 'create_key',
   action: '/api/personal_api_keys/',
-  fields: [field('create_key', { name: 'label', label: 'What it is for', autocomplete: 'off' }), scopes, expiry],
+  fields: [
+    field('create_key', { name: 'label', label: 'What it is for', autocomplete: 'off' }),
+    scopes,
+    expiry,
+  ],
   button: 'Make the key',
 });
 
-function apiKey({ id, label, mask_value, scopes: allowed, expires_at, last_used_at, created_at }: ApiKeyRow): Html {
+function apiKey({
+  id,
+  label,
+  mask_value,
+  scopes: allowed,
+  expires_at,
+  last_used_at,
+  created_at,
+}: ApiKeyRow): Html {
   const revoke = form({
     id: `revoke-${id}`,
     does: 'revoke_key',
@@ -70,7 +92,8 @@ function apiKey({ id, label, mask_value, scopes: allowed, expires_at, last_used_
       <p><bdi>${label}</bdi> <code>${mask_value}</code></p>
       <p class="muted">${allowed.join(', ')}</p>
       <p class="muted">
-        Made ${instant(created_at)}, ${expires_at === null ? 'works until it is revoked' : html`works until ${instant(expires_at)}`},
+        Made ${instant(created_at)},
+        ${expires_at === null ? 'works until it is revoked' : html`works until ${instant(expires_at)}`},
         ${last_used_at === null ? 'never used' : html`last used ${instant(last_used_at)}`}
       </p>
     </div>

@@ -3,10 +3,25 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { checkPage, focused, openPageServer, openVisitor, startChromium } from '../../../test/chromium.ts';
+import {
+  checkPage,
+  focused,
+  openPageServer,
+  openVisitor,
+  startChromium,
+} from '../../../test/chromium.ts';
 import type { PageServer, Visitor } from '../../../test/chromium.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { codeOf, forgetAllAttempts, newPerson, openTestClock, other_password, password, setUpSecondFactor, signedIn } from '../../../test/people.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  other_password,
+  password,
+  setUpSecondFactor,
+  signedIn,
+} from '../../../test/people.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 
 const started = await startChromium();
@@ -42,14 +57,24 @@ async function signIn(email: string, secret: string): Promise<void> {
 }
 const path = () => page.url().slice(server.address.length);
 const levelOf = async (home: TestOrganization, email: string) =>
-  (await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, { key: home.key })).body.results.find(
-    (member: any) => member.user.email === email,
-  )?.level;
+  (
+    await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
+      key: home.key,
+    })
+  ).body.results.find((member: any) => member.user.email === email)?.level;
 
 async function invite(target_email: string): Promise<TestOrganization> {
   const home = await harness.newOrganization({ name: 'Analytical <Engines>' });
   const body = { target_email, first_name: 'Ada', level: 8 };
-  assert.equal((await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body })).status, 201);
+  assert.equal(
+    (
+      await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
+        key: home.key,
+        body,
+      })
+    ).status,
+    201,
+  );
   return home;
 }
 
@@ -58,7 +83,10 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   const home = await invite(email);
   await page.goto(await server.linkIn(email, 'invites you'));
   await checkPage(page);
-  assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Join Analytical <Engines>');
+  assert.equal(
+    await page.getByRole('heading', { level: 1 }).textContent(),
+    'Join Analytical <Engines>',
+  );
   assert.match(path(), /^\/invite\/[0-9a-f-]+$/, 'the token has left the address');
   await page.getByLabel('Last name').focus();
   await page.keyboard.type('Lovelace');
@@ -85,7 +113,10 @@ test('who has an account signs in with his second factor and joins', { skip }, a
   await checkPage(page);
   await fill('Password', 'not the password');
   await press('Sign in and join');
-  await page.getByRole('alert').filter({ hasText: 'no account with this e-mail address and password' }).waitFor();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'no account with this e-mail address and password' })
+    .waitFor();
   await fill('Password', password);
   await press('Sign in and join');
   await page.getByLabel('Code of your second factor').waitFor();
@@ -100,19 +131,26 @@ test('who has an account signs in with his second factor and joins', { skip }, a
   await visitor.leave();
 });
 
-test('who is signed in with another account signs out, and finds the invite again', { skip }, async () => {
-  const user = await newPerson(harness);
-  const email = `${randomUUID()}@example.org`;
-  await invite(email);
-  await page.goto('/login');
-  await signIn(user.email, password);
-  await page.waitForURL('**/account');
-  await page.goto(await server.linkIn(email, 'invites you'));
-  assert.match((await page.getByRole('main').textContent())!, new RegExp(`You are signed in as ${user.email}`));
-  await press('Sign out');
-  await page.getByRole('button', { name: 'Sign up and join' }).waitFor();
-  await visitor.leave();
-});
+test(
+  'who is signed in with another account signs out, and finds the invite again',
+  { skip },
+  async () => {
+    const user = await newPerson(harness);
+    const email = `${randomUUID()}@example.org`;
+    await invite(email);
+    await page.goto('/login');
+    await signIn(user.email, password);
+    await page.waitForURL('**/account');
+    await page.goto(await server.linkIn(email, 'invites you'));
+    assert.match(
+      (await page.getByRole('main').textContent())!,
+      new RegExp(`You are signed in as ${user.email}`),
+    );
+    await press('Sign out');
+    await page.getByRole('button', { name: 'Sign up and join' }).waitFor();
+    await visitor.leave();
+  },
+);
 
 test('signing in takes the second factor, and says what is wrong', { skip }, async () => {
   const user = await newPerson(harness);
@@ -135,30 +173,43 @@ test('signing in takes the second factor, and says what is wrong', { skip }, asy
   await code.fill(recovery_codes[0]!);
   await code.press('Enter');
   await page.waitForURL('**/account');
-  assert.match((await page.locator('#second_factor').textContent())!, /You have 9 recovery codes left/);
+  assert.match(
+    (await page.locator('#second_factor').textContent())!,
+    /You have 9 recovery codes left/,
+  );
   await page.goto('/login');
   assert.equal(path(), '/account', 'who is signed in is led on');
   await visitor.leave();
 });
 
-test('after too many tries it says how long to wait; without the server, that it cannot be reached', { skip }, async () => {
-  await page.goto('/login');
-  await fill('E-mail address', `${randomUUID()}@example.org`);
-  await fill('Password', 'not the password');
-  for (let tries = 0; tries < 6; tries += 1) {
+test(
+  'after too many tries it says how long to wait; without the server, that it cannot be reached',
+  { skip },
+  async () => {
+    await page.goto('/login');
+    await fill('E-mail address', `${randomUUID()}@example.org`);
+    await fill('Password', 'not the password');
+    for (let tries = 0; tries < 6; tries += 1) {
+      await press('Sign in');
+      await page
+        .getByRole('alert')
+        .filter({
+          hasText:
+            tries < 5 ? 'There is no account' : /Too many requests: try again in \d+ seconds/,
+        })
+        .waitFor();
+    }
+    await visitor.context.setOffline(true);
     await press('Sign in');
-    await page
-      .getByRole('alert')
-      .filter({ hasText: tries < 5 ? 'There is no account' : /Too many requests: try again in \d+ seconds/ })
-      .waitFor();
-  }
-  await visitor.context.setOffline(true);
-  await press('Sign in');
-  await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled());
-  assert.equal(visitor.complaints.filter((text) => text.includes('ERR_INTERNET_DISCONNECTED')).length, visitor.complaints.length);
-  await visitor.context.close();
-});
+    await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled());
+    assert.equal(
+      visitor.complaints.filter((text) => text.includes('ERR_INTERNET_DISCONNECTED')).length,
+      visitor.complaints.length,
+    );
+    await visitor.context.close();
+  },
+);
 
 test('while an answer is awaited, the button cannot be pressed again', { skip }, async () => {
   let held: (() => void) | undefined;
@@ -217,26 +268,33 @@ test('a new password by mail', { skip }, async () => {
   await visitor.leave();
 });
 
-test('the sign-on of an organization is found by the address alone, and shown where it is the only way', { skip }, async () => {
-  const { organization } = await harness.newOrganization();
-  // Another site, as the browser sees it, to which our own server answers.
-  const elsewhere = server.address.replace('127.0.0.1', 'localhost');
-  await harness.deps.db.run(sql`
+test(
+  'the sign-on of an organization is found by the address alone, and shown where it is the only way',
+  { skip },
+  async () => {
+    const { organization } = await harness.newOrganization();
+    // Another site, as the browser sees it, to which our own server answers.
+    const elsewhere = server.address.replace('127.0.0.1', 'localhost');
+    await harness.deps.db.run(sql`
     INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
     VALUES (${randomUUID()}, ${organization.id}, 'enforced.example.com', '', 'saml', 'https://idp.example', ${`${elsewhere}/healthz`},
       ${testIdentityProvider('acme').certificate}, 'verified', now(), '', now())`);
-  await page.goto('/login');
-  const onward = page.getByRole('button', { name: /^Continue with single sign-on/ });
-  await onward.click();
-  assert.match(await focused(page), /^E-mail address: Fill in your address/);
-  await signIn('ada+1@enforced.example.com', password);
-  const link = page.getByRole('alert').getByRole('link');
-  assert.equal(await link.getAttribute('href'), `${server.address}/login/saml/?email=ada%2B1%40enforced.example.com`);
-  for (const way of [link, onward]) {
-    await way.click();
-    await page.waitForURL(`${elsewhere}/healthz?SAMLRequest=*`);
-    await page.goBack();
-    await page.getByLabel('E-mail address').fill('ada+1@enforced.example.com');
-  }
-  await visitor.context.close();
-});
+    await page.goto('/login');
+    const onward = page.getByRole('button', { name: /^Continue with single sign-on/ });
+    await onward.click();
+    assert.match(await focused(page), /^E-mail address: Fill in your address/);
+    await signIn('ada+1@enforced.example.com', password);
+    const link = page.getByRole('alert').getByRole('link');
+    assert.equal(
+      await link.getAttribute('href'),
+      `${server.address}/login/saml/?email=ada%2B1%40enforced.example.com`,
+    );
+    for (const way of [link, onward]) {
+      await way.click();
+      await page.waitForURL(`${elsewhere}/healthz?SAMLRequest=*`);
+      await page.goBack();
+      await page.getByLabel('E-mail address').fill('ada+1@enforced.example.com');
+    }
+    await visitor.context.close();
+  },
+);

@@ -42,20 +42,53 @@ export type Form = {
  * The form's markup. Guarantees: nothing is sent before the script runs, because the button is disabled until then, and never into an address, because the method is POST; faults have
  * a place that screen readers announce.
  */
-export function form({ id, does = id, method = 'POST', action, hidden = {}, fields = [], button, about, tone, confirm }: Form): Html {
-  const kept = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`);
+export function form({
+  id,
+  does = id,
+  method = 'POST',
+  action,
+  hidden = {},
+  fields = [],
+  button,
+  about,
+  tone,
+  confirm,
+}: Form): Html {
+  const kept = Object.entries(hidden).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
   const question = confirm === undefined ? undefined : html` data-confirm="${confirm}"`;
   const more = about === undefined ? undefined : html`<span class="unseen"> ${about}</span>`;
-  return html`<form id="${id}" method="post" action="${action}" data-does="${does}" data-method="${method}" ${question} novalidate>
+  return html`<form
+    id="${id}"
+    method="post"
+    action="${action}"
+    data-does="${does}"
+    data-method="${method}"
+    ${question}
+    novalidate
+  >
     ${kept}${fields}
     <p class="fault" role="alert" tabindex="-1"></p>
-    <button type="submit" ${tone === undefined ? undefined : html` class="${tone}"`} disabled>${button}${more}</button>
+    <button type="submit" ${tone === undefined ? undefined : html` class="${tone}"`} disabled>
+      ${button}${more}
+    </button>
   </form>`;
 }
 
 /** The markup of a field in the form with this id: a label, the input, a hint, and the place for its fault. */
 export function field(form_id: string, one: Field): Html {
-  const { name, label, type = 'text', value = '', hint, autocomplete, is_fixed = false, is_optional = false, inputmode } = one;
+  const {
+    name,
+    label,
+    type = 'text',
+    value = '',
+    hint,
+    autocomplete,
+    is_fixed = false,
+    is_optional = false,
+    inputmode,
+  } = one;
   const id = `${form_id}-${name}`;
   const notes = hint === undefined ? `${id}-fault` : `${id}-hint ${id}-fault`;
   return html`<div class="field">
@@ -79,25 +112,43 @@ export function field(form_id: string, one: Field): Html {
 /** A password that is chosen, with a box to look at it. */
 export function newPasswordField(form_id: string, name: string, label: string): Html {
   return html`${field(form_id, { name, label, type: 'password', autocomplete: 'new-password', hint: '12 to 200 characters: several words that have nothing to do with each other are fine.' })}
-    <label class="choice"><input type="checkbox" data-shows="${form_id}-${name}" /> Show the password</label> `;
+    <label class="choice"
+      ><input type="checkbox" data-shows="${form_id}-${name}" /> Show the password</label
+    > `;
 }
 
 /** A code of the second factor, to be typed or filled in by a password manager. */
 export function codeField(form_id: string, label: string): Html {
   const hint = 'Six digits of your authenticator app, or a recovery code.';
-  return field(form_id, { name: 'code', label, hint, autocomplete: 'one-time-code', is_optional: true });
+  return field(form_id, {
+    name: 'code',
+    label,
+    hint,
+    autocomplete: 'one-time-code',
+    is_optional: true,
+  });
 }
 
 /** The code as the second step of a sign-in: hidden until the API asks for it. */
 export function codeStep(form_id: string): Html {
-  return html`<div data-second-factor hidden>${codeField(form_id, 'Code of your second factor')}</div>`;
+  return html`<div data-second-factor hidden>
+    ${codeField(form_id, 'Code of your second factor')}
+  </div>`;
 }
 
 /** The present password, where the account has one, for what takes more than being signed in; tells password managers whose it is. */
-export function currentPassword(form_id: string, { email, has_password }: { email: string; has_password: boolean }): Html[] {
+export function currentPassword(
+  form_id: string,
+  { email, has_password }: { email: string; has_password: boolean },
+): Html[] {
   if (!has_password) return [];
   return [
     html`<input type="email" autocomplete="username" value="${email}" readonly hidden /> `,
-    field(form_id, { name: 'current_password', label: 'Your present password', type: 'password', autocomplete: 'current-password' }),
+    field(form_id, {
+      name: 'current_password',
+      label: 'Your present password',
+      type: 'password',
+      autocomplete: 'current-password',
+    }),
   ];
 }

@@ -13,7 +13,11 @@ const hour_ms = 3_600_000;
 const clock = openTestClock();
 let harness: Harness;
 before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock }, config: { gitlab_client_id: 'id', gitlab_client_secret: 'secret' } });
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock },
+    config: { gitlab_client_id: 'id', gitlab_client_secret: 'secret' },
+  });
 });
 after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
@@ -22,16 +26,25 @@ type Made = { id: string; link: string; target_email: string };
 
 async function invite(home: TestOrganization, fields: Record<string, unknown> = {}): Promise<Made> {
   const body = { target_email: `${randomUUID()}@example.org`, ...fields };
-  const { status, body: made } = await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, { key: home.key, body });
+  const { status, body: made } = await harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/invites/`,
+    { key: home.key, body },
+  );
   assert.equal(status, 201);
   return made as Made;
 }
 
 const pathOf = (link: string) => link.slice(harness.deps.config.public_url.length);
-const open = (link: string, cookie = '') => harness.request('GET', pathOf(link), { headers: { cookie } });
-const formsOf = ({ text }: Answer) => [...text.matchAll(/data-does="(\w+)"/g)].map((match) => match[1]);
+const open = (link: string, cookie = '') =>
+  harness.request('GET', pathOf(link), { headers: { cookie } });
+const formsOf = ({ text }: Answer) =>
+  [...text.matchAll(/data-does="(\w+)"/g)].map((match) => match[1]);
 
-async function newDomain(home: TestOrganization, fields: { sso_enforcement: string; saml: boolean }): Promise<string> {
+async function newDomain(
+  home: TestOrganization,
+  fields: { sso_enforcement: string; saml: boolean },
+): Promise<string> {
   const domain = `${randomUUID()}.example.com`;
   const saml = fields.saml ? 'https://idp.example' : null;
   await harness.deps.db.run(sql`
@@ -42,7 +55,9 @@ async function newDomain(home: TestOrganization, fields: { sso_enforcement: stri
 
 test('it says who invites to what and as what, whatever they are called', async () => {
   const home = await harness.newOrganization({ name: `Home ${hostile}` });
-  await harness.deps.db.run(sql`UPDATE users SET first_name = ${`First ${hostile}`}, last_name = ${`Last ${hostile}`} WHERE id = ${home.user.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE users SET first_name = ${`First ${hostile}`}, last_name = ${`Last ${hostile}`} WHERE id = ${home.user.id}`,
+  );
   const answer = await open((await invite(home, { first_name: `"'><b>&lt;`, level: 8 })).link);
   assert.equal(answer.status, 200);
   assert.ok(answer.text.includes(`<title>Join Home ${escaped} - Sluice</title>`));
@@ -54,7 +69,10 @@ test('it says who invites to what and as what, whatever they are called', async 
 
 test('the way in fits who looks at it', async () => {
   const known = await newPerson(harness);
-  const [own, other] = [await signedIn(harness, known), await signedIn(harness, await newPerson(harness))];
+  const [own, other] = [
+    await signedIn(harness, known),
+    await signedIn(harness, await newPerson(harness)),
+  ];
   const cases: [string, string, string | undefined, string][] = [
     ['no account', 'new@example.org', undefined, 'sign_up'],
     ['a session that has ended', 'new@example.org', 'sluice_session=sls_0', 'sign_up'],
@@ -124,7 +142,9 @@ test('the providers of the domain are offered; where one is enforced it is the o
   ];
   for (const [fields, forms, ways] of cases) {
     const domain = fields === undefined ? 'example.net' : await newDomain(home, fields);
-    const { id, link, target_email } = await invite(home, { target_email: `ada+1-${randomUUID().slice(0, 8)}@${domain}` });
+    const { id, link, target_email } = await invite(home, {
+      target_email: `ada+1-${randomUUID().slice(0, 8)}@${domain}`,
+    });
     const answer = await open(link);
     assert.deepEqual(formsOf(answer), forms);
     const links = [...answer.text.matchAll(/href="\/login\/(\w+)\/\?([^"]*)"/g)];

@@ -16,11 +16,19 @@ export function invitePage(app: FastifyInstance, deps: Deps): void {
   app.get<Asked>('/invite/:id', page_route, async (request, reply) => {
     const token = [request.query.token ?? []].flat()[0];
     const path = `/api/invites/${encodeURIComponent(request.params.id)}/`;
-    const invite = await ask<Static<typeof ShownInvite>>(request, reply, token === undefined ? path : `${path}?token=${encodeURIComponent(token)}`, 404);
+    const invite = await ask<Static<typeof ShownInvite>>(
+      request,
+      reply,
+      token === undefined ? path : `${path}?token=${encodeURIComponent(token)}`,
+      404,
+    );
     if (invite === undefined) return sendPage(reply, 404, unknownInvite);
     if (invite.is_expired) return sendPage(reply, 410, expiredInvite(invite));
     const account = await askAccount(request, reply);
     const providers = await findProviders(deps, invite.target_email);
-    return sendPage(reply, 200, { ...openInvite({ invite, path, token, email: account?.email }, providers), script: scripts.invite });
+    return sendPage(reply, 200, {
+      ...openInvite({ invite, path, token, email: account?.email }, providers),
+      script: scripts.invite,
+    });
   });
 }

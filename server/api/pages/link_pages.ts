@@ -14,14 +14,27 @@ type WithToken = { Params: { token: string } };
  * button does. Without the token, which the script takes out of the address, they say where to find it.
  */
 export function linkPages(app: FastifyInstance): void {
-  app.get<WithToken>('/reset-password/:token', page_route, (request, reply) => sendPage(reply, 200, resetPage(request.params.token)));
-  app.get('/reset-password', page_route, (_request, reply) => sendPage(reply, 200, withoutToken('Choose a new password', newResetLink)));
-  app.get<WithToken>('/verify-email/:token', page_route, (request, reply) => sendPage(reply, 200, verifyPage(request.params.token)));
-  app.get('/verify-email', page_route, (_request, reply) => sendPage(reply, 200, withoutToken('Confirm your e-mail address', newVerificationLink)));
+  app.get<WithToken>('/reset-password/:token', page_route, (request, reply) =>
+    sendPage(reply, 200, resetPage(request.params.token)),
+  );
+  app.get('/reset-password', page_route, (_request, reply) =>
+    sendPage(reply, 200, withoutToken('Choose a new password', newResetLink)),
+  );
+  app.get<WithToken>('/verify-email/:token', page_route, (request, reply) =>
+    sendPage(reply, 200, verifyPage(request.params.token)),
+  );
+  app.get('/verify-email', page_route, (_request, reply) =>
+    sendPage(reply, 200, withoutToken('Confirm your e-mail address', newVerificationLink)),
+  );
 }
 
-const newResetLink = html`<p>Does the link no longer work? <a href="/forgot-password">Ask for a new one.</a></p>`;
-const newVerificationLink = html`<p>Does the link no longer work? Sign in and have a new one sent from <a href="/account">your account</a>.</p>`;
+const newResetLink = html`<p>
+  Does the link no longer work? <a href="/forgot-password">Ask for a new one.</a>
+</p>`;
+const newVerificationLink = html`<p>
+  Does the link no longer work? Sign in and have a new one sent from
+  <a href="/account">your account</a>.
+</p>`;
 
 function resetPage(token: string): Page {
   return {

@@ -16,8 +16,18 @@ export function loginPages(app: FastifyInstance, { config }: Deps): void {
       id: 'login',
       action: '/api/sessions/',
       fields: [
-        field('login', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' }),
-        field('login', { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }),
+        field('login', {
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          autocomplete: 'username',
+        }),
+        field('login', {
+          name: 'password',
+          label: 'Password',
+          type: 'password',
+          autocomplete: 'current-password',
+        }),
         codeStep('login'),
       ],
       button: 'Sign in',
@@ -25,14 +35,18 @@ export function loginPages(app: FastifyInstance, { config }: Deps): void {
     <p><a href="/forgot-password">Forgot your password?</a></p>
     <div class="ways">
       <button type="button" class="plain" id="saml" disabled>
-        Continue with single sign-on<span class="unseen"> of your organization: fill in your e-mail address</span>
+        Continue with single sign-on<span class="unseen">
+          of your organization: fill in your e-mail address</span
+        >
       </button>
       ${providers.map((provider) => providerLink(provider))}
     </div>`;
 
   app.get('/login', page_route, async (request, reply) => {
     const account = await askAccount(request, reply);
-    return account === undefined ? sendPage(reply, 200, { title: 'Sign in', body, script: scripts.login }) : reply.redirect('/account', 303);
+    return account === undefined
+      ? sendPage(reply, 200, { title: 'Sign in', body, script: scripts.login })
+      : reply.redirect('/account', 303);
   });
 
   app.get('/forgot-password', page_route, (_request, reply) => sendPage(reply, 200, forgotten));
@@ -44,7 +58,14 @@ const forgotten = {
     ${form({
       id: 'forgot',
       action: '/api/users/reset_password/',
-      fields: [field('forgot', { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' })],
+      fields: [
+        field('forgot', {
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          autocomplete: 'username',
+        }),
+      ],
       button: 'Mail me a link',
     })}
     <div class="panel" id="done" tabindex="-1" hidden><p data-text="detail"></p></div>

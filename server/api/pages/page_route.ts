@@ -14,7 +14,8 @@ export const page_route = {
 
 function answerFault(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const fault = apiErrorOf(error);
-  if (fault !== error && fault.status >= 500) request.server.context.log.error({ err: error, request_id: request.id }, 'a page failed');
+  if (fault !== error && fault.status >= 500)
+    request.server.context.log.error({ err: error, request_id: request.id }, 'a page failed');
   return sendPage(reply.headers(fault.headers), fault.status, {
     title: titles[fault.status] ?? 'This page could not be shown',
     body: html`<p>${fault.message}</p>

@@ -13,7 +13,9 @@ export function organizationSection({ organizations, is_2fa_enabled }: AccountRo
       html`<li>
         <div>
           <p><bdi>${name}</bdi></p>
-          <p class="muted">You are ${membership_level === 1 ? 'a' : 'an'} ${level_names[membership_level]}.</p>
+          <p class="muted">
+            You are ${membership_level === 1 ? 'a' : 'an'} ${level_names[membership_level]}.
+          </p>
           ${enforce_2fa === true && !is_2fa_enabled ? closed : undefined}
         </div>
       </li> `,
@@ -37,8 +39,18 @@ export function profileSection({ first_name, last_name }: AccountRow): Html {
     method: 'PATCH',
     action: '/api/users/@me/',
     fields: [
-      field('save_profile', { name: 'first_name', label: 'First name', value: first_name, autocomplete: 'given-name' }),
-      field('save_profile', { name: 'last_name', label: 'Last name', value: last_name, autocomplete: 'family-name' }),
+      field('save_profile', {
+        name: 'first_name',
+        label: 'First name',
+        value: first_name,
+        autocomplete: 'given-name',
+      }),
+      field('save_profile', {
+        name: 'last_name',
+        label: 'Last name',
+        value: last_name,
+        autocomplete: 'family-name',
+      }),
     ],
     button: 'Save the name',
   });
@@ -48,16 +60,33 @@ export function profileSection({ first_name, last_name }: AccountRow): Html {
 /** The address, whether it is confirmed, and its change. */
 export function emailSection(account: AccountRow, is_mail_configured: boolean): Html {
   const { email, is_email_verified, pending_email } = account;
-  const state = is_email_verified ? html`<span class="mark">confirmed</span>` : html`<span class="muted">(not confirmed)</span>`;
-  const pending = pending_email === null ? undefined : html`<p>It becomes <bdi>${pending_email}</bdi> when the link that was mailed there is opened.</p>`;
+  const state = is_email_verified
+    ? html`<span class="mark">confirmed</span>`
+    : html`<span class="muted">(not confirmed)</span>`;
+  const pending =
+    pending_email === null
+      ? undefined
+      : html`<p>
+          It becomes <bdi>${pending_email}</bdi> when the link that was mailed there is opened.
+        </p>`;
   const button = pending === undefined ? 'Mail me a link to confirm it' : 'Mail the link again';
-  const confirm = form({ id: 'verify_email', action: '/api/users/@me/verify_email/', button, tone: 'plain' });
+  const confirm = form({
+    id: 'verify_email',
+    action: '/api/users/@me/verify_email/',
+    button,
+    tone: 'plain',
+  });
   const is_open = !is_email_verified || pending !== undefined;
   const change = form({
     id: 'change_email',
     action: '/api/users/@me/email/',
     fields: [
-      field('change_email', { name: 'email', label: 'New e-mail address', type: 'email', autocomplete: 'email' }),
+      field('change_email', {
+        name: 'email',
+        label: 'New e-mail address',
+        type: 'email',
+        autocomplete: 'email',
+      }),
       ...currentPassword('change_email', account),
     ],
     button: 'Change the address',
@@ -75,7 +104,10 @@ export function passwordSection(account: AccountRow): Html {
   const change = form({
     id: 'change_password',
     action: '/api/users/@me/password/',
-    fields: [...currentPassword('change_password', account), newPasswordField('change_password', 'new_password', 'New password')],
+    fields: [
+      ...currentPassword('change_password', account),
+      newPasswordField('change_password', 'new_password', 'New password'),
+    ],
     button: 'Save the password',
   });
   const title = account.has_password ? 'Change your password' : 'Choose a password';

@@ -13,7 +13,9 @@ import { scripts } from './scripts.ts';
 /** The pages that mails and browsers lead to. They change nothing: their scripts ask the API, which has all the rules. */
 export function pageRoutes(app: FastifyInstance, deps: Deps): void {
   serveAssets(app, [stylesheet, ...Object.values(scripts)]);
-  app.get('/', page_route, (request, reply) => reply.redirect(sessionTokenOf(request) === undefined ? '/login' : '/account', 303));
+  app.get('/', page_route, (request, reply) =>
+    reply.redirect(sessionTokenOf(request) === undefined ? '/login' : '/account', 303),
+  );
   loginPages(app, deps);
   linkPages(app);
   invitePage(app, deps);

@@ -19,7 +19,11 @@ export function seldom(summary: string, body: Html): Html {
   </details> `;
 }
 
-const readable = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const readable = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
 
 /** An instant (ISO 8601) for people, in UTC. */
 export function instant(iso: string): Html {

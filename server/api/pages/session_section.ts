@@ -6,8 +6,17 @@ import { instant, instantText, section } from './section.ts';
 
 /** The browsers in which the person is signed in, newest first, each with a button that ends it. */
 export function sessionSection({ count, results }: { count: number; results: SessionRow[] }): Html {
-  const more = count > results.length ? html`<p>The newest ${results.length} of ${count} are shown.</p>` : undefined;
-  const endOthers = form({ id: 'end_other_sessions', method: 'DELETE', action: '/api/sessions/', button: 'End all others', tone: 'danger' });
+  const more =
+    count > results.length
+      ? html`<p>The newest ${results.length} of ${count} are shown.</p>`
+      : undefined;
+  const endOthers = form({
+    id: 'end_other_sessions',
+    method: 'DELETE',
+    action: '/api/sessions/',
+    button: 'End all others',
+    tone: 'danger',
+  });
   return section(
     'sessions',
     'Sessions',
@@ -18,7 +27,15 @@ export function sessionSection({ count, results }: { count: number; results: Ses
   );
 }
 
-function session({ id, method, ip, user_agent, created_at, last_used_at, is_current }: SessionRow): Html {
+function session({
+  id,
+  method,
+  ip,
+  user_agent,
+  created_at,
+  last_used_at,
+  is_current,
+}: SessionRow): Html {
   const end = form({
     id: `end-${id}`,
     does: 'end_session',
@@ -31,7 +48,9 @@ function session({ id, method, ip, user_agent, created_at, last_used_at, is_curr
   return html`<li>
     <div>
       <p>${user_agent === '' ? 'An unnamed browser' : user_agent}</p>
-      <p class="muted">From ${ip} by ${method}, begun ${instant(created_at)}, last used ${instant(last_used_at)}</p>
+      <p class="muted">
+        From ${ip} by ${method}, begun ${instant(created_at)}, last used ${instant(last_used_at)}
+      </p>
     </div>
     ${is_current ? html`<span class="mark">this browser</span>` : end}
   </li> `;

@@ -26,8 +26,13 @@ export async function createConfig(
 ): Promise<number> {
   const { organization_id, team_id } = request.access;
   const info = await findVisiblePlugin(tx, organization_id, plugin, 'share');
-  if (info === undefined) throw invalid('plugin', 'invalid_input', 'The organization has no plugin with this id.');
-  const id = await insertPluginConfig(tx, { team_id: team_id!, plugin_id: plugin, created_by: request.caller.user_id });
+  if (info === undefined)
+    throw invalid('plugin', 'invalid_input', 'The organization has no plugin with this id.');
+  const id = await insertPluginConfig(tx, {
+    team_id: team_id!,
+    plugin_id: plugin,
+    created_by: request.caller.user_id,
+  });
   const before = { id, plugin, plugin_info: info, enabled: false, collection: info.collection };
   await applyChange(tx, deps, before, { config: {}, ...sent }, 'replace');
   return id;
@@ -42,11 +47,17 @@ export async function changeConfig(
   sent: PluginConfigPatch,
   how: HowToChange,
 ): Promise<void> {
-  const { collection } = (await findVisiblePlugin(tx, request.access.organization_id, before.plugin))!;
+  const { collection } = (await findVisiblePlugin(
+    tx,
+    request.access.organization_id,
+    before.plugin,
+  ))!;
   await applyChange(tx, deps, { ...before, collection }, sent, how);
 }
 
-type Before = Pick<PluginConfigRow, 'id' | 'plugin' | 'plugin_info' | 'enabled'> & { collection: PluginCollection };
+type Before = Pick<PluginConfigRow, 'id' | 'plugin' | 'plugin_info' | 'enabled'> & {
+  collection: PluginCollection;
+};
 
 async function applyChange(
   tx: Transaction,
@@ -63,20 +74,40 @@ async function applyChange(
   const next =
     sent === undefined && !isEnabling
       ? undefined
-      : changedSettings(config_schema, settings, stored.secret_keys, sent ?? {}, sent === undefined ? 'merge' : how);
+      : changedSettings(
+          config_schema,
+          settings,
+          stored.secret_keys,
+          sent ?? {},
+          sent === undefined ? 'merge' : how,
+        );
   const faults = next === undefined ? [] : settingsFaults(config_schema, next, enabled);
   if (faults.length > 0) throw invalidMany(faults);
   if (isEnabling) await refuseUnready(tx, deps, before);
   const changes: PluginConfigFields = { ...fields };
   if (next !== undefined)
-    Object.assign(changes, storePluginConfig(deps.secrets, before.id, next, sealedNames(config_schema, stored.secret_keys)), { error: null, error_at: null });
-  if (allowed_hosts !== undefined) changes.allowed_hosts = [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
+    Object.assign(
+      changes,
+      storePluginConfig(
+        deps.secrets,
+        before.id,
+        next,
+        sealedNames(config_schema, stored.secret_keys),
+      ),
+      { error: null, error_at: null },
+    );
+  if (allowed_hosts !== undefined)
+    changes.allowed_hosts = [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
   await updatePluginConfig(tx, before.id, changes);
   if (isEnabling) await startCursor(tx, before.id);
 }
 
 /** Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot serve its collection. */
-async function refuseUnready(tx: Transaction, { secrets }: Deps, { plugin, collection }: Before): Promise<void> {
+async function refuseUnready(
+  tx: Transaction,
+  { secrets }: Deps,
+  { plugin, collection }: Before,
+): Promise<void> {
   let fault: string | undefined;
   try {
     fault = serviceFault(collection, await loadVersion(tx, secrets, plugin));
@@ -84,11 +115,16 @@ async function refuseUnready(tx: Transaction, { secrets }: Deps, { plugin, colle
     if (!(error instanceof PluginError)) throw error;
     fault = error.message;
   }
-  if (fault !== undefined) throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${fault}`);
+  if (fault !== undefined)
+    throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${fault}`);
 }
 
 /** The log's lines for secret values: which came, went, or were sent again. */
-export function secretChanges(before: readonly string[], after: readonly string[], sent: readonly string[]): Change[] {
+export function secretChanges(
+  before: readonly string[],
+  after: readonly string[],
+  sent: readonly string[],
+): Change[] {
   const keys = [...new Set([...before, ...after])];
   return keys.flatMap((key) => {
     const [had, has] = [before.includes(key), after.includes(key)];

@@ -16,15 +16,23 @@ export async function requireLevel(db: Queryable, request: FastifyRequest): Prom
 }
 
 /** The config that the path names, or the one with the id, in the project of the path. Throws 403 and 404. */
-export async function getConfig(db: Queryable, request: FastifyRequest, id = idOf(request)): Promise<PluginConfigRow> {
+export async function getConfig(
+  db: Queryable,
+  request: FastifyRequest,
+  id = idOf(request),
+): Promise<PluginConfigRow> {
   await requireLevel(db, request);
   return (await findPluginConfig(db, request.access.team_id!, id)) ?? missing();
 }
 
 /** The config that the path names; nobody changes it, or its plugin, until the transaction ends. The plugin comes first, as everywhere. */
-export async function getLockedConfig(tx: Transaction, request: FastifyRequest): Promise<PluginConfigRow> {
+export async function getLockedConfig(
+  tx: Transaction,
+  request: FastifyRequest,
+): Promise<PluginConfigRow> {
   const { id, plugin } = await getConfig(tx, request);
-  if ((await findVisiblePlugin(tx, request.access.organization_id, plugin, 'share')) === undefined) missing();
+  if ((await findVisiblePlugin(tx, request.access.organization_id, plugin, 'share')) === undefined)
+    missing();
   if ((await findStoredConfig(tx, id, 'lock')) === undefined) missing();
   return getConfig(tx, request);
 }

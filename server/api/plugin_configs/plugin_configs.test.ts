@@ -4,7 +4,12 @@ import sql from 'sql-template-tag';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, packageFiles, setPluginsLevel, writtenPlugin } from '../../../test/plugins.ts';
+import {
+  collectionUrl,
+  packageFiles,
+  setPluginsLevel,
+  writtenPlugin,
+} from '../../../test/plugins.ts';
 import { findStoredConfig } from './store.ts';
 
 const schema = [
@@ -23,7 +28,14 @@ let list: string;
 before(async () => {
   harness = await openHarness({ clickhouse: false });
   home = await harness.newOrganization();
-  plugin = (await writtenPlugin(harness, home, 'pipeline_destinations', packageFiles('pipeline_destinations', { config: schema }))).id;
+  plugin = (
+    await writtenPlugin(
+      harness,
+      home,
+      'pipeline_destinations',
+      packageFiles('pipeline_destinations', { config: schema }),
+    )
+  ).id;
   list = `/api/projects/${home.project.id}/plugin_configs/`;
 });
 after(() => harness.close());
@@ -41,7 +53,16 @@ test('a config has what was sent and what is the default; the plugin stands in i
   const bare = await ask('POST', list, { plugin });
   assert.equal(bare.status, 201);
   const { id: _id, plugin_info, created_at: _created, updated_at: _updated, ...rest } = bare.body;
-  const defaults = { plugin, team_id: home.project.id, enabled: false, order: 0, config: {}, allowed_hosts: [], secret_keys: [], error: null };
+  const defaults = {
+    plugin,
+    team_id: home.project.id,
+    enabled: false,
+    order: 0,
+    config: {},
+    allowed_hosts: [],
+    secret_keys: [],
+    error: null,
+  };
   assert.deepEqual(rest, defaults);
   assert.deepEqual(plugin_info, (await ask('GET', `${collectionUrl(home)}${plugin}/`)).body);
   const full = await ask('POST', list, {
@@ -52,10 +73,16 @@ test('a config has what was sent and what is the default; the plugin stands in i
     allowed_hosts: ['API.example.com', '*.example.org', 'api.example.com'],
   });
   const { enabled, order, config, allowed_hosts } = full.body;
-  assert.deepEqual([enabled, order, config, allowed_hosts], [true, 3, { region: 'EU', extra: '{"a":1}' }, ['api.example.com', '*.example.org']]);
+  assert.deepEqual(
+    [enabled, order, config, allowed_hosts],
+    [true, 3, { region: 'EU', extra: '{"a":1}' }, ['api.example.com', '*.example.org']],
+  );
   assert.deepEqual((await ask('GET', urlOf(full))).body, full.body);
   const listed = (await ask('GET', list)).body;
-  assert.deepEqual([listed.count, listed.results.map((row: { id: number }) => row.id)], [2, [bare.body.id, full.body.id]]);
+  assert.deepEqual(
+    [listed.count, listed.results.map((row: { id: number }) => row.id)],
+    [2, [bare.body.id, full.body.id]],
+  );
 });
 
 test('wrong values name the key; what is required is asked for once it is enabled', async () => {
@@ -75,11 +102,19 @@ test('wrong values name the key; what is required is asked for once it is enable
     [{ plugin, allowed_hosts: ['https://example.com'] }, 'allowed_hosts__0', 'invalid_input'],
     [{ plugin, allowed_hosts: ['example.com:80'] }, 'allowed_hosts__0', 'invalid_input'],
     [{ plugin, allowed_hosts: ['*'] }, 'allowed_hosts__0', 'invalid_input'],
-    [{ plugin, allowed_hosts: Array.from({ length: 101 }, () => 'a.example.com') }, 'allowed_hosts', 'max_items'],
+    [
+      { plugin, allowed_hosts: Array.from({ length: 101 }, () => 'a.example.com') },
+      'allowed_hosts',
+      'max_items',
+    ],
   ];
   for (const [body, attr, code] of cases) {
     const answer = await ask('POST', list, body);
-    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], JSON.stringify(body));
+    assert.deepEqual(
+      [answer.status, answer.body.attr, answer.body.code],
+      [400, attr, code],
+      JSON.stringify(body),
+    );
   }
   const { url } = { url: urlOf(await ask('POST', list, { plugin })) };
   assert.equal((await ask('PATCH', url, { enabled: true })).body.attr, 'config__region');
@@ -94,7 +129,9 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
   const { id } = made.body;
   assert.deepEqual([made.body.config, made.body.secret_keys], [{ region: 'EU' }, ['token']]);
   assert.equal((await storedSettings(id))['token'], secret);
-  assert.deepEqual((await ask('PATCH', url, { config: { region: 'US' } })).body.secret_keys, ['token']);
+  assert.deepEqual((await ask('PATCH', url, { config: { region: 'US' } })).body.secret_keys, [
+    'token',
+  ]);
   assert.deepEqual((await ask('PUT', url, { config: { extra: '1' } })).body, {
     ...(await ask('GET', url)).body,
     config: { extra: '1' },
@@ -104,11 +141,16 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
   await ask('PATCH', url, { config: { token: `${secret}-2` } });
   assert.equal((await storedSettings(id))['token'], `${secret}-2`);
   assert.deepEqual((await ask('PATCH', url, { config: { token: null } })).body.secret_keys, []);
-  const entries = await harness.deps.db.rows<{ activity: string; changes: { field: string; action: string; before: unknown; after: unknown }[] }>(
+  const entries = await harness.deps.db.rows<{
+    activity: string;
+    changes: { field: string; action: string; before: unknown; after: unknown }[];
+  }>(
     sql`SELECT a.activity, a.changes FROM activity a WHERE a.scope = 'plugin_config' AND a.item_id = ${String(id)} ORDER BY a.number`,
   );
   const tokens = entries.flatMap(({ changes }) =>
-    changes.filter(({ field }) => field === 'config.token').map(({ action, before: old, after: now }) => [action, old, now]),
+    changes
+      .filter(({ field }) => field === 'config.token')
+      .map(({ action, before: old, after: now }) => [action, old, now]),
   );
   assert.deepEqual(tokens, [
     ['created', null, '********'],
@@ -129,10 +171,14 @@ test('only code that serves the collection and is as it was installed can be ena
   };
   const empty = await ask('POST', collectionUrl(home), {});
   await refused(empty.body.id, /no code yet/);
-  const idle = await writtenPlugin(harness, home, 'pipeline_destinations', { 'index.ts': 'export const a = 1;' });
+  const idle = await writtenPlugin(harness, home, 'pipeline_destinations', {
+    'index.ts': 'export const a = 1;',
+  });
   await refused(idle.id, /onEvent, exportEvents or composeWebhook/);
   const changed = await writtenPlugin(harness, home);
-  await harness.deps.db.run(sql`UPDATE plugin_versions SET files = '{}' WHERE plugin_id = ${changed.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE plugin_versions SET files = '{}' WHERE plugin_id = ${changed.id}`,
+  );
   await refused(changed.id, /not what was installed/);
 });
 
@@ -157,8 +203,12 @@ test('enabling begins with the present: the cursor is set, the error goes', asyn
     );
   assert.equal(await cursorOf(), undefined);
   await ask('PATCH', urlOf(config), { enabled: true });
-  await harness.deps.db.run(sql`UPDATE plugin_cursors SET inserted_at = '2020-01-01', failures = 9 WHERE plugin_config_id = ${config.body.id}`);
-  await harness.deps.db.run(sql`UPDATE plugin_configs SET enabled = false, error = 'It failed ten times.', error_at = now() WHERE id = ${config.body.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE plugin_cursors SET inserted_at = '2020-01-01', failures = 9 WHERE plugin_config_id = ${config.body.id}`,
+  );
+  await harness.deps.db.run(
+    sql`UPDATE plugin_configs SET enabled = false, error = 'It failed ten times.', error_at = now() WHERE id = ${config.body.id}`,
+  );
   assert.equal((await ask('GET', urlOf(config))).body.error.message, 'It failed ten times.');
   assert.equal((await ask('PATCH', urlOf(config), { enabled: true })).body.error, null);
   const cursor = (await cursorOf())!;
@@ -187,7 +237,11 @@ test('who may: level 8 of the member to change, level 3 of the organization for 
     ['PUT', `${made.body.id}/`, {}],
     ['DELETE', `${made.body.id}/`, undefined],
   ] as const)
-    assert.equal((await ask(method, configs + path, body, own.key)).status, 403, `${method} ${path}`);
+    assert.equal(
+      (await ask(method, configs + path, body, own.key)).status,
+      403,
+      `${method} ${path}`,
+    );
 });
 
 test('plugins and configs of others are unknown; a global plugin can be used', async () => {
@@ -197,10 +251,17 @@ test('plugins and configs of others are unknown; a global plugin can be used', a
   assert.deepEqual([(await answer()).status, (await answer()).body.attr], [400, 'plugin']);
   await ask('PATCH', foreign.url, { is_global: true }, other.key);
   const made = await answer();
-  assert.deepEqual([made.status, made.body.plugin_info.organization_id], [201, other.organization.id]);
+  assert.deepEqual(
+    [made.status, made.body.plugin_info.organization_id],
+    [201, other.organization.id],
+  );
   for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
     const elsewhere = `/api/projects/${other.project.id}/plugin_configs/${made.body.id}/`;
-    assert.equal((await ask(method, elsewhere, method === 'GET' ? undefined : {}, other.key)).status, 404, method);
+    assert.equal(
+      (await ask(method, elsewhere, method === 'GET' ? undefined : {}, other.key)).status,
+      404,
+      method,
+    );
   }
 });
 
@@ -211,8 +272,13 @@ test('logs come newest first, by level and time, in pages', async () => {
     ['ERROR', 'two'],
     ['INFO', 'three'],
   ])
-    await harness.deps.db.run(sql`INSERT INTO plugin_logs (plugin_config_id, level, message) VALUES (${config.body.id}, ${level}, ${message})`);
-  const messages = async (query: string) => (await ask('GET', `${urlOf(config)}logs/${query}`)).body.results.map(({ message }: { message: string }) => message);
+    await harness.deps.db.run(
+      sql`INSERT INTO plugin_logs (plugin_config_id, level, message) VALUES (${config.body.id}, ${level}, ${message})`,
+    );
+  const messages = async (query: string) =>
+    (await ask('GET', `${urlOf(config)}logs/${query}`)).body.results.map(
+      ({ message }: { message: string }) => message,
+    );
   assert.deepEqual(await messages(''), ['three', 'two', 'one']);
   assert.deepEqual(await messages('?level=INFO&limit=1'), ['three']);
   assert.deepEqual(await messages('?offset=2'), ['one']);
@@ -223,11 +289,24 @@ test('logs come newest first, by level and time, in pages', async () => {
 
 test('deletion takes all that the plugin keeps along; a stale If-Match is 412', async () => {
   const config = await ask('POST', list, { plugin, enabled: true, config: { region: 'EU' } });
-  await harness.deps.db.run(sql`INSERT INTO plugin_storage (plugin_config_id, key, value) VALUES (${config.body.id}, 'k', '1')`);
-  const stale = await harness.request('DELETE', urlOf(config), { key: home.key, headers: { 'if-match': '"stale"' } });
+  await harness.deps.db.run(
+    sql`INSERT INTO plugin_storage (plugin_config_id, key, value) VALUES (${config.body.id}, 'k', '1')`,
+  );
+  const stale = await harness.request('DELETE', urlOf(config), {
+    key: home.key,
+    headers: { 'if-match': '"stale"' },
+  });
   assert.equal(stale.status, 412);
   assert.equal((await ask('DELETE', urlOf(config))).status, 204);
   for (const table of ['plugin_storage', 'plugin_cursors'])
-    assert.deepEqual((await harness.deps.db.text(`SELECT 1 FROM ${table} WHERE plugin_config_id = ${config.body.id}`)).rows, []);
-  for (const id of ['0', 'x', '99999999999', '01', '-1']) assert.equal((await ask('GET', `${list}${id}/`)).status, 404);
+    assert.deepEqual(
+      (
+        await harness.deps.db.text(
+          `SELECT 1 FROM ${table} WHERE plugin_config_id = ${config.body.id}`,
+        )
+      ).rows,
+      [],
+    );
+  for (const id of ['0', 'x', '99999999999', '01', '-1'])
+    assert.equal((await ask('GET', `${list}${id}/`)).status, 404);
 });

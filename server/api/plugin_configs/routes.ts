@@ -9,10 +9,22 @@ import type { Entry } from '../../platform/http/write.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
 import { getConfig, getLockedConfig, requireLevel } from './found.ts';
-import { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginLogEntry, PluginLogQuery } from './schema.ts';
+import {
+  PluginConfig,
+  PluginConfigCreate,
+  PluginConfigPatch,
+  PluginLogEntry,
+  PluginLogQuery,
+} from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
-import { countPluginConfigs, countPluginLogs, deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
+import {
+  countPluginConfigs,
+  countPluginLogs,
+  deletePluginConfig,
+  listPluginConfigs,
+  listPluginLogs,
+} from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/';
 const one = `${base}:id/`;
@@ -31,7 +43,11 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     base,
     {
       config: reading,
-      schema: { summary: 'List the plugins that the project has configured, in their order', querystring: PageQuery, response: { 200: pageOf(PluginConfig) } },
+      schema: {
+        summary: 'List the plugins that the project has configured, in their order',
+        querystring: PageQuery,
+        response: { 200: pageOf(PluginConfig) },
+      },
     },
     async (request) => {
       await requireLevel(db, request);
@@ -44,13 +60,21 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     },
   );
 
-  app.get(one, { config: reading, schema: { summary: 'Retrieve a config', response: { 200: PluginConfig } } }, (request) => getConfig(db, request));
+  app.get(
+    one,
+    { config: reading, schema: { summary: 'Retrieve a config', response: { 200: PluginConfig } } },
+    (request) => getConfig(db, request),
+  );
 
   app.get(
     `${one}logs/`,
     {
       config: reading,
-      schema: { summary: 'List what the plugin logged in this project, newest first', querystring: PluginLogQuery, response: { 200: pageOf(PluginLogEntry) } },
+      schema: {
+        summary: 'List what the plugin logged in this project, newest first',
+        querystring: PluginLogQuery,
+        response: { 200: pageOf(PluginLogEntry) },
+      },
     },
     async (request) => {
       const { id } = await getConfig(db, request);
@@ -70,7 +94,15 @@ function makingRoute(app: FastifyInstance, deps: Deps): void {
     "Values are checked against the plugin's `config_schema`; what is required must be there once it is enabled. Enabling needs code that serves the plugin's collection. Needs the plugins access level 3.";
   app.post(
     base,
-    { config: changing, schema: { summary: 'Configure a plugin for the project', description, body: PluginConfigCreate, response: { 201: PluginConfig } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Configure a plugin for the project',
+        description,
+        body: PluginConfigCreate,
+        response: { 201: PluginConfig },
+      },
+    },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
         await requireLevel(tx, request);
@@ -90,17 +122,38 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
       const sent = body(request, PluginConfigPatch);
       await changeConfig(tx, deps, request, before, sent, how);
       const after = await getConfig(tx, request);
-      record(configEntry('updated', before, after, secretChanges(before.secret_keys, after.secret_keys, Object.keys(sent.config ?? {}))));
+      record(
+        configEntry(
+          'updated',
+          before,
+          after,
+          secretChanges(before.secret_keys, after.secret_keys, Object.keys(sent.config ?? {})),
+        ),
+      );
       return after;
     });
   const description =
     'Values are merged key by key: an absent one is kept, null removes one. Enabling lets it begin with the events that come in from then on, and takes its error away. Needs the plugins access level 3.';
   const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
-  app.patch(one, { config: changing, schema: { ...schema, summary: 'Change what is sent of a config', description } }, change('merge'));
+  app.patch(
+    one,
+    {
+      config: changing,
+      schema: { ...schema, summary: 'Change what is sent of a config', description },
+    },
+    change('merge'),
+  );
   const replacing = 'As PATCH, but `config` is replaced, except for secrets that are not sent.';
   app.put(
     one,
-    { config: changing, schema: { ...schema, summary: 'Change a config; what is left out keeps its value', description: replacing } },
+    {
+      config: changing,
+      schema: {
+        ...schema,
+        summary: 'Change a config; what is left out keeps its value',
+        description: replacing,
+      },
+    },
     change('replace'),
   );
 
@@ -124,8 +177,22 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function configEntry(activity: string, before: PluginConfigRow | undefined, after: PluginConfigRow | undefined, more: Entry['changes'] = []): Entry {
+function configEntry(
+  activity: string,
+  before: PluginConfigRow | undefined,
+  after: PluginConfigRow | undefined,
+  more: Entry['changes'] = [],
+): Entry {
   const { id, plugin_info } = (after ?? before)!;
-  const changes = [...changesOf(before, after, ['id', 'plugin_info', 'secret_keys', 'created_at', 'updated_at']), ...more];
-  return { activity, scope: 'plugin_config', item_id: String(id), item_name: plugin_info.name, changes };
+  const changes = [
+    ...changesOf(before, after, ['id', 'plugin_info', 'secret_keys', 'created_at', 'updated_at']),
+    ...more,
+  ];
+  return {
+    activity,
+    scope: 'plugin_config',
+    item_id: String(id),
+    item_name: plugin_info.name,
+    changes,
+  };
 }

@@ -8,20 +8,33 @@ const host = Type.String({
   trim: true,
   minLength: 1,
   maxLength: 253,
-  pattern: '^(\\*\\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$',
-  wrong_detail: 'Must be a host name such as api.example.com, or *.example.com for all names below it; no port, no path.',
+  pattern:
+    '^(\\*\\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$',
+  wrong_detail:
+    'Must be a host name such as api.example.com, or *.example.com for all names below it; no port, no path.',
 });
 
 const fields = {
-  enabled: Type.Boolean({ description: 'Does it run? From the moment it is enabled, events that come in are its; while it is disabled they are not.' }),
-  order: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Where several run one after the other, those with lower numbers come first.' }),
+  enabled: Type.Boolean({
+    description:
+      'Does it run? From the moment it is enabled, events that come in are its; while it is disabled they are not.',
+  }),
+  order: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Where several run one after the other, those with lower numbers come first.',
+  }),
   config: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,
     description:
       "Values by the keys of the plugin's `config_schema`: text, the text of JSON, or `{file_name, content_type, contents}` for attachments. Secret ones are taken and never come back.",
   }),
-  allowed_hosts: Type.Array(host, { maxItems: 100, description: "Hosts that the plugin's `fetch` may reach; none is reached without being named here." }),
+  allowed_hosts: Type.Array(host, {
+    maxItems: 100,
+    description:
+      "Hosts that the plugin's `fetch` may reach; none is reached without being named here.",
+  }),
 };
 
 /** A plugin as one project uses it, as every answer shows it. */
@@ -32,11 +45,16 @@ export const PluginConfig = Type.Object(
     plugin_info: Plugin,
     team_id: Type.Integer({ description: 'Id of the project.' }),
     ...fields,
-    secret_keys: Type.Array(Type.String(), { description: 'Keys of `config` that have a secret value.' }),
+    secret_keys: Type.Array(Type.String(), {
+      description: 'Keys of `config` that have a secret value.',
+    }),
     error: nullable(
       Type.Object(
         { message: Type.String(), at: Type.String({ format: 'date-time' }) },
-        { description: 'Why it was stopped, or what its settings lack since the plugin was changed; null: nothing is wrong.' },
+        {
+          description:
+            'Why it was stopped, or what its settings lack since the plugin was changed; null: nothing is wrong.',
+        },
       ),
     ),
     created_at: Type.String({ format: 'date-time' }),
@@ -56,7 +74,11 @@ const optional = {
 
 /** Body of POST. */
 export const PluginConfigCreate = Type.Object({
-  plugin: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Id of a plugin of the organization, or of a global one.' }),
+  plugin: Type.Integer({
+    minimum: 1,
+    maximum: 2_147_483_647,
+    description: 'Id of a plugin of the organization, or of a global one.',
+  }),
   ...optional,
 });
 
@@ -66,17 +88,38 @@ export type PluginConfigPatch = Static<typeof PluginConfigPatch>;
 
 /** The query parameters of `logs/`. */
 export const PluginLogQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of lines per page; default 100, more than 1000 is served as 1000.' })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Lines to leave out at the beginning; default 0.' })),
-  level: Type.Optional(Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { description: 'Only lines of this level.' })),
-  after: Type.Optional(Type.String({ format: 'date-time', description: 'Only lines written after this instant.' })),
-  before: Type.Optional(Type.String({ format: 'date-time', description: 'Only lines written before this instant.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Number of lines per page; default 100, more than 1000 is served as 1000.',
+    }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: 'Lines to leave out at the beginning; default 0.',
+    }),
+  ),
+  level: Type.Optional(
+    Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { description: 'Only lines of this level.' }),
+  ),
+  after: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only lines written after this instant.' }),
+  ),
+  before: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only lines written before this instant.' }),
+  ),
 });
 export type PluginLogQuery = Static<typeof PluginLogQuery>;
 
 /** One line that a plugin wrote, or that the server wrote about it. */
 export const PluginLogEntry = Type.Object(
-  { timestamp: Type.String({ format: 'date-time' }), level: Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']), message: Type.String() },
+  {
+    timestamp: Type.String({ format: 'date-time' }),
+    level: Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+    message: Type.String(),
+  },
   { title: 'PluginLogEntry' },
 );
 /** A line's row as SELECT gives it. */

@@ -9,20 +9,42 @@ export type Settings = Record<string, unknown>;
 export type HowToChange = 'merge' | 'replace';
 
 /** The values after a change; a value sent as null is removed, and so is one whose field the plugin has no more. */
-export function changedSettings(config_schema: unknown, stored: Settings, secret_keys: readonly string[], sent: Settings, how: HowToChange): Settings {
+export function changedSettings(
+  config_schema: unknown,
+  stored: Settings,
+  secret_keys: readonly string[],
+  sent: Settings,
+  how: HowToChange,
+): Settings {
   const known = new Set(fieldsOf(config_schema).map(({ key }) => key));
-  const kept = Object.entries(stored).filter(([key]) => known.has(key) && !Object.hasOwn(sent, key) && (how === 'merge' || secret_keys.includes(key)));
+  const kept = Object.entries(stored).filter(
+    ([key]) =>
+      known.has(key) && !Object.hasOwn(sent, key) && (how === 'merge' || secret_keys.includes(key)),
+  );
   // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown one.
-  return Object.fromEntries([...kept, ...Object.entries(sent).filter(([, value]) => value !== null)]);
+  return Object.fromEntries([
+    ...kept,
+    ...Object.entries(sent).filter(([, value]) => value !== null),
+  ]);
 }
 
 /** Characters of JSON that the values of a config may have together: every list shows them. */
 const settings_length_max = 1_000_000;
 
 /** What is wrong with the values, named `config__<key>`, or `config` where they are too long together. A disabled config may lack what is required. */
-export function settingsFaults(config_schema: unknown, settings: Settings, enabled: boolean): Violation[] {
+export function settingsFaults(
+  config_schema: unknown,
+  settings: Settings,
+  enabled: boolean,
+): Violation[] {
   if (JSON.stringify(settings).length > settings_length_max)
-    return [{ attr: 'config', code: 'max_length', detail: `The values must have at most ${settings_length_max} characters of JSON together.` }];
+    return [
+      {
+        attr: 'config',
+        code: 'max_length',
+        detail: `The values must have at most ${settings_length_max} characters of JSON together.`,
+      },
+    ];
   return configFaults(fieldsOf(config_schema), settings)
     .filter(({ code }) => enabled || code !== 'required')
     .map(({ attr, code, detail }) => ({ attr: `config__${attr}`, code, detail }));

@@ -39,19 +39,32 @@ export function countExportingConfigs(organization_id: string): Sql {
 }
 
 /** The project's config as it is on the wire. */
-export function findPluginConfig(db: Queryable, team_id: number, id: number): Promise<PluginConfigRow | undefined> {
-  return db.row<PluginConfigRow>(sql`${selectConfigs} WHERE c.id = ${id} AND c.team_id = ${team_id}`);
+export function findPluginConfig(
+  db: Queryable,
+  team_id: number,
+  id: number,
+): Promise<PluginConfigRow | undefined> {
+  return db.row<PluginConfigRow>(
+    sql`${selectConfigs} WHERE c.id = ${id} AND c.team_id = ${team_id}`,
+  );
 }
 
 /** The settings as they are stored; with `lock` nobody else changes the config until the transaction ends. The plugin is locked before it (FOR SHARE), as a change of the plugin does. */
-export function findStoredConfig(db: Queryable, id: number, lock?: 'lock'): Promise<StoredPluginConfig | undefined> {
+export function findStoredConfig(
+  db: Queryable,
+  id: number,
+  lock?: 'lock',
+): Promise<StoredPluginConfig | undefined> {
   return db.row<StoredPluginConfig>(
     sql`SELECT c.config, c.config_secrets, c.secret_keys FROM plugin_configs c WHERE c.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
   );
 }
 
 /** Makes a config that is disabled and empty, and gives its id. */
-export async function insertPluginConfig(tx: Transaction, row: { team_id: number; plugin_id: number; created_by: number }): Promise<number> {
+export async function insertPluginConfig(
+  tx: Transaction,
+  row: { team_id: number; plugin_id: number; created_by: number },
+): Promise<number> {
   const made = await tx.row<{ id: number }>(
     sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by) VALUES (${row.team_id}, ${row.plugin_id}, ${row.created_by}) RETURNING id`,
   );
@@ -59,13 +72,25 @@ export async function insertPluginConfig(tx: Transaction, row: { team_id: number
 }
 
 /** What of a config can be stored. */
-export type PluginConfigFields = Partial<StoredPluginConfig> & { enabled?: boolean; order?: number; allowed_hosts?: string[]; error?: null; error_at?: null };
+export type PluginConfigFields = Partial<StoredPluginConfig> & {
+  enabled?: boolean;
+  order?: number;
+  allowed_hosts?: string[];
+  error?: null;
+  error_at?: null;
+};
 
 /** Applies what is given; nothing leaves `updated_at` as it is. The caller holds the lock. */
-export async function updatePluginConfig(tx: Transaction, id: number, { config, ...fields }: PluginConfigFields): Promise<void> {
+export async function updatePluginConfig(
+  tx: Transaction,
+  id: number,
+  { config, ...fields }: PluginConfigFields,
+): Promise<void> {
   const values = { ...fields, ...(config === undefined ? {} : { config: JSON.stringify(config) }) };
   if (Object.keys(values).length === 0) return;
-  await tx.run(sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`);
+  await tx.run(
+    sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`,
+  );
 }
 
 /** Lets the config begin with the events that come in from now on; one that the server stopped goes on where it stood. Whoever still works on it has lost it. */

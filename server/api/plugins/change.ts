@@ -16,7 +16,9 @@ export function refuseLong(sent: PluginPatch): void {
   // Bodies have neither texts that cannot be stored nor deep values.
   const faults = json_fields.flatMap((attr) => {
     const fault = storableFault(sent[attr]);
-    return fault === undefined ? [] : [{ attr, code: 'max_length' as const, detail: `This field ${fault}.` }];
+    return fault === undefined
+      ? []
+      : [{ attr, code: 'max_length' as const, detail: `This field ${fault}.` }];
   });
   if (faults.length > 0) throw invalidMany(faults);
 }
@@ -36,15 +38,30 @@ export async function changePlugin(
   sent: PluginPatch,
 ): Promise<void> {
   refuseLong(sent);
-  if (sent.is_global !== undefined && sent.is_global !== before.is_global) await requirePluginsLevel(tx, request, 9);
+  if (sent.is_global !== undefined && sent.is_global !== before.is_global)
+    await requirePluginsLevel(tx, request, 9);
   const { plugin_type, ...fields } = sent;
   // Null is the default, which for code that is written through the API is `source`.
-  const type = plugin_type === null && hidden.origin === null ? 'source' : (plugin_type ?? before.plugin_type);
+  const type =
+    plugin_type === null && hidden.origin === null ? 'source' : (plugin_type ?? before.plugin_type);
   const isWritten = hidden.origin === null;
   if (type !== before.plugin_type && !(isWritten && written_types.includes(type)))
-    throw invalid('plugin_type', 'invalid_input', `A plugin keeps its kind (${before.plugin_type}): make another record for code from somewhere else.`);
+    throw invalid(
+      'plugin_type',
+      'invalid_input',
+      `A plugin keeps its kind (${before.plugin_type}): make another record for code from somewhere else.`,
+    );
   if (!isWritten && fields.tag !== undefined && fields.tag !== before.tag)
-    throw invalid('tag', 'invalid_input', `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs another.`);
-  await updatePlugin(tx, before.id, type === before.plugin_type ? fields : { ...fields, plugin_type: type });
-  if (fields.config_schema !== undefined) await followSchema(tx, deps.secrets, before.id, fields.config_schema);
+    throw invalid(
+      'tag',
+      'invalid_input',
+      `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs another.`,
+    );
+  await updatePlugin(
+    tx,
+    before.id,
+    type === before.plugin_type ? fields : { ...fields, plugin_type: type },
+  );
+  if (fields.config_schema !== undefined)
+    await followSchema(tx, deps.secrets, before.id, fields.config_schema);
 }

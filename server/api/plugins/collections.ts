@@ -1,9 +1,20 @@
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 
 /** One collection: where it is, and what one of its records is called in the activity log and in sentences. */
-export type Collection = { name: PluginCollection; base: string; scope: string; noun: string; plural: string };
+export type Collection = {
+  name: PluginCollection;
+  base: string;
+  scope: string;
+  noun: string;
+  plural: string;
+};
 
-const mount = (name: PluginCollection, scope: string, noun: string, plural: string): Collection => ({
+const mount = (
+  name: PluginCollection,
+  scope: string,
+  noun: string,
+  plural: string,
+): Collection => ({
   name,
   base: `/api/organizations/:organization_id/${name}/`,
   scope,

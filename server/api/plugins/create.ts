@@ -26,25 +26,64 @@ type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlug
  * Makes a plugin of a body. What has to be fetched is fetched before the transaction begins, so no lock waits for a stranger's server; then record and code are stored together or not at all.
  * Throws 400 on `url` or `name` for a package that cannot be had or used, and 403.
  */
-export async function createPlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection, catalogue: CatalogueEntry[]) {
+export async function createPlugin(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  collection: Collection,
+  catalogue: CatalogueEntry[],
+) {
   await requirePluginsLevel(deps.db, request, 6);
   const { url, ...fields } = body(request, PluginCreate);
   refuseLong(fields);
   if (fields.is_global === true) await requirePluginsLevel(deps.db, request, 9);
   const plugin_type = fields.plugin_type ?? (url === undefined ? 'source' : 'custom');
-  const wanted = sourceWanted(plugin_type, { url, name: fields.name ?? null }, collection, catalogue);
-  const fetched = wanted === undefined ? undefined : await fetchPackage(deps, wanted, fields.tag ?? null, collection);
+  const wanted = sourceWanted(
+    plugin_type,
+    { url, name: fields.name ?? null },
+    collection,
+    catalogue,
+  );
+  const fetched =
+    wanted === undefined
+      ? undefined
+      : await fetchPackage(deps, wanted, fields.tag ?? null, collection);
   return write(request, reply, 201, async (tx, record) => {
     const place = placeOf(request, collection);
-    const id = await insertPlugin(tx, place, { plugin_type, url: fetched?.shown_url ?? null, created_by: request.caller.user_id });
-    if (id === undefined) throw invalid(wanted!.attr, 'unique', 'The organization has this package already: upgrade or delete that one.');
+    const id = await insertPlugin(tx, place, {
+      plugin_type,
+      url: fetched?.shown_url ?? null,
+      created_by: request.caller.user_id,
+    });
+    if (id === undefined)
+      throw invalid(
+        wanted!.attr,
+        'unique',
+        'The organization has this package already: upgrade or delete that one.',
+      );
     if (fetched === undefined) await updatePlugin(tx, id, { ...fields, plugin_type });
     else {
-      await updatePlugin(tx, id, { is_global: fields.is_global ?? false, origin: sealSource(deps, id, fetched.source) });
-      await putInstalled(tx, deps, request, { id, version_id: null, prepared: fetched.prepared, latest_tag: fetched.prepared.tag });
+      await updatePlugin(tx, id, {
+        is_global: fields.is_global ?? false,
+        origin: sealSource(deps, id, fetched.source),
+      });
+      await putInstalled(tx, deps, request, {
+        id,
+        version_id: null,
+        prepared: fetched.prepared,
+        latest_tag: fetched.prepared.tag,
+      });
     }
     const made = (await findPlugin(tx, place, id))!;
-    record(pluginEntry(collection, 'installed', undefined, made, fetched === undefined ? [] : contentChange(undefined, fetched.prepared.content_sha256)));
+    record(
+      pluginEntry(
+        collection,
+        'installed',
+        undefined,
+        made,
+        fetched === undefined ? [] : contentChange(undefined, fetched.prepared.content_sha256),
+      ),
+    );
     return made;
   });
 }
@@ -61,24 +100,48 @@ function sourceWanted(
   if (type === 'source' || type === 'inline') return undefined;
   if (type === 'custom') {
     if (url === undefined)
-      throw invalid('url', 'required', 'Name an npm package, the address of a GitHub or GitLab repository, or the https address of an archive.');
+      throw invalid(
+        'url',
+        'required',
+        'Name an npm package, the address of a GitHub or GitLab repository, or the https address of an archive.',
+      );
     return { source: { url }, attr: 'url' };
   }
   if (name === null || name === '')
-    throw invalid('name', 'required', type === 'local' ? 'Name a folder of the plugin directory.' : 'Name an entry of the catalogue (repository/).');
+    throw invalid(
+      'name',
+      'required',
+      type === 'local'
+        ? 'Name a folder of the plugin directory.'
+        : 'Name an entry of the catalogue (repository/).',
+    );
   if (type === 'local') return { source: { folder: name }, attr: 'name' };
   const entry = catalogue.find((one) => one.name === name && one.collection === collection.name);
-  if (entry === undefined) throw invalid('name', 'invalid_choice', `The catalogue has no such entry for ${collection.plural}: repository/ lists them.`);
+  if (entry === undefined)
+    throw invalid(
+      'name',
+      'invalid_choice',
+      `The catalogue has no such entry for ${collection.plural}: repository/ lists them.`,
+    );
   return { source: { url: entry.url }, attr: 'name' };
 }
 
-async function fetchPackage(deps: Deps, { source, attr }: Wanted, tag: string | null, collection: Collection): Promise<Fetched> {
+async function fetchPackage(
+  deps: Deps,
+  { source, attr }: Wanted,
+  tag: string | null,
+  collection: Collection,
+): Promise<Fetched> {
   const { origin, prepared } = await fetching(attr, async (signal) => {
     const opened = originOf(deps, source);
     const { files, tag: found } = await opened.fetch(tag, signal);
     return { origin: opened, prepared: { files, tag: found } };
   });
-  return { source, shown_url: origin.shown_url, prepared: await prepareServing(deps, attr, collection, prepared) };
+  return {
+    source,
+    shown_url: origin.shown_url,
+    prepared: await prepareServing(deps, attr, collection, prepared),
+  };
 }
 
 /** Looks at a package and refuses one that cannot serve the collection: 400 on the field. */

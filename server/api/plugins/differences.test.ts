@@ -21,24 +21,56 @@ const cases: [string, Compared, Compared, Partial<ReturnType<typeof differencesO
     state({ files: { b: 'x', c: '' } }),
     { files: { added: ['c'], removed: ['a'], changed: ['b'] } },
   ],
-  ['the same fields in the other layout', state(), state({ config_schema: { k: { type: 'string' } } }), {}],
-  ['a field changes', state(), state({ config_schema: [{ key: 'k', secret: true }] }), { config_fields: { added: [], removed: [], changed: ['k'] } }],
-  ['a schema that is none has no fields', state(), state({ config_schema: 'x' }), { config_fields: { added: [], removed: ['k'], changed: [] } }],
-  ['a name that objects have', state({ files: {} }), state({ files: { constructor: 'x' } }), { files: { added: ['constructor'], removed: [], changed: [] } }],
+  [
+    'the same fields in the other layout',
+    state(),
+    state({ config_schema: { k: { type: 'string' } } }),
+    {},
+  ],
+  [
+    'a field changes',
+    state(),
+    state({ config_schema: [{ key: 'k', secret: true }] }),
+    { config_fields: { added: [], removed: [], changed: ['k'] } },
+  ],
+  [
+    'a schema that is none has no fields',
+    state(),
+    state({ config_schema: 'x' }),
+    { config_fields: { added: [], removed: ['k'], changed: [] } },
+  ],
+  [
+    'a name that objects have',
+    state({ files: {} }),
+    state({ files: { constructor: 'x' } }),
+    { files: { added: ['constructor'], removed: [], changed: [] } },
+  ],
   [
     'a job and a method of one name are two',
     state(),
     state({ capabilities: { methods: [], jobs: ['onEvent'] } }),
     { capabilities: { added: ['jobs.onEvent'], removed: ['methods.onEvent'] } },
   ],
-  ['capabilities in another shape are none', state(), state({ capabilities: 7 }), { capabilities: { added: [], removed: ['methods.onEvent'] } }],
+  [
+    'capabilities in another shape are none',
+    state(),
+    state({ capabilities: 7 }),
+    { capabilities: { added: [], removed: ['methods.onEvent'] } },
+  ],
 ];
 
 const none = { added: [], removed: [], changed: [] };
 for (const [name, before, after, expected] of cases)
   test(name, () => {
     const found = differencesOf(before, after);
-    assert.deepEqual(found, { from_tag: '1', to_tag: '1', files: none, config_fields: none, capabilities: { added: [], removed: [] }, ...expected });
+    assert.deepEqual(found, {
+      from_tag: '1',
+      to_tag: '1',
+      files: none,
+      config_fields: none,
+      capabilities: { added: [], removed: [] },
+      ...expected,
+    });
     assert.equal(isNothing(found), Object.keys(expected).length === 0);
   });
 

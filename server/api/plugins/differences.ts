@@ -3,12 +3,20 @@ import { fieldsOf } from '../../engine/plugins/config_schema.ts';
 import type { PluginDifferences } from './schema.ts';
 
 /** What of a plugin is compared. */
-export type Compared = { tag: string | null; files: Record<string, string>; config_schema: unknown; capabilities: unknown };
+export type Compared = {
+  tag: string | null;
+  files: Record<string, string>;
+  config_schema: unknown;
+  capabilities: unknown;
+};
 
 type Named = Record<string, unknown>;
 
 /** What comes, goes and differs from one state of a plugin to another, each list in the order of names. Capabilities that a client wrote in another shape count as none. */
-export function differencesOf(before: Compared, after: Compared): Omit<PluginDifferences, 'incomplete_configs'> {
+export function differencesOf(
+  before: Compared,
+  after: Compared,
+): Omit<PluginDifferences, 'incomplete_configs'> {
   const capabilities = namesBetween(capabilitiesOf(before), capabilitiesOf(after));
   return {
     from_tag: before.tag,
@@ -20,8 +28,19 @@ export function differencesOf(before: Compared, after: Compared): Omit<PluginDif
 }
 
 /** True when nothing comes, goes or differs. */
-export function isNothing({ files, config_fields, capabilities, from_tag, to_tag }: Omit<PluginDifferences, 'incomplete_configs'>): boolean {
-  return from_tag === to_tag && [files, config_fields, capabilities].every((part) => Object.values(part).every((names) => names.length === 0));
+export function isNothing({
+  files,
+  config_fields,
+  capabilities,
+  from_tag,
+  to_tag,
+}: Omit<PluginDifferences, 'incomplete_configs'>): boolean {
+  return (
+    from_tag === to_tag &&
+    [files, config_fields, capabilities].every((part) =>
+      Object.values(part).every((names) => names.length === 0),
+    )
+  );
 }
 
 function namesBetween(before: Named, after: Named) {
@@ -41,6 +60,10 @@ function fieldsByKey({ config_schema }: Compared): Named {
 
 function capabilitiesOf({ capabilities }: Compared): Named {
   if (typeof capabilities !== 'object' || capabilities === null) return {};
-  const lists = Object.entries(capabilities).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
-  return Object.fromEntries(lists.flatMap(([kind, list]) => list.map((name) => [`${kind}.${String(name)}`, true])));
+  const lists = Object.entries(capabilities).filter((entry): entry is [string, unknown[]] =>
+    Array.isArray(entry[1]),
+  );
+  return Object.fromEntries(
+    lists.flatMap(([kind, list]) => list.map((name) => [`${kind}.${String(name)}`, true])),
+  );
 }

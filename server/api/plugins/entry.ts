@@ -5,13 +5,24 @@ import type { Collection } from './collections.ts';
 import type { PluginRow } from './schema.ts';
 
 /** The log's entry for a change of a plugin: what its answers showed before and after, and what `more` adds. */
-export function pluginEntry(collection: Collection, activity: string, before: PluginRow | undefined, after: PluginRow | undefined, more: Change[] = []): Entry {
+export function pluginEntry(
+  collection: Collection,
+  activity: string,
+  before: PluginRow | undefined,
+  after: PluginRow | undefined,
+  more: Change[] = [],
+): Entry {
   const { id, name } = (after ?? before)!;
-  const changes = [...changesOf(before, after, ['id', 'organization_id', 'organization_name']), ...more];
+  const changes = [
+    ...changesOf(before, after, ['id', 'organization_id', 'organization_name']),
+    ...more,
+  ];
   return { activity, scope: collection.scope, item_id: String(id), item_name: name, changes };
 }
 
 /** What the log keeps of a change of code: the hash of all files before and after. */
 export function contentChange(before: string | undefined, after: string): Change[] {
-  return changesOf(before === undefined ? {} : { content_sha256: before }, { content_sha256: after });
+  return changesOf(before === undefined ? {} : { content_sha256: before }, {
+    content_sha256: after,
+  });
 }

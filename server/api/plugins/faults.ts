@@ -9,7 +9,10 @@ const fetch_ms_max = 120_000;
  * Runs work on a package and turns what is wrong with it or with its origin into a 400 on the field, with file, line and column where they are known: `unavailable` for an origin that does
  * not answer (the same request may work later), `invalid_input` for the rest. Other errors go on as they are.
  */
-export async function namingFaults<Result>(attr: string, work: () => Promise<Result>): Promise<Result> {
+export async function namingFaults<Result>(
+  attr: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -18,14 +21,18 @@ export async function namingFaults<Result>(attr: string, work: () => Promise<Res
 }
 
 /** As `namingFaults`, for work that is bounded in time by `signal`: an origin that takes too long is one that does not answer. */
-export function fetching<Result>(attr: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export function fetching<Result>(
+  attr: string,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const signal = AbortSignal.timeout(fetch_ms_max);
   const slow = 'The origin did not answer in time: try again later, or look whether it is well.';
   return namingFaults(attr, async () => {
     try {
       return await work(signal);
     } catch (error) {
-      if (signal.aborted || (error instanceof PluginError && error.code === 'timeout')) throw new PluginError('unreachable', slow, { cause: error });
+      if (signal.aborted || (error instanceof PluginError && error.code === 'timeout'))
+        throw new PluginError('unreachable', slow, { cause: error });
       throw error;
     }
   });
@@ -42,8 +49,19 @@ export async function loading<Result>(work: () => Promise<Result>): Promise<Resu
 
 function pluginFault(error: PluginError, attr: string): ApiError {
   const { code, message, file, line, column } = error;
-  const at = { ...(file === undefined ? {} : { file }), ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-  return invalidMany([{ attr, code: code === 'unreachable' ? 'unavailable' : 'invalid_input', detail: `${placeOf(error)}${message}`, ...at }]);
+  const at = {
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+  };
+  return invalidMany([
+    {
+      attr,
+      code: code === 'unreachable' ? 'unavailable' : 'invalid_input',
+      detail: `${placeOf(error)}${message}`,
+      ...at,
+    },
+  ]);
 }
 
 function placeOf({ message, file, line, column }: PluginError): string {

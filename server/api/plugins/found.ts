@@ -16,7 +16,11 @@ export function placeOf(request: FastifyRequest, collection: Collection): Place 
 }
 
 /** Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything that tells whether a record exists. */
-export async function requirePluginsLevel(db: Queryable, request: FastifyRequest, wanted: 3 | 6 | 9): Promise<void> {
+export async function requirePluginsLevel(
+  db: Queryable,
+  request: FastifyRequest,
+  wanted: 3 | 6 | 9,
+): Promise<void> {
   const level = await findPluginsLevel(db, request.access.organization_id);
   if (level === undefined) throw notFound();
   const fault = pluginsLevelFault(level, wanted);
@@ -24,21 +28,35 @@ export async function requirePluginsLevel(db: Queryable, request: FastifyRequest
 }
 
 /** The plugin that the path names, for an organization that may use plugins. Throws 403 and 404. */
-export async function getPlugin(db: Queryable, request: FastifyRequest, collection: Collection): Promise<PluginRow> {
+export async function getPlugin(
+  db: Queryable,
+  request: FastifyRequest,
+  collection: Collection,
+): Promise<PluginRow> {
   await requirePluginsLevel(db, request, 3);
   return getVisible(db, request, collection);
 }
 
 /** The plugin that the path names, for an organization that may change it: its own, from level 6 on. Throws 403 and 404. */
-export async function getOwnPlugin(db: Queryable, request: FastifyRequest, collection: Collection): Promise<PluginRow> {
+export async function getOwnPlugin(
+  db: Queryable,
+  request: FastifyRequest,
+  collection: Collection,
+): Promise<PluginRow> {
   await requirePluginsLevel(db, request, 6);
   const plugin = await getVisible(db, request, collection);
   if (plugin.organization_id === request.access.organization_id) return plugin;
-  throw forbidden(`This plugin belongs to the organization ${plugin.organization_name}: only that can change it.`);
+  throw forbidden(
+    `This plugin belongs to the organization ${plugin.organization_name}: only that can change it.`,
+  );
 }
 
 /** As `getOwnPlugin`, with what is not shown; locked until the transaction ends, and unchanged since the ETag in `If-Match`. Throws 403, 404 and 412. */
-export async function lockOwnPlugin(tx: Transaction, request: FastifyRequest, collection: Collection): Promise<{ before: PluginRow; hidden: HiddenPlugin }> {
+export async function lockOwnPlugin(
+  tx: Transaction,
+  request: FastifyRequest,
+  collection: Collection,
+): Promise<{ before: PluginRow; hidden: HiddenPlugin }> {
   const { id } = await getOwnPlugin(tx, request, collection);
   const hidden = (await findHiddenPlugin(tx, id, 'lock')) ?? missing();
   const before = await getVisible(tx, request, collection);
@@ -46,7 +64,11 @@ export async function lockOwnPlugin(tx: Transaction, request: FastifyRequest, co
   return { before, hidden };
 }
 
-async function getVisible(db: Queryable, request: FastifyRequest, collection: Collection): Promise<PluginRow> {
+async function getVisible(
+  db: Queryable,
+  request: FastifyRequest,
+  collection: Collection,
+): Promise<PluginRow> {
   const text = (request.params as { id?: string }).id ?? '';
   const id = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= id_max ? Number(text) : missing();
   return (await findPlugin(db, placeOf(request, collection), id)) ?? missing();

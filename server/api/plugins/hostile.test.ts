@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, packageFiles, setPluginsLevel, writtenPlugin } from '../../../test/plugins.ts';
+import {
+  collectionUrl,
+  packageFiles,
+  setPluginsLevel,
+  writtenPlugin,
+} from '../../../test/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;
@@ -22,15 +27,43 @@ test('what no store can keep, or what would be too large in every list, is refus
   const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
   const cases: [string, Record<string, string>, RegExp][] = [
     ['NUL in the name', manifest(String.raw`{"name": "a\u0000b"}`), /name .*U\+0000/],
-    ['half a character in a hint', manifest(String.raw`{"name": "a", "config": [{"key": "a", "hint": "\ud800"}]}`), /config .*half a character/],
-    ['NUL in the name of a field', manifest(String.raw`{"name": "a", "config": {"a\u0000": {}}}`), /config .*U\+0000/],
-    ['NUL in the version of package.json', { ...packageFiles(destination), 'package.json': String.raw`{"version": "1\u0000"}` }, /^$/],
-    ['deep default', manifest(`{"name": "a", "config": [{"key": "a", "default": ${deep}}]}`), /config .*deeper than 64/],
+    [
+      'half a character in a hint',
+      manifest(String.raw`{"name": "a", "config": [{"key": "a", "hint": "\ud800"}]}`),
+      /config .*half a character/,
+    ],
+    [
+      'NUL in the name of a field',
+      manifest(String.raw`{"name": "a", "config": {"a\u0000": {}}}`),
+      /config .*U\+0000/,
+    ],
+    [
+      'NUL in the version of package.json',
+      { ...packageFiles(destination), 'package.json': String.raw`{"version": "1\u0000"}` },
+      /^$/,
+    ],
+    [
+      'deep default',
+      manifest(`{"name": "a", "config": [{"key": "a", "default": ${deep}}]}`),
+      /config .*deeper than 64/,
+    ],
     ['deep name', manifest(`{"name": ${deep}}`), /name .*deeper than 64/],
     ['deep job', manifest(`{"name": "a", "publicJobs": ${deep}}`), /publicJobs .*deeper than 64/],
-    ['long config', manifest(JSON.stringify({ name: 'a', config: [{ key: 'a', hint: 'x'.repeat(70_000) }] })), /config .*65536 characters/],
-    ['long description', manifest(JSON.stringify({ name: 'a', description: 'x'.repeat(65_537) })), /description .*65536/],
-    ['NUL in the name of a job', code(String.raw`export const onEvent = () => 1; export const jobs = { 'a\0': () => 1 };`), /jobs .*U\+0000/],
+    [
+      'long config',
+      manifest(JSON.stringify({ name: 'a', config: [{ key: 'a', hint: 'x'.repeat(70_000) }] })),
+      /config .*65536 characters/,
+    ],
+    [
+      'long description',
+      manifest(JSON.stringify({ name: 'a', description: 'x'.repeat(65_537) })),
+      /description .*65536/,
+    ],
+    [
+      'NUL in the name of a job',
+      code(String.raw`export const onEvent = () => 1; export const jobs = { 'a\0': () => 1 };`),
+      /jobs .*U\+0000/,
+    ],
     [
       'half a character in a metric',
       code(String.raw`export const onEvent = () => 1; export const metrics = { '\ud800': 'sum' };`),
@@ -38,7 +71,9 @@ test('what no store can keep, or what would be too large in every list, is refus
     ],
     [
       'long public job',
-      code(`export const onEvent = () => 1; export const jobs = { a: () => 1 }; export const publicJobs = { a: 'x'.repeat(1e6) };`),
+      code(
+        `export const onEvent = () => 1; export const jobs = { a: () => 1 }; export const publicJobs = { a: 'x'.repeat(1e6) };`,
+      ),
       /publicJobs .*65536 characters/,
     ],
     [
@@ -56,13 +91,24 @@ test('what no store can keep, or what would be too large in every list, is refus
       assert.equal(answer.status, 200, what);
       continue;
     }
-    assert.deepEqual([answer.status, answer.body.attr], [400, 'source'], `${what}: ${answer.text.slice(0, 300)}`);
+    assert.deepEqual(
+      [answer.status, answer.body.attr],
+      [400, 'source'],
+      `${what}: ${answer.text.slice(0, 300)}`,
+    );
     assert.match(answer.body.detail, wanted, what);
   }
   for (const attr of ['config_schema', 'capabilities', 'metrics', 'public_jobs'])
-    for (const [method, path] of [['POST', collectionUrl(home)] as const, ['PATCH', url] as const]) {
+    for (const [method, path] of [
+      ['POST', collectionUrl(home)] as const,
+      ['PATCH', url] as const,
+    ]) {
       const answer = await ask(method, path, { [attr]: ['x'.repeat(70_000)] });
-      assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, 'max_length'], `${method} ${attr}`);
+      assert.deepEqual(
+        [answer.status, answer.body.attr, answer.body.code],
+        [400, attr, 'max_length'],
+        `${method} ${attr}`,
+      );
     }
 });
 
@@ -71,13 +117,21 @@ test('settings: large JSON is checked without a fault of ours, and what is too l
     { key: 'rules', type: 'json' },
     { key: 'text', type: 'string' },
   ];
-  const { id } = await writtenPlugin(harness, home, destination, packageFiles(destination, { config: fields }));
+  const { id } = await writtenPlugin(
+    harness,
+    home,
+    destination,
+    packageFiles(destination, { config: fields }),
+  );
   const base = `/api/projects/${home.project.id}/plugin_configs/`;
   const rules = JSON.stringify('\n'.repeat(300_000));
   assert.equal((await ask('POST', base, { plugin: id, config: { rules } })).status, 201);
   const broken = await ask('POST', base, { plugin: id, config: { rules: rules.slice(0, -1) } });
   assert.deepEqual([broken.status, broken.body.attr], [400, 'config__rules']);
-  const large = await ask('POST', base, { plugin: id, config: { rules: JSON.stringify('\n'.repeat(5_000_000)) } });
+  const large = await ask('POST', base, {
+    plugin: id,
+    config: { rules: JSON.stringify('\n'.repeat(5_000_000)) },
+  });
   assert.deepEqual([large.status, large.body.attr, large.body.code], [400, 'config', 'max_length']);
 });
 
@@ -89,9 +143,18 @@ test('an organization whose plugins others use cannot be deleted from under them
   const base = `/api/projects/${user.project.id}/plugin_configs/`;
   const made = await ask('POST', base, { plugin: id }, user.key);
   assert.equal(made.status, 201);
-  const refused = await ask('DELETE', `/api/organizations/${owner.organization.id}/`, undefined, owner.key);
+  const refused = await ask(
+    'DELETE',
+    `/api/organizations/${owner.organization.id}/`,
+    undefined,
+    owner.key,
+  );
   assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'], refused.text);
   assert.equal((await ask('GET', `${base}${made.body.id}/`, undefined, user.key)).status, 200);
   assert.equal((await ask('DELETE', `${base}${made.body.id}/`, undefined, user.key)).status, 204);
-  assert.equal((await ask('DELETE', `/api/organizations/${owner.organization.id}/`, undefined, owner.key)).status, 204);
+  assert.equal(
+    (await ask('DELETE', `/api/organizations/${owner.organization.id}/`, undefined, owner.key))
+      .status,
+    204,
+  );
 });

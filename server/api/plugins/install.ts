@@ -10,7 +10,12 @@ import { isEnabledAnywhere, updatePlugin } from './store.ts';
 import type { PluginFields } from './store.ts';
 
 /** What is installed over what: `version_id` is the present version, null for the first. */
-type Installing = { id: number; version_id: string | null; prepared: PreparedPlugin; latest_tag: string | null };
+type Installing = {
+  id: number;
+  version_id: string | null;
+  prepared: PreparedPlugin;
+  latest_tag: string | null;
+};
 
 /**
  * Makes prepared code the plugin's version, under the caller's lock; the present one becomes the one that a rollback goes back to, and the record says what the package says. Gives how many
@@ -26,18 +31,38 @@ export async function putInstalled(
   const fields = { ...fieldsOfPackage(prepared), tag: prepared.tag, latest_tag };
   await updatePlugin(tx, id, { ...fields, version_id: made, previous_version_id: version_id });
   await removeOldVersions(tx, id);
-  return prepared.manifest === null ? 0 : followSchema(tx, deps.secrets, id, prepared.manifest.config_schema);
+  return prepared.manifest === null
+    ? 0
+    : followSchema(tx, deps.secrets, id, prepared.manifest.config_schema);
 }
 
 /** Why code cannot take the place of code that some project has enabled, as a sentence; undefined: it can. */
-export async function idleFault(tx: Transaction, id: number, collection: Collection, prepared: PreparedPlugin): Promise<string | undefined> {
+export async function idleFault(
+  tx: Transaction,
+  id: number,
+  collection: Collection,
+  prepared: PreparedPlugin,
+): Promise<string | undefined> {
   const fault = serviceFault(collection.name, prepared);
-  return fault === undefined || !(await isEnabledAnywhere(tx, id)) ? undefined : `A project has this plugin enabled. ${fault}`;
+  return fault === undefined || !(await isEnabledAnywhere(tx, id))
+    ? undefined
+    : `A project has this plugin enabled. ${fault}`;
 }
 
 /** The record's fields that a package decides; without a plugin.json only those that its code does. */
-export function fieldsOfPackage({ manifest, capabilities, metrics, public_jobs }: PreparedPlugin): PluginFields {
+export function fieldsOfPackage({
+  manifest,
+  capabilities,
+  metrics,
+  public_jobs,
+}: PreparedPlugin): PluginFields {
   const told = { capabilities, metrics, public_jobs };
   if (manifest === null) return told;
-  return { ...told, name: manifest.name, description: manifest.description, icon: manifest.icon, config_schema: manifest.config_schema };
+  return {
+    ...told,
+    name: manifest.name,
+    description: manifest.description,
+    icon: manifest.icon,
+    config_schema: manifest.config_schema,
+  };
 }

@@ -14,17 +14,30 @@ import { placeOf, requirePluginsLevel } from './found.ts';
 import { reading } from './record_routes.ts';
 import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { countPluginActivity, countUnusedPlugins, findPlugin, listPluginActivity, listUnusedPlugins } from './store.ts';
+import {
+  countPluginActivity,
+  countUnusedPlugins,
+  findPlugin,
+  listPluginActivity,
+  listUnusedPlugins,
+} from './store.ts';
 
 /** From this level on a member sees the addresses that others came from. */
 const level_of_addresses = 8;
 
-const beside = 'The answer is the first plugin that the list is about (null fields: there is none), with the list beside it. Needs the plugins access level 3.';
+const beside =
+  'The answer is the first plugin that the list is about (null fields: there is none), with the list beside it. Needs the plugins access level 3.';
 
 /** What a list is read from. */
 type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
 /** One list: its name in the path and in the document, what it holds, and how a request for it is answered. */
-type List = { name: string; title: string; summary(plural: string): string; item: TSchema; answer(request: FastifyRequest, asked: Asked): Promise<unknown> };
+type List = {
+  name: string;
+  title: string;
+  summary(plural: string): string;
+  item: TSchema;
+  answer(request: FastifyRequest, asked: Asked): Promise<unknown>;
+};
 
 const lists: List[] = [
   {
@@ -37,14 +50,16 @@ const lists: List[] = [
   {
     name: 'unused',
     title: 'UnusedPlugins',
-    summary: (plural) => `List the organization's ${plural} that no project has enabled, newest first`,
+    summary: (plural) =>
+      `List the organization's ${plural} that no project has enabled, newest first`,
     item: Plugin,
     answer: answerUnused,
   },
   {
     name: 'exports_unsubscribe_configs',
     title: 'ExportingPluginConfigs',
-    summary: () => 'List the enabled configs of destinations, which export all events of their project, newest first',
+    summary: () =>
+      'List the enabled configs of destinations, which export all events of their project, newest first',
     item: PluginConfig,
     answer: answerExporting,
   },
@@ -58,13 +73,23 @@ const lists: List[] = [
 ];
 
 /** Lists about a collection as a whole. The contract answers each with one plugin: it is the first that the list is about, and the list stands beside it. */
-export function listRoutes(app: FastifyInstance, { db }: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+export function listRoutes(
+  app: FastifyInstance,
+  { db }: Deps,
+  collection: Collection,
+  catalogue: CatalogueEntry[],
+): void {
   for (const { name, title, summary, item, answer } of lists)
     app.get(
       `${collection.base}${name}/`,
       {
         config: reading,
-        schema: { summary: summary(collection.plural), description: beside, querystring: PageQuery, response: { 200: besideRecord(item, title) } },
+        schema: {
+          summary: summary(collection.plural),
+          description: beside,
+          querystring: PageQuery,
+          response: { 200: besideRecord(item, title) },
+        },
       },
       async (request) => {
         await requirePluginsLevel(db, request, 3);
@@ -79,7 +104,15 @@ async function answerCatalogue(request: FastifyRequest, { catalogue, collection 
   const page = pageAsked(request);
   const results = entries.slice(page.offset, page.offset + page.limit);
   const [first] = results;
-  const known = first === undefined ? {} : { plugin_type: 'repository', name: first.name, description: first.description, url: first.url };
+  const known =
+    first === undefined
+      ? {}
+      : {
+          plugin_type: 'repository',
+          name: first.name,
+          description: first.description,
+          url: first.url,
+        };
   return { ...no_record, ...known, ...pageAnswer(request, page, entries.length, results) };
 }
 
@@ -115,6 +148,9 @@ async function answerActivity(request: FastifyRequest, { db, collection }: Asked
     () => countPluginActivity(organization_id, collection.scope),
   );
   const [newest] = page.results;
-  const plugin = newest === undefined ? undefined : await findPlugin(db, placeOf(request, collection), Number(newest.item_id));
+  const plugin =
+    newest === undefined
+      ? undefined
+      : await findPlugin(db, placeOf(request, collection), Number(newest.item_id));
   return { ...(plugin ?? no_record), ...page };
 }

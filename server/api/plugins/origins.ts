@@ -13,7 +13,16 @@ export function pluginOriginContext(plugin_id: number): string {
 
 /** Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError for an address that is not understood. */
 export function originOf({ config, outbound, log }: Deps, source: PluginSource): Origin {
-  const { plugin_dir, npm_registry_url, npm_token, github_url, github_api_url, github_token, gitlab_url, gitlab_token } = config;
+  const {
+    plugin_dir,
+    npm_registry_url,
+    npm_token,
+    github_url,
+    github_api_url,
+    github_token,
+    gitlab_url,
+    gitlab_token,
+  } = config;
   return openOrigin(source, {
     outbound,
     log,
@@ -32,6 +41,15 @@ export function sealSource({ secrets }: Deps, plugin_id: number, source: PluginS
 }
 
 /** The origin that a plugin was installed from; undefined for one whose code is written through the API. */
-export function storedOrigin(deps: Deps, plugin_id: number, { origin }: Pick<HiddenPlugin, 'origin'>): Origin | undefined {
-  return origin === null ? undefined : originOf(deps, JSON.parse(deps.secrets.open(origin, pluginOriginContext(plugin_id))) as PluginSource);
+export function storedOrigin(
+  deps: Deps,
+  plugin_id: number,
+  { origin }: Pick<HiddenPlugin, 'origin'>,
+): Origin | undefined {
+  return origin === null
+    ? undefined
+    : originOf(
+        deps,
+        JSON.parse(deps.secrets.open(origin, pluginOriginContext(plugin_id))) as PluginSource,
+      );
 }

@@ -6,7 +6,13 @@ import { fetching } from './faults.ts';
 import { getOwnPlugin } from './found.ts';
 import { storedOrigin } from './origins.ts';
 import { changing, reading } from './record_routes.ts';
-import { Plugin, PluginWithDifferences, PluginWithSource, SourceChange, Upgrade } from './schema.ts';
+import {
+  Plugin,
+  PluginWithDifferences,
+  PluginWithSource,
+  SourceChange,
+  Upgrade,
+} from './schema.ts';
 import { sourceOf, updateSource } from './source.ts';
 import { findHiddenPlugin, updateLatestTag } from './store.ts';
 import { inTurn } from './turns.ts';
@@ -20,7 +26,8 @@ export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Coll
 
 function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
-  const own = 'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
+  const own =
+    'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
 
   app.get(
     `${one}check_for_updates/`,
@@ -35,9 +42,17 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
     async (request) => {
       const { id } = await getOwnPlugin(deps.db, request, collection);
       const hidden = await findHiddenPlugin(deps.db, id);
-      const origin = hidden === undefined ? undefined : await fetching('url', async () => storedOrigin(deps, id, hidden));
+      const origin =
+        hidden === undefined
+          ? undefined
+          : await fetching('url', async () => storedOrigin(deps, id, hidden));
       // Of an archive or a folder the newest version is known by its content only.
-      if (origin !== undefined) await updateLatestTag(deps.db, id, await inTurn(request, () => fetching('url', (signal) => origin.findLatest(signal))));
+      if (origin !== undefined)
+        await updateLatestTag(
+          deps.db,
+          id,
+          await inTurn(request, () => fetching('url', (signal) => origin.findLatest(signal))),
+        );
       return getOwnPlugin(deps.db, request, collection);
     },
   );
@@ -74,7 +89,8 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
 
 function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
-  const own = 'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
+  const own =
+    'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
 
   app.get(
     `${one}source/`,
@@ -97,12 +113,24 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   const schema = { body: SourceChange, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(
     `${one}update_source/`,
-    { config: changing, schema: { ...schema, summary: 'Change files; those that are not named stay', description: `${description} ${own}` } },
-    (request, reply) => inTurn(request, () => updateSource(deps, request, reply, collection, 'patch')),
+    {
+      config: changing,
+      schema: {
+        ...schema,
+        summary: 'Change files; those that are not named stay',
+        description: `${description} ${own}`,
+      },
+    },
+    (request, reply) =>
+      inTurn(request, () => updateSource(deps, request, reply, collection, 'patch')),
   );
   app.put(
     `${one}update_source/`,
-    { config: changing, schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` } },
-    (request, reply) => inTurn(request, () => updateSource(deps, request, reply, collection, 'put')),
+    {
+      config: changing,
+      schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` },
+    },
+    (request, reply) =>
+      inTurn(request, () => updateSource(deps, request, reply, collection, 'put')),
   );
 }

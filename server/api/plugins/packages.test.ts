@@ -22,9 +22,23 @@ before(async () => {
   forge = await openPluginForge();
   folder = await mkdtemp(join(tmpdir(), 'plugins-'));
   const plugin_catalogue = join(folder, 'catalogue.json');
-  const entry = { name: 'Listed', description: 'A package of the registry.', url: 'listed', collection: 'pipeline_destinations', maintainer: 'official' };
+  const entry = {
+    name: 'Listed',
+    description: 'A package of the registry.',
+    url: 'listed',
+    collection: 'pipeline_destinations',
+    maintainer: 'official',
+  };
   await writeFile(plugin_catalogue, JSON.stringify([entry]));
-  harness = await openHarness({ clickhouse: false, config: { npm_registry_url: registry.endpoint, ...forge.settings, plugin_dir: folder, plugin_catalogue } });
+  harness = await openHarness({
+    clickhouse: false,
+    config: {
+      npm_registry_url: registry.endpoint,
+      ...forge.settings,
+      plugin_dir: folder,
+      plugin_catalogue,
+    },
+  });
   home = await harness.newOrganization();
 });
 after(async () => {
@@ -49,7 +63,11 @@ test('an npm package serves each collection, and what it says is in the answer a
   for (const name of collection_names) {
     const { methods, scheduled_tasks } = served[name];
     const config = [{ key: 'token', secret: true, type: 'string', required: true }];
-    registry.publish(`for-${name.replaceAll('_', '-')}`, '1.2.3', packageFiles(name, { config, icon: 'i.png', publicJobs: { go: {} } }));
+    registry.publish(
+      `for-${name.replaceAll('_', '-')}`,
+      '1.2.3',
+      packageFiles(name, { config, icon: 'i.png', publicJobs: { go: {} } }),
+    );
     const { status, body } = await ask('POST', collectionUrl(home, name), {
       plugin_type: 'custom',
       url: `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}?private_token=sesame-open-sesame`,
@@ -57,10 +75,29 @@ test('an npm package serves each collection, and what it says is in the answer a
     });
     assert.equal(status, 201, JSON.stringify(body));
     assert.deepEqual(
-      [body.plugin_type, body.name, body.description, body.icon, body.tag, body.latest_tag, body.url],
-      ['custom', 'Made for tests', 'Does little.', 'i.png', '1.2.3', '1.2.3', `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}`],
+      [
+        body.plugin_type,
+        body.name,
+        body.description,
+        body.icon,
+        body.tag,
+        body.latest_tag,
+        body.url,
+      ],
+      [
+        'custom',
+        'Made for tests',
+        'Does little.',
+        'i.png',
+        '1.2.3',
+        '1.2.3',
+        `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}`,
+      ],
     );
-    assert.deepEqual([body.config_schema, body.public_jobs, body.capabilities], [config, { go: {} }, { methods, jobs: [], scheduled_tasks }]);
+    assert.deepEqual(
+      [body.config_schema, body.public_jobs, body.capabilities],
+      [config, { go: {} }, { methods, jobs: [], scheduled_tasks }],
+    );
   }
   const dump = await harness.deps.db.text("SELECT string_agg(p::text, ' ') AS rows FROM plugins p");
   assert.doesNotMatch(JSON.stringify(dump.rows), /sesame/);
@@ -70,10 +107,20 @@ test('an npm package serves each collection, and what it says is in the answer a
 test('a package that cannot serve the collection, cannot be had or is broken is 400 on the field, and leaves nothing', async () => {
   registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
   registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
-  registry.publish('broken', '1.0.0', packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }));
+  registry.publish(
+    'broken',
+    '1.0.0',
+    packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }),
+  );
   registry.publish('no-manifest', '1.0.0', { 'index.js': 'exports.onEvent = () => 1' });
-  registry.publish('forged', '1.0.0', packageFiles(destination), { integrity: `sha512-${Buffer.alloc(64).toString('base64')}` });
-  registry.publish('throws', '1.0.0', packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }));
+  registry.publish('forged', '1.0.0', packageFiles(destination), {
+    integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+  });
+  registry.publish(
+    'throws',
+    '1.0.0',
+    packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }),
+  );
   const count = (await ask('GET', collectionUrl(home))).body.count;
   const cases: [string, string, RegExp][] = [
     ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
@@ -115,7 +162,9 @@ test('a dry run fetches and checks, and makes nothing', async () => {
 });
 
 test('an update is found, shown before it is made, made, and taken back', async () => {
-  const { made, url } = await installed('grows', { config: [{ key: 'old' }, { key: 'kept', name: 'Kept' }] });
+  const { made, url } = await installed('grows', {
+    config: [{ key: 'old' }, { key: 'kept', name: 'Kept' }],
+  });
   assert.deepEqual((await ask('GET', `${url}check_for_updates/`)).body, made);
   const later = packageFiles(
     destination,
@@ -138,7 +187,11 @@ test('an update is found, shown before it is made, made, and taken back', async 
   assert.deepEqual(dry.body.changes, {
     from_tag: '1.0.0',
     to_tag: '2.0.0',
-    files: { added: ['lib/more.ts'], removed: [], changed: ['index.ts', 'package.json', 'plugin.json'] },
+    files: {
+      added: ['lib/more.ts'],
+      removed: [],
+      changed: ['index.ts', 'package.json', 'plugin.json'],
+    },
     config_fields: { added: ['new'], removed: ['old'], changed: ['kept'] },
     capabilities: { added: ['jobs.again', 'methods.exportEvents'], removed: ['methods.onEvent'] },
     incomplete_configs: 0,
@@ -146,8 +199,15 @@ test('an update is found, shown before it is made, made, and taken back', async 
   assert.deepEqual((await ask('GET', url)).body, found.body);
   const { changes, ...upgraded } = (await ask('POST', `${url}upgrade/`)).body;
   assert.deepEqual(changes, dry.body.changes);
-  assert.deepEqual([upgraded.tag, upgraded.latest_tag, upgraded.name, upgraded.plugin_type], ['2.0.0', '2.0.0', 'Grown', 'custom']);
-  assert.deepEqual(upgraded.capabilities, { methods: ['exportEvents'], jobs: ['again'], scheduled_tasks: [] });
+  assert.deepEqual(
+    [upgraded.tag, upgraded.latest_tag, upgraded.name, upgraded.plugin_type],
+    ['2.0.0', '2.0.0', 'Grown', 'custom'],
+  );
+  assert.deepEqual(upgraded.capabilities, {
+    methods: ['exportEvents'],
+    jobs: ['again'],
+    scheduled_tasks: [],
+  });
   const again = await ask('POST', `${url}upgrade/`);
   assert.deepEqual([again.status, again.body.changes.files.changed], [200, []]);
   const { changes: back, ...rolled } = (await ask('POST', `${url}rollback/`)).body;
@@ -159,7 +219,9 @@ test('an update is found, shown before it is made, made, and taken back', async 
 
 test('an upgrade to the same version mends code that was changed in the database', async () => {
   const { made, url } = await installed('mended');
-  await harness.deps.db.run(sql`UPDATE plugin_versions SET code = '{}'::json WHERE plugin_id = ${made.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE plugin_versions SET code = '{}'::json WHERE plugin_id = ${made.id}`,
+  );
   assert.equal((await ask('GET', `${url}source/`)).status, 409);
   assert.equal((await ask('POST', `${url}upgrade/`)).status, 200);
   assert.equal((await ask('GET', `${url}source/`)).status, 200);
@@ -168,21 +230,45 @@ test('an upgrade to the same version mends code that was changed in the database
 test('a faulty upgrade leaves the old version as it is', async () => {
   const { url } = await installed('falls');
   const before = [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body];
-  const publish = (version: string, files: Record<string, string>, options = {}) => registry.publish('falls', version, files, options);
+  const publish = (version: string, files: Record<string, string>, options = {}) =>
+    registry.publish('falls', version, files, options);
   const faults: [string, () => void][] = [
-    ['syntax', () => publish('2.0.0', packageFiles(destination, {}, { 'index.ts': 'export function (' }))],
-    ['no service', () => publish('3.0.0', packageFiles(destination, {}, { 'index.ts': 'export const x = 1;' }))],
+    [
+      'syntax',
+      () => publish('2.0.0', packageFiles(destination, {}, { 'index.ts': 'export function (' })),
+    ],
+    [
+      'no service',
+      () => publish('3.0.0', packageFiles(destination, {}, { 'index.ts': 'export const x = 1;' })),
+    ],
     ['no manifest', () => publish('4.0.0', { 'index.js': 'exports.onEvent = 1' })],
-    ['wrong integrity', () => publish('5.0.0', packageFiles(destination), { integrity: `sha512-${Buffer.alloc(64).toString('base64')}` })],
-    ['no archive', () => publish('6.0.0', packageFiles(destination), { archive: Buffer.from('no archive') })],
+    [
+      'wrong integrity',
+      () =>
+        publish('5.0.0', packageFiles(destination), {
+          integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+        }),
+    ],
+    [
+      'no archive',
+      () => publish('6.0.0', packageFiles(destination), { archive: Buffer.from('no archive') }),
+    ],
   ];
   for (const [name, make] of faults) {
     make();
     const answer = await ask('POST', `${url}upgrade/`);
     assert.deepEqual(faultOf(answer), [400, 'url', 'invalid_input'], `${name}: ${answer.text}`);
-    assert.deepEqual([(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body], before, name);
+    assert.deepEqual(
+      [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body],
+      before,
+      name,
+    );
   }
-  assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`, { tag: '9.9.9' })), [400, 'url', 'invalid_input']);
+  assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`, { tag: '9.9.9' })), [
+    400,
+    'url',
+    'invalid_input',
+  ]);
 });
 
 test('an origin that does not answer is 400 `unavailable`, on every way to it', async () => {
@@ -193,8 +279,16 @@ test('an origin that does not answer is 400 `unavailable`, on every way to it', 
   const kept = config.npm_registry_url;
   config.npm_registry_url = silent;
   try {
-    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: 'other' })), [400, 'url', 'unavailable']);
-    assert.deepEqual(faultOf(await ask('GET', `${url}check_for_updates/`)), [400, 'url', 'unavailable']);
+    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: 'other' })), [
+      400,
+      'url',
+      'unavailable',
+    ]);
+    assert.deepEqual(faultOf(await ask('GET', `${url}check_for_updates/`)), [
+      400,
+      'url',
+      'unavailable',
+    ]);
     assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`)), [400, 'url', 'unavailable']);
   } finally {
     config.npm_registry_url = kept;
@@ -205,7 +299,9 @@ test('a change that races with an upgrade stops it', async () => {
   const { url } = await installed('raced');
   registry.publish('raced', '2.0.0', packageFiles(destination, { name: 'Two' }));
   const edit = () => ask('PATCH', `${url}update_source/`, { 'extra.ts': 'export {}' });
-  const statuses = (await Promise.all([ask('POST', `${url}upgrade/`), edit(), ask('POST', `${url}upgrade/`)])).map(({ status }) => status);
+  const statuses = (
+    await Promise.all([ask('POST', `${url}upgrade/`), edit(), ask('POST', `${url}upgrade/`)])
+  ).map(({ status }) => status);
   assert.ok(statuses.every((status) => status === 200 || status === 409));
   assert.ok(statuses.includes(200));
   assert.equal((await ask('GET', `${url}source/`)).status, 200);
@@ -217,13 +313,29 @@ test('a repository of GitHub and GitLab, with a token that never comes back', as
     const name = `acme/plugin${index}`;
     const commit = forge.push(name, packageFiles(destination, {}, { 'README.md': 'one' }));
     forge.protect(name, token);
-    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: `${base}/${name}` })), [400, 'url', 'invalid_input']);
-    const made = await ask('POST', collectionUrl(home), { url: `${base}/${name}?private_token=${token}` });
-    assert.deepEqual([made.status, made.body.url, made.body.tag], [201, `${base}/${name}`, commit], made.text);
+    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: `${base}/${name}` })), [
+      400,
+      'url',
+      'invalid_input',
+    ]);
+    const made = await ask('POST', collectionUrl(home), {
+      url: `${base}/${name}?private_token=${token}`,
+    });
+    assert.deepEqual(
+      [made.status, made.body.url, made.body.tag],
+      [201, `${base}/${name}`, commit],
+      made.text,
+    );
     const url = `${collectionUrl(home)}${made.body.id}/`;
-    const next = forge.push(name, packageFiles(destination, { name: 'Next' }, { 'README.md': 'two' }));
+    const next = forge.push(
+      name,
+      packageFiles(destination, { name: 'Next' }, { 'README.md': 'two' }),
+    );
     assert.equal((await ask('GET', `${url}check_for_updates/`)).body.latest_tag, next);
-    assert.deepEqual((await ask('POST', `${url}upgrade/`)).body.changes.files.changed, ['README.md', 'plugin.json']);
+    assert.deepEqual((await ask('POST', `${url}upgrade/`)).body.changes.files.changed, [
+      'README.md',
+      'plugin.json',
+    ]);
   }
   const dump = await harness.deps.db.text(
     "SELECT (SELECT string_agg(p::text, ' ') FROM plugins p) || (SELECT string_agg(a::text, ' ') FROM activity a) AS rows",
@@ -234,13 +346,22 @@ test('a repository of GitHub and GitLab, with a token that never comes back', as
 test('a folder of the plugin directory, and what changes there', async () => {
   await mkdir(join(folder, 'mine'));
   const put = async (files: Record<string, string>) => {
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'mine', name), text);
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(folder, 'mine', name), text);
   };
   await put(packageFiles('pipeline_import_apps'));
   const base = collectionUrl(home, 'pipeline_import_apps');
   const made = await ask('POST', base, { plugin_type: 'local', name: 'mine' });
-  assert.deepEqual([made.status, made.body.name, made.body.capabilities.scheduled_tasks], [201, 'Made for tests', ['runEveryHour']], made.text);
-  assert.deepEqual(faultOf(await ask('POST', base, { plugin_type: 'local', name: 'mine' })), [400, 'name', 'unique']);
+  assert.deepEqual(
+    [made.status, made.body.name, made.body.capabilities.scheduled_tasks],
+    [201, 'Made for tests', ['runEveryHour']],
+    made.text,
+  );
+  assert.deepEqual(faultOf(await ask('POST', base, { plugin_type: 'local', name: 'mine' })), [
+    400,
+    'name',
+    'unique',
+  ]);
   const url = `${base}${made.body.id}/`;
   await put(packageFiles('pipeline_import_apps', { name: 'Changed' }));
   assert.notEqual((await ask('GET', `${url}check_for_updates/`)).body.latest_tag, made.body.tag);
@@ -250,12 +371,24 @@ test('a folder of the plugin directory, and what changes there', async () => {
 test('an entry of the catalogue is installed by its name, in its collection only', async () => {
   registry.publish('listed', '1.0.0', packageFiles(destination));
   assert.deepEqual(
-    (await ask('GET', `${collectionUrl(home)}repository/`)).body.results.map(({ name }: { name: string }) => name),
+    (await ask('GET', `${collectionUrl(home)}repository/`)).body.results.map(
+      ({ name }: { name: string }) => name,
+    ),
     ['Listed'],
   );
-  const made = await ask('POST', collectionUrl(home), { plugin_type: 'repository', name: 'Listed' });
-  assert.deepEqual([made.status, made.body.plugin_type, made.body.url], [201, 'repository', 'listed'], made.text);
-  const elsewhere = await ask('POST', collectionUrl(home, 'pipeline_import_apps'), { plugin_type: 'repository', name: 'Listed' });
+  const made = await ask('POST', collectionUrl(home), {
+    plugin_type: 'repository',
+    name: 'Listed',
+  });
+  assert.deepEqual(
+    [made.status, made.body.plugin_type, made.body.url],
+    [201, 'repository', 'listed'],
+    made.text,
+  );
+  const elsewhere = await ask('POST', collectionUrl(home, 'pipeline_import_apps'), {
+    plugin_type: 'repository',
+    name: 'Listed',
+  });
   assert.deepEqual(faultOf(elsewhere), [400, 'name', 'invalid_choice']);
 });
 
@@ -267,7 +400,11 @@ test('an upgrade that asks for more than a project has set disables nothing and 
     ],
   });
   const configs = `/api/projects/${home.project.id}/plugin_configs/`;
-  const config = await ask('POST', configs, { plugin: made.id, enabled: true, config: { a: 'value of a', gone: 'x' } });
+  const config = await ask('POST', configs, {
+    plugin: made.id,
+    enabled: true,
+    config: { a: 'value of a', gone: 'x' },
+  });
   registry.publish(
     'asks',
     '2.0.0',
@@ -281,10 +418,18 @@ test('an upgrade that asks for more than a project has set disables nothing and 
   const upgraded = await ask('POST', `${url}upgrade/`);
   assert.equal(upgraded.body.changes.incomplete_configs, 1);
   const after_upgrade = (await ask('GET', `${configs}${config.body.id}/`)).body;
-  assert.deepEqual([after_upgrade.enabled, after_upgrade.secret_keys, after_upgrade.config], [true, ['a'], { gone: 'x' }]);
+  assert.deepEqual(
+    [after_upgrade.enabled, after_upgrade.secret_keys, after_upgrade.config],
+    [true, ['a'], { gone: 'x' }],
+  );
   assert.match(after_upgrade.error.message, /B is required/);
-  const rows = await harness.deps.db.rows(sql`SELECT c.config::text FROM plugin_configs c WHERE c.id = ${config.body.id}`);
+  const rows = await harness.deps.db.rows(
+    sql`SELECT c.config::text FROM plugin_configs c WHERE c.id = ${config.body.id}`,
+  );
   assert.doesNotMatch(JSON.stringify(rows), /value of a/);
   const fixed = await ask('PATCH', `${configs}${config.body.id}/`, { config: { b: 'set' } });
-  assert.deepEqual([fixed.body.error, fixed.body.config, fixed.body.secret_keys], [null, { b: 'set' }, ['a']]);
+  assert.deepEqual(
+    [fixed.body.error, fixed.body.config, fixed.body.secret_keys],
+    [null, { b: 'set' }, ['a']],
+  );
 });

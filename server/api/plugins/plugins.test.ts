@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, collection_names, setPluginsLevel, writtenPlugin } from '../../../test/plugins.ts';
+import {
+  collectionUrl,
+  collection_names,
+  setPluginsLevel,
+  writtenPlugin,
+} from '../../../test/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;
@@ -52,12 +57,30 @@ test('a record of source has what was sent and what is the default, and nothing 
     assert.equal(made.status, 201);
     assert.deepEqual(Object.keys(made.body).sort(), [...record_fields].sort());
     const { id, ...record } = made.body;
-    const expected = { ...sent, name: 'Mine', url: null, latest_tag: null, organization_id: home.organization.id, organization_name: 'Test' };
+    const expected = {
+      ...sent,
+      name: 'Mine',
+      url: null,
+      latest_tag: null,
+      organization_id: home.organization.id,
+      organization_name: 'Test',
+    };
     assert.deepEqual(record, expected);
     assert.deepEqual((await ask('GET', `${base}${id}/`)).body, made.body);
     const bare = await ask('POST', base, {});
-    const { plugin_type, name: no_name, config_schema, capabilities, metrics, public_jobs, tag } = bare.body;
-    assert.deepEqual([plugin_type, no_name, config_schema, capabilities, metrics, public_jobs, tag], ['source', null, [], nothing, {}, {}, null]);
+    const {
+      plugin_type,
+      name: no_name,
+      config_schema,
+      capabilities,
+      metrics,
+      public_jobs,
+      tag,
+    } = bare.body;
+    assert.deepEqual(
+      [plugin_type, no_name, config_schema, capabilities, metrics, public_jobs, tag],
+      ['source', null, [], nothing, {}, {}, null],
+    );
   }
 });
 
@@ -65,12 +88,29 @@ test('lists: the collection of the record alone, newest first, in pages', async 
   const own = await harness.newOrganization();
   const base = collectionUrl(own);
   const ids: number[] = [];
-  for (const name of ['a', 'b', 'c']) ids.unshift((await ask('POST', base, { name }, own.key)).body.id);
+  for (const name of ['a', 'b', 'c'])
+    ids.unshift((await ask('POST', base, { name }, own.key)).body.id);
   const page = await ask('GET', `${base}?limit=2`, undefined, own.key);
-  assert.deepEqual([page.body.count, page.body.results.map((one: { id: number }) => one.id)], [3, ids.slice(0, 2)]);
+  assert.deepEqual(
+    [page.body.count, page.body.results.map((one: { id: number }) => one.id)],
+    [3, ids.slice(0, 2)],
+  );
   assert.match(page.body.next, /limit=2&offset=2$/);
-  assert.equal((await ask('GET', collectionUrl(own, 'pipeline_import_apps'), undefined, own.key)).body.count, 0);
-  assert.equal((await ask('GET', `${collectionUrl(own, 'pipeline_import_apps')}${ids[0]}/`, undefined, own.key)).status, 404);
+  assert.equal(
+    (await ask('GET', collectionUrl(own, 'pipeline_import_apps'), undefined, own.key)).body.count,
+    0,
+  );
+  assert.equal(
+    (
+      await ask(
+        'GET',
+        `${collectionUrl(own, 'pipeline_import_apps')}${ids[0]}/`,
+        undefined,
+        own.key,
+      )
+    ).status,
+    404,
+  );
 });
 
 test('wrong bodies name the field', async () => {
@@ -87,9 +127,17 @@ test('wrong bodies name the field', async () => {
     [{ name: 'a\0b' }, 'name', 'null_characters_not_allowed'],
   ];
   for (const [body, attr, code] of cases)
-    for (const [method, path] of [['POST', collectionUrl(home)] as const, ['PATCH', url] as const, ['PUT', url] as const]) {
+    for (const [method, path] of [
+      ['POST', collectionUrl(home)] as const,
+      ['PATCH', url] as const,
+      ['PUT', url] as const,
+    ]) {
       const answer = await ask(method, path, body);
-      assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], `${method} ${JSON.stringify(body)}`);
+      assert.deepEqual(
+        [answer.status, answer.body.attr, answer.body.code],
+        [400, attr, code],
+        `${method} ${JSON.stringify(body)}`,
+      );
     }
   const made = async (body: unknown) => (await ask('POST', collectionUrl(home), body)).body;
   for (const [body, attr, code] of [
@@ -120,21 +168,39 @@ test('a change touches what is sent; what would make the record untrue is refuse
     organization_id: null,
   });
   assert.deepEqual(changed.body, { ...before, name: 'New', capabilities: { methods: ['x'] } });
-  assert.deepEqual((await ask('PUT', url, { description: null })).body, { ...changed.body, description: null });
+  assert.deepEqual((await ask('PUT', url, { description: null })).body, {
+    ...changed.body,
+    description: null,
+  });
   assert.equal((await ask('PATCH', url, { plugin_type: 'inline' })).body.plugin_type, 'inline');
   assert.equal((await ask('PATCH', url, { plugin_type: null })).body.plugin_type, 'source');
   assert.equal((await ask('PATCH', url, { plugin_type: 'custom' })).body.attr, 'plugin_type');
-  const stale = await harness.request('PATCH', url, { key: home.key, body: { name: 'x' }, headers: { 'if-match': '"stale"' } });
+  const stale = await harness.request('PATCH', url, {
+    key: home.key,
+    body: { name: 'x' },
+    headers: { 'if-match': '"stale"' },
+  });
   assert.equal(stale.status, 412);
   const { etag } = (await ask('GET', url)).headers;
-  assert.equal((await harness.request('PATCH', url, { key: home.key, body: { name: 'x' }, headers: { 'if-match': etag! } })).status, 200);
+  assert.equal(
+    (
+      await harness.request('PATCH', url, {
+        key: home.key,
+        body: { name: 'x' },
+        headers: { 'if-match': etag! },
+      })
+    ).status,
+    200,
+  );
 });
 
 test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_global', async () => {
   const own = await harness.newOrganization();
   const { url } = await writtenPlugin(harness, own);
   const base = collectionUrl(own);
-  const reads = ['', 'repository/', 'unused/', 'activity/', 'exports_unsubscribe_configs/'].map((path) => ['GET', `${base}${path}`, undefined] as const);
+  const reads = ['', 'repository/', 'unused/', 'activity/', 'exports_unsubscribe_configs/'].map(
+    (path) => ['GET', `${base}${path}`, undefined] as const,
+  );
   const changes = [
     ['POST', base, {}],
     ['PATCH', url, { name: 'x' }],
@@ -150,7 +216,10 @@ test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_globa
   ] as const;
   for (const level of [0, 3, 6, 9] as const) {
     await setPluginsLevel(harness, own, level);
-    const check = async (calls: readonly (readonly [string, string, unknown])[], wanted: number) => {
+    const check = async (
+      calls: readonly (readonly [string, string, unknown])[],
+      wanted: number,
+    ) => {
       for (const [method, path, body] of calls) {
         const { status, text } = await ask(method, path, body, own.key);
         assert.equal(status === 403, level < wanted, `${method} ${path} at ${level}: ${status}`);
@@ -162,7 +231,11 @@ test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_globa
     await check(roots, 9);
   }
   await setPluginsLevel(harness, own, 6);
-  assert.equal((await ask('PATCH', url, { is_global: true, name: 'unchanged flag' }, own.key)).status, 200, 'a flag that stays needs no level');
+  assert.equal(
+    (await ask('PATCH', url, { is_global: true, name: 'unchanged flag' }, own.key)).status,
+    200,
+    'a flag that stays needs no level',
+  );
   assert.equal((await ask('PATCH', url, { is_global: false }, own.key)).status, 403);
   await setPluginsLevel(harness, own, 3);
   assert.equal((await ask('DELETE', url, undefined, own.key)).status, 403);
@@ -187,7 +260,11 @@ test('a global record is seen by all and changed by its own organization; others
     ['GET', 'source/'],
     ['GET', 'check_for_updates/'],
   ] as const)
-    assert.equal((await ask(method, `${foreign}${path}`, method === 'GET' ? undefined : {}, other.key)).status, 403, `${method} ${path}`);
+    assert.equal(
+      (await ask(method, `${foreign}${path}`, method === 'GET' ? undefined : {}, other.key)).status,
+      403,
+      `${method} ${path}`,
+    );
   const configs = `/api/projects/${other.project.id}/plugin_configs/`;
   const config = await ask('POST', configs, { plugin: id }, other.key);
   assert.equal((await ask('DELETE', url, undefined, owner.key)).status, 409);
@@ -202,30 +279,52 @@ test('a global record is seen by all and changed by its own organization; others
 
 test('deletion takes versions and the own configs along', async () => {
   const { id, url } = await writtenPlugin(harness, home);
-  await ask('POST', `/api/projects/${home.project.id}/plugin_configs/`, { plugin: id, enabled: true });
+  await ask('POST', `/api/projects/${home.project.id}/plugin_configs/`, {
+    plugin: id,
+    enabled: true,
+  });
   assert.equal((await ask('DELETE', url)).status, 204);
   for (const table of ['plugin_versions', 'plugin_configs'])
-    assert.deepEqual((await harness.deps.db.text(`SELECT 1 FROM ${table} WHERE plugin_id = ${id}`)).rows, []);
+    assert.deepEqual(
+      (await harness.deps.db.text(`SELECT 1 FROM ${table} WHERE plugin_id = ${id}`)).rows,
+      [],
+    );
 });
 
 test('unused, exports_unsubscribe_configs, activity and repository answer a record and the list beside it', async () => {
   const own = await harness.newOrganization();
   const base = collectionUrl(own);
-  const get = async (name: string) => (await ask('GET', `${base}${name}/`, undefined, own.key)).body;
+  const get = async (name: string) =>
+    (await ask('GET', `${base}${name}/`, undefined, own.key)).body;
   for (const name of ['unused', 'exports_unsubscribe_configs', 'activity']) {
     const { id, count, results } = await get(name);
     assert.deepEqual([id, count, results], [null, 0, []], name);
   }
   const [one, two] = [await writtenPlugin(harness, own), await writtenPlugin(harness, own)];
-  const config = await ask('POST', `/api/projects/${own.project.id}/plugin_configs/`, { plugin: two.id, enabled: true }, own.key);
+  const config = await ask(
+    'POST',
+    `/api/projects/${own.project.id}/plugin_configs/`,
+    { plugin: two.id, enabled: true },
+    own.key,
+  );
   const unused = await get('unused');
-  assert.deepEqual([unused.id, unused.count, unused.results.map((plugin: { id: number }) => plugin.id)], [one.id, 1, [one.id]]);
+  assert.deepEqual(
+    [unused.id, unused.count, unused.results.map((plugin: { id: number }) => plugin.id)],
+    [one.id, 1, [one.id]],
+  );
   const exporting = await get('exports_unsubscribe_configs');
-  assert.deepEqual([exporting.id, exporting.results.map((row: { id: number }) => row.id)], [two.id, [config.body.id]]);
+  assert.deepEqual(
+    [exporting.id, exporting.results.map((row: { id: number }) => row.id)],
+    [two.id, [config.body.id]],
+  );
   const activity = await get('activity');
   assert.equal(activity.id, two.id);
   assert.deepEqual(
-    activity.results.map(({ activity: what, item_id, scope }: Record<string, string>) => [what, item_id, scope]),
+    activity.results.map(({ activity: what, item_id, scope }: Record<string, string>) => [
+      what,
+      item_id,
+      scope,
+    ]),
     [
       ['source_updated', String(two.id), 'pipeline_destination'],
       ['installed', String(two.id), 'pipeline_destination'],
@@ -235,8 +334,15 @@ test('unused, exports_unsubscribe_configs, activity and repository answer a reco
   );
   const repository = await get('repository');
   assert.ok(repository.count >= 2);
-  assert.deepEqual([repository.id, repository.name, repository.plugin_type], [null, repository.results[0].name, 'repository']);
-  assert.ok(repository.results.every((entry: { collection: string }) => entry.collection === 'pipeline_destinations'));
+  assert.deepEqual(
+    [repository.id, repository.name, repository.plugin_type],
+    [null, repository.results[0].name, 'repository'],
+  );
+  assert.ok(
+    repository.results.every(
+      (entry: { collection: string }) => entry.collection === 'pipeline_destinations',
+    ),
+  );
   const page = await ask('GET', `${base}repository/?limit=1&offset=1`, undefined, own.key);
   assert.deepEqual(page.body.results, [repository.results[1]]);
 });

@@ -23,7 +23,12 @@ export const reading = { within: 'organization', scope: 'plugin:read' } as const
 export const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
 
 /** List, create, retrieve, change and delete in one collection. */
-export function recordRoutes(app: FastifyInstance, deps: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+export function recordRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  collection: Collection,
+  catalogue: CatalogueEntry[],
+): void {
   readingRoutes(app, deps, collection);
   makingRoute(app, deps, collection, catalogue);
   changingRoutes(app, deps, collection);
@@ -32,30 +37,56 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, collection: Colle
 function readingRoutes(app: FastifyInstance, { db }: Deps, collection: Collection): void {
   const { base, plural, noun } = collection;
   const summary = `List the ${plural} that the organization can use, newest first`;
-  app.get(base, { config: reading, schema: { summary, querystring: PageQuery, response: { 200: pageOf(Plugin) } } }, async (request) => {
-    await requirePluginsLevel(db, request, 3);
-    const place = placeOf(request, collection);
-    return answerPage<PluginRow>(
-      request,
-      db,
-      (page) => listPlugins(place, page),
-      () => countPlugins(place),
-    );
-  });
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: { summary, querystring: PageQuery, response: { 200: pageOf(Plugin) } },
+    },
+    async (request) => {
+      await requirePluginsLevel(db, request, 3);
+      const place = placeOf(request, collection);
+      return answerPage<PluginRow>(
+        request,
+        db,
+        (page) => listPlugins(place, page),
+        () => countPlugins(place),
+      );
+    },
+  );
 
-  app.get(`${base}:id/`, { config: reading, schema: { summary: `Retrieve ${noun}`, response: { 200: Plugin } } }, (request) =>
-    getPlugin(db, request, collection),
+  app.get(
+    `${base}:id/`,
+    { config: reading, schema: { summary: `Retrieve ${noun}`, response: { 200: Plugin } } },
+    (request) => getPlugin(db, request, collection),
   );
 }
 
-function makingRoute(app: FastifyInstance, deps: Deps, collection: Collection, catalogue: CatalogueEntry[]): void {
+function makingRoute(
+  app: FastifyInstance,
+  deps: Deps,
+  collection: Collection,
+  catalogue: CatalogueEntry[],
+): void {
   const { base, noun } = collection;
   const description =
     'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the sandbox before the answer; its plugin.json and its code decide the fields. One that cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields are stored as sent, code comes through `update_source/`. Needs the plugins access level 6, for `is_global` 9.';
-  app.post(base, { config: changing, schema: { summary: `Install ${noun}`, description, body: PluginCreate, response: { 201: Plugin } } }, (request, reply) => {
-    isValidateOnly(request);
-    return inTurn(request, () => createPlugin(deps, request, reply, collection, catalogue));
-  });
+  app.post(
+    base,
+    {
+      config: changing,
+      schema: {
+        summary: `Install ${noun}`,
+        description,
+        body: PluginCreate,
+        response: { 201: Plugin },
+      },
+    },
+    (request, reply) => {
+      isValidateOnly(request);
+      return inTurn(request, () => createPlugin(deps, request, reply, collection, catalogue));
+    },
+  );
 }
 
 function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
@@ -71,8 +102,19 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
   const description =
     'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be overwritten, and is as the package says again after the next change of code. Needs the plugins access level 6, for another `is_global` 9.';
   const schema = { description, body: PluginPatch, response: { 200: Plugin } };
-  app.patch(`${base}:id/`, { config: changing, schema: { ...schema, summary: `Change what is sent of ${noun}` } }, change);
-  app.put(`${base}:id/`, { config: changing, schema: { ...schema, summary: `Change ${noun}; what is left out keeps its value` } }, change);
+  app.patch(
+    `${base}:id/`,
+    { config: changing, schema: { ...schema, summary: `Change what is sent of ${noun}` } },
+    change,
+  );
+  app.put(
+    `${base}:id/`,
+    {
+      config: changing,
+      schema: { ...schema, summary: `Change ${noun}; what is left out keeps its value` },
+    },
+    change,
+  );
 
   app.delete(
     `${base}:id/`,
@@ -80,7 +122,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       config: changing,
       schema: {
         summary: `Uninstall ${noun}, with the configs of the organization's projects`,
-        description: '409 while a project of another organization has a config of it. Needs the plugins access level 6.',
+        description:
+          '409 while a project of another organization has a config of it. Needs the plugins access level 6.',
         response: { 204: { type: 'null' }, 409: Problem },
       },
     },
@@ -88,7 +131,9 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       write(request, reply, 204, async (tx, record) => {
         const { before } = await lockOwnPlugin(tx, request, collection);
         if (await isUsedElsewhere(tx, before.id, request.access.organization_id))
-          throw conflict('Projects of other organizations use this plugin: they must remove their configs first.');
+          throw conflict(
+            'Projects of other organizations use this plugin: they must remove their configs first.',
+          );
         record(pluginEntry(collection, 'uninstalled', before, undefined));
         await deletePlugin(tx, before.id);
       }),

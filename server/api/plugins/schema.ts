@@ -5,7 +5,13 @@ import { nullable } from '../../platform/http/nullable.ts';
 import { pageOf } from '../../platform/http/pagination.ts';
 
 // The code of `source` and `inline` is written through the API; that of the others comes from an origin.
-const plugin_types = ['local', 'custom', 'repository', 'source', 'inline'] as const satisfies PluginType[];
+const plugin_types = [
+  'local',
+  'custom',
+  'repository',
+  'source',
+  'inline',
+] as const satisfies PluginType[];
 
 const any = (description: string) => Type.Unknown({ description });
 
@@ -16,13 +22,28 @@ const fields = {
         '`custom`: a package at `url`. `repository`: an entry of the catalogue (`repository/`), named by `name`. `local`: the folder `name` of the plugin directory of the server. `source`, `inline`: code is sent with `update_source/`. Null or absent: `custom` with a `url`, else `source`.',
     }),
   ),
-  name: nullable(Type.String({ trim: true, maxLength: 200, description: 'Name for people; of a package: what its plugin.json says.' })),
+  name: nullable(
+    Type.String({
+      trim: true,
+      maxLength: 200,
+      description: 'Name for people; of a package: what its plugin.json says.',
+    }),
+  ),
   description: nullable(Type.String({ maxLength: 65_536, description: 'What it is for.' })),
   icon: nullable(Type.String({ maxLength: 800, description: 'Address of a picture.' })),
-  config_schema: any('The fields of its settings: a list of fields, or an object of fields by key.'),
-  tag: nullable(Type.String({ trim: true, maxLength: 200, description: 'The version that is installed.' })),
-  is_global: Type.Boolean({ description: 'Every organization of the server may enable it. Setting it needs the plugins access level 9.' }),
-  capabilities: any('What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever that changes.'),
+  config_schema: any(
+    'The fields of its settings: a list of fields, or an object of fields by key.',
+  ),
+  tag: nullable(
+    Type.String({ trim: true, maxLength: 200, description: 'The version that is installed.' }),
+  ),
+  is_global: Type.Boolean({
+    description:
+      'Every organization of the server may enable it. Setting it needs the plugins access level 9.',
+  }),
+  capabilities: any(
+    'What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever that changes.',
+  ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
 };
@@ -30,9 +51,15 @@ const fields = {
 const record = {
   id: Type.Integer(),
   ...fields,
-  url: nullable(Type.String({ description: 'Where the package comes from, without the query part.' })),
-  latest_tag: nullable(Type.String({ description: 'The newest version known; `check_for_updates/` asks for it.' })),
-  organization_id: nullable(Type.String({ format: 'uuid', description: 'The organization that it belongs to.' })),
+  url: nullable(
+    Type.String({ description: 'Where the package comes from, without the query part.' }),
+  ),
+  latest_tag: nullable(
+    Type.String({ description: 'The newest version known; `check_for_updates/` asks for it.' }),
+  ),
+  organization_id: nullable(
+    Type.String({ format: 'uuid', description: 'The organization that it belongs to.' }),
+  ),
   organization_name: Type.String({ description: 'The name of that organization.' }),
 };
 
@@ -57,7 +84,15 @@ const optional = {
 /** Body of POST. */
 export const PluginCreate = Type.Object({
   ...optional,
-  tag: Type.Optional(nullable(Type.String({ trim: true, maxLength: 200, description: 'Of a package: the version to install; default the newest.' }))),
+  tag: Type.Optional(
+    nullable(
+      Type.String({
+        trim: true,
+        maxLength: 200,
+        description: 'Of a package: the version to install; default the newest.',
+      }),
+    ),
+  ),
   url: Type.Optional(
     Type.String({
       trim: true,
@@ -75,24 +110,45 @@ export const PluginPatch = Type.Object(optional);
 export type PluginPatch = Static<typeof PluginPatch>;
 
 const files = (description: string) =>
-  Type.Unsafe<Record<string, string | null>>({ type: 'object', additionalProperties: { type: ['string', 'null'] }, description });
+  Type.Unsafe<Record<string, string | null>>({
+    type: 'object',
+    additionalProperties: { type: ['string', 'null'] },
+    description,
+  });
 
 /** Body of `update_source/`. File names may also stand at the top level. */
 export const SourceChange = Type.Object({
   ...optional,
-  source: Type.Optional(files('File name -> its text; null deletes the file. With PATCH, files that are not named stay; with PUT they go.')),
+  source: Type.Optional(
+    files(
+      'File name -> its text; null deletes the file. With PATCH, files that are not named stay; with PUT they go.',
+    ),
+  ),
 });
 
 /** Body of `upgrade/`. */
 export const Upgrade = Type.Object({
-  tag: Type.Optional(nullable(Type.String({ trim: true, minLength: 1, maxLength: 200, description: 'The version to install; default the newest.' }))),
+  tag: Type.Optional(
+    nullable(
+      Type.String({
+        trim: true,
+        minLength: 1,
+        maxLength: 200,
+        description: 'The version to install; default the newest.',
+      }),
+    ),
+  ),
 });
 
 /** The answer of `source/` and `update_source/`: the plugin with its files beside it. */
 export const PluginWithSource = Type.Object(
   {
     ...record,
-    source: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' }, description: 'File name -> its text.' }),
+    source: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'File name -> its text.',
+    }),
   },
   { title: 'PluginWithSource' },
 );
@@ -104,11 +160,23 @@ export const PluginDifferences = Type.Object(
   {
     from_tag: nullable(Type.String({ description: 'The version before.' })),
     to_tag: nullable(Type.String({ description: 'The version after.' })),
-    files: Type.Object({ added: names('Files that come.'), removed: names('Files that go.'), changed: names('Files whose text differs.') }),
-    config_fields: Type.Object({ added: names('Keys that come.'), removed: names('Keys that go.'), changed: names('Keys whose field differs.') }),
-    capabilities: Type.Object({ added: names('What comes, as `methods.onEvent`.'), removed: names('What goes.') }),
+    files: Type.Object({
+      added: names('Files that come.'),
+      removed: names('Files that go.'),
+      changed: names('Files whose text differs.'),
+    }),
+    config_fields: Type.Object({
+      added: names('Keys that come.'),
+      removed: names('Keys that go.'),
+      changed: names('Keys whose field differs.'),
+    }),
+    capabilities: Type.Object({
+      added: names('What comes, as `methods.onEvent`.'),
+      removed: names('What goes.'),
+    }),
     incomplete_configs: Type.Integer({
-      description: 'How many enabled configs lack a setting that this version needs; they stay enabled, and their `error` says what is missing.',
+      description:
+        'How many enabled configs lack a setting that this version needs; they stay enabled, and their `error` says what is missing.',
     }),
   },
   { title: 'PluginDifferences' },
@@ -116,12 +184,20 @@ export const PluginDifferences = Type.Object(
 export type PluginDifferences = Static<typeof PluginDifferences>;
 
 /** The answer of `upgrade/` and `rollback/`: the plugin with what was changed beside it. */
-export const PluginWithDifferences = Type.Object({ ...record, changes: PluginDifferences }, { title: 'PluginWithDifferences' });
+export const PluginWithDifferences = Type.Object(
+  { ...record, changes: PluginDifferences },
+  { title: 'PluginWithDifferences' },
+);
 
 /** A list with the first record that it is about in front: the record's fields, all null when there is none, and the list beside them. */
 export function besideRecord<Item extends TSchema>(item: Item, title: string) {
   const { id, is_global, organization_name } = record;
-  const first = { ...record, id: nullable(id), is_global: nullable(is_global), organization_name: nullable(organization_name) };
+  const first = {
+    ...record,
+    id: nullable(id),
+    is_global: nullable(is_global),
+    organization_name: nullable(organization_name),
+  };
   return Type.Object({ ...first, ...pageOf(item).properties }, { title });
 }
 

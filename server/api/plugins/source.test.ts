@@ -3,7 +3,13 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, collection_names, packageFiles, served, writtenPlugin } from '../../../test/plugins.ts';
+import {
+  collectionUrl,
+  collection_names,
+  packageFiles,
+  served,
+  writtenPlugin,
+} from '../../../test/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;
@@ -22,9 +28,19 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     const base = collectionUrl(home, name);
     const url = `${base}${(await ask('POST', base, {})).body.id}/`;
     assert.deepEqual((await ask('GET', `${url}source/`)).body.source, {});
-    const manifest = JSON.stringify({ name: 'From plugin.json', config: { b: { order: 2 }, a: { order: 1, secret: true } }, publicJobs: { go: {} } });
-    const first = await ask('PATCH', `${url}update_source/`, { 'plugin.json': manifest, description: 'Sent beside' });
-    assert.deepEqual([first.status, first.body.name, first.body.description], [200, 'From plugin.json', null]);
+    const manifest = JSON.stringify({
+      name: 'From plugin.json',
+      config: { b: { order: 2 }, a: { order: 1, secret: true } },
+      publicJobs: { go: {} },
+    });
+    const first = await ask('PATCH', `${url}update_source/`, {
+      'plugin.json': manifest,
+      description: 'Sent beside',
+    });
+    assert.deepEqual(
+      [first.status, first.body.name, first.body.description],
+      [200, 'From plugin.json', null],
+    );
     assert.deepEqual(first.body.config_schema, { b: { order: 2 }, a: { order: 1, secret: true } });
     const second = await ask('PATCH', `${url}update_source/`, { source: { [file]: code } });
     assert.deepEqual(second.body.capabilities, { methods, jobs: [], scheduled_tasks });
@@ -54,13 +70,29 @@ test('code that is wrong is 400 with file, line and column, and the old code sta
   for (const [source, detail, line] of cases) {
     const answer = await ask('PATCH', `${url}update_source/`, { source });
     const [fault] = answer.body.errors ?? [];
-    assert.deepEqual([answer.status, fault?.attr, fault?.code], [400, 'source', 'invalid_input'], `${JSON.stringify(source)}: ${answer.text}`);
+    assert.deepEqual(
+      [answer.status, fault?.attr, fault?.code],
+      [400, 'source', 'invalid_input'],
+      `${JSON.stringify(source)}: ${answer.text}`,
+    );
     assert.match(fault.detail, detail);
-    if (line !== undefined) assert.deepEqual([fault.line, typeof fault.column, typeof fault.file], [line, 'number', 'string'], answer.text);
+    if (line !== undefined)
+      assert.deepEqual(
+        [fault.line, typeof fault.column, typeof fault.file],
+        [line, 'number', 'string'],
+        answer.text,
+      );
   }
   for (const source of [5, [], { 'index.ts': 5 }, null])
-    assert.equal((await ask('PATCH', `${url}update_source/`, { source })).status, 400, JSON.stringify(source));
-  assert.equal((await ask('PATCH', `${url}update_source/`, { 'index.ts': 'const' })).body.errors[0].line, 1);
+    assert.equal(
+      (await ask('PATCH', `${url}update_source/`, { source })).status,
+      400,
+      JSON.stringify(source),
+    );
+  assert.equal(
+    (await ask('PATCH', `${url}update_source/`, { 'index.ts': 'const' })).body.errors[0].line,
+    1,
+  );
   assert.equal((await ask('PUT', `${url}update_source/`, {})).body.code, 'required');
   assert.deepEqual((await ask('GET', `${url}source/`)).body, before.body);
 });
@@ -73,18 +105,28 @@ test('rollback goes back, and forward again; a record without an earlier version
     await ask(
       'PATCH',
       `${url}update_source/`,
-      packageFiles('pipeline_destinations', { name: 'Second', config: [{ key: 'region' }] }, { 'more.ts': 'export {}' }),
+      packageFiles(
+        'pipeline_destinations',
+        { name: 'Second', config: [{ key: 'region' }] },
+        { 'more.ts': 'export {}' },
+      ),
     )
   ).body;
   const dry = await ask('POST', `${url}rollback/?validate_only=true`);
-  assert.deepEqual(dry.body.changes.files, { added: [], removed: ['more.ts'], changed: ['plugin.json'] });
+  assert.deepEqual(dry.body.changes.files, {
+    added: [],
+    removed: ['more.ts'],
+    changed: ['plugin.json'],
+  });
   assert.deepEqual(dry.body.changes.config_fields, { added: [], removed: ['region'], changed: [] });
   assert.deepEqual((await ask('GET', `${url}source/`)).body, second);
   assert.equal((await ask('POST', `${url}rollback/`)).status, 200);
   assert.deepEqual((await ask('GET', `${url}source/`)).body, first);
   await ask('POST', `${url}rollback/`);
   assert.deepEqual((await ask('GET', `${url}source/`)).body, second);
-  const versions = await harness.deps.db.rows(sql`SELECT 1 FROM plugin_versions WHERE plugin_id = ${first.id}`);
+  const versions = await harness.deps.db.rows(
+    sql`SELECT 1 FROM plugin_versions WHERE plugin_id = ${first.id}`,
+  );
   assert.equal(versions.length, 2);
 });
 
@@ -109,13 +151,22 @@ test('what was changed in the database is neither shown, nor edited, nor rolled 
       ['POST', 'rollback/', {}],
     ] as const) {
       const answer = await ask(method, `${url}${path}`, body);
-      assert.deepEqual([answer.status, answer.body.code], [409, 'conflict'], `${method} ${path} ${change.sql}`);
+      assert.deepEqual(
+        [answer.status, answer.body.code],
+        [409, 'conflict'],
+        `${method} ${path} ${change.sql}`,
+      );
     }
     // From the second time on, the very files that are stored already.
     assert.equal((await renew()).status, 200);
     assert.deepEqual((await ask('GET', `${url}source/`)).body.source, files, change.sql);
   }
-  const [one, other] = [await writtenPlugin(harness, home), await writtenPlugin(harness, home, 'pipeline_import_apps')];
-  await harness.deps.db.run(sql`UPDATE plugins SET version_id = (SELECT p.version_id FROM plugins p WHERE p.id = ${other.id}) WHERE id = ${one.id}`);
+  const [one, other] = [
+    await writtenPlugin(harness, home),
+    await writtenPlugin(harness, home, 'pipeline_import_apps'),
+  ];
+  await harness.deps.db.run(
+    sql`UPDATE plugins SET version_id = (SELECT p.version_id FROM plugins p WHERE p.id = ${other.id}) WHERE id = ${one.id}`,
+  );
   assert.equal((await ask('GET', `${one.url}source/`)).status, 409);
 });

@@ -29,14 +29,22 @@ type Written = { prepared: PreparedPlugin; over: string | null };
 /** The files of the plugin's present version, empty without code. Throws 409 for files that are not what was installed. */
 export async function sourceOf(deps: Deps, db: Queryable, plugin_id: number): Promise<PluginFiles> {
   const { version_id } = (await findHiddenPlugin(db, plugin_id)) ?? { version_id: null };
-  return version_id === null ? {} : (await loading(() => loadVersion(db, deps.secrets, plugin_id))).files;
+  return version_id === null
+    ? {}
+    : (await loading(() => loadVersion(db, deps.secrets, plugin_id))).files;
 }
 
 /**
  * Changes files and fields of a plugin. The files are compiled and looked at before the transaction: what is wrong with them is a 400 on `source` with file, line and column, and the old version
  * stays. A plugin that some project has enabled must go on to serve its collection. Throws 409 when the plugin was changed meanwhile.
  */
-export async function updateSource(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection, how: HowToWrite) {
+export async function updateSource(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  collection: Collection,
+  how: HowToWrite,
+) {
   isValidateOnly(request);
   const written = await prepareWritten(deps, request, collection, how);
   return write(request, reply, 200, async (tx, record) => {
@@ -44,33 +52,58 @@ export async function updateSource(deps: Deps, request: FastifyRequest, reply: F
     const sent = body(request, PluginPatch);
     await changePlugin(tx, deps, request, before, hidden, sent);
     const present = await findVersion(tx, deps.secrets, before.id);
-    const isThere = present?.is_whole === true && present.content_sha256 === written?.prepared.content_sha256;
+    const isThere =
+      present?.is_whole === true && present.content_sha256 === written?.prepared.content_sha256;
     const isNew = written !== undefined && !isThere;
     if (isNew) {
-      if (hidden.version_id !== written.over) throw conflict('The plugin was changed meanwhile: look at its source and try again.');
+      if (hidden.version_id !== written.over)
+        throw conflict('The plugin was changed meanwhile: look at its source and try again.');
       const fault = await idleFault(tx, before.id, collection, written.prepared);
       if (fault !== undefined) throw invalid('source', 'invalid_input', fault);
       // The tag names what was installed before it was edited, or what the client calls this.
       const prepared = { ...written.prepared, tag: sent.tag === undefined ? before.tag : sent.tag };
-      await putInstalled(tx, deps, request, { id: before.id, version_id: hidden.version_id, prepared, latest_tag: before.latest_tag });
+      await putInstalled(tx, deps, request, {
+        id: before.id,
+        version_id: hidden.version_id,
+        prepared,
+        latest_tag: before.latest_tag,
+      });
     }
     const after = await getPlugin(tx, request, collection);
-    record(pluginEntry(collection, 'source_updated', before, after, isNew ? contentChange(present?.content_sha256, written.prepared.content_sha256) : []));
-    return { ...after, source: isNew ? written.prepared.files : await sourceOf(deps, tx, before.id) };
+    record(
+      pluginEntry(
+        collection,
+        'source_updated',
+        before,
+        after,
+        isNew ? contentChange(present?.content_sha256, written.prepared.content_sha256) : [],
+      ),
+    );
+    return {
+      ...after,
+      source: isNew ? written.prepared.files : await sourceOf(deps, tx, before.id),
+    };
   });
 }
 
 /** The files as they would be, compiled; undefined when the body names none. */
-async function prepareWritten(deps: Deps, request: FastifyRequest, collection: Collection, how: HowToWrite): Promise<Written | undefined> {
+async function prepareWritten(
+  deps: Deps,
+  request: FastifyRequest,
+  collection: Collection,
+  how: HowToWrite,
+): Promise<Written | undefined> {
   const { id } = await getOwnPlugin(deps.db, request, collection);
   const sent = filesSent(request);
   if (sent === undefined && how === 'patch') return undefined;
-  if (sent === undefined) throw invalid('source', 'required', 'PUT replaces all files: send them, or use PATCH.');
+  if (sent === undefined)
+    throw invalid('source', 'required', 'PUT replaces all files: send them, or use PATCH.');
   const over = (await findHiddenPlugin(deps.db, id))?.version_id ?? null;
   const files = merged(how === 'put' ? {} : await sourceOf(deps, deps.db, id), sent);
   const prepared = await namingFaults('source', async () => {
     // A plugin.json alone is a beginning; everything else must be a package.
-    if (Object.keys(files).some((name) => name !== manifest_file)) checkPackage(files, collection.name);
+    if (Object.keys(files).some((name) => name !== manifest_file))
+      checkPackage(files, collection.name);
     return preparePlugin(files, null, deps.sandbox);
   });
   return { prepared, over };
@@ -79,7 +112,9 @@ async function prepareWritten(deps: Deps, request: FastifyRequest, collection: C
 /** The files of a body: those under `source`, and names with a dot at the top level. Undefined when there are none. */
 function filesSent(request: FastifyRequest): Record<string, string | null> | undefined {
   const { source } = body(request, SourceChange);
-  const bare = Object.entries(jsonBody(request) as Record<string, unknown>).filter(([name]) => name.includes('.'));
+  const bare = Object.entries(jsonBody(request) as Record<string, unknown>).filter(([name]) =>
+    name.includes('.'),
+  );
   if (source === undefined && bare.length === 0) return undefined;
   const { source: named = {} } = checked(SourceChange, { source: Object.fromEntries(bare) });
   return Object.fromEntries([...Object.entries(named), ...Object.entries(source ?? {})]);
@@ -87,5 +122,8 @@ function filesSent(request: FastifyRequest): Record<string, string | null> | und
 
 function merged(before: PluginFiles, sent: Record<string, string | null>): PluginFiles {
   const files = Object.entries(before).filter(([name]) => !Object.hasOwn(sent, name));
-  return Object.fromEntries([...files, ...Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== null)]);
+  return Object.fromEntries([
+    ...files,
+    ...Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== null),
+  ]);
 }

@@ -28,7 +28,8 @@ function isVisible(organization_id: string): Sql {
     SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = p.id AND t.organization_id = ${organization_id}::uuid))`;
 }
 
-const isInPlace = ({ organization_id, collection }: Place) => sql`p.collection = ${collection} AND ${isVisible(organization_id)}`;
+const isInPlace = ({ organization_id, collection }: Place) =>
+  sql`p.collection = ${collection} AND ${isVisible(organization_id)}`;
 
 /** One page of a place's plugins, newest first. */
 export function listPlugins(place: Place, page: Page): Sql {
@@ -54,8 +55,14 @@ export function countUnusedPlugins(place: Place): Sql {
 }
 
 /** The plugin as the organization sees it in the collection. */
-export function findPlugin(db: Queryable, place: Place, id: number): Promise<PluginRow | undefined> {
-  return db.row<PluginRow>(sql`SELECT ${columns} ${source} WHERE p.id = ${id} AND ${isInPlace(place)}`);
+export function findPlugin(
+  db: Queryable,
+  place: Place,
+  id: number,
+): Promise<PluginRow | undefined> {
+  return db.row<PluginRow>(
+    sql`SELECT ${columns} ${source} WHERE p.id = ${id} AND ${isInPlace(place)}`,
+  );
 }
 
 /** The plugin in whatever collection, as the organization sees it; with `share` nobody changes or deletes it until the transaction ends. */
@@ -70,10 +77,18 @@ export function findVisiblePlugin(
 }
 
 /** What of a plugin's row is not shown. */
-export type HiddenPlugin = { origin: Buffer | null; version_id: string | null; previous_version_id: string | null };
+export type HiddenPlugin = {
+  origin: Buffer | null;
+  version_id: string | null;
+  previous_version_id: string | null;
+};
 
 /** What of the row is not shown; with `lock` nobody else changes, deletes or enables the plugin until the transaction ends. */
-export function findHiddenPlugin(db: Queryable, id: number, lock?: 'lock'): Promise<HiddenPlugin | undefined> {
+export function findHiddenPlugin(
+  db: Queryable,
+  id: number,
+  lock?: 'lock',
+): Promise<HiddenPlugin | undefined> {
   return db.row<HiddenPlugin>(
     sql`SELECT p.origin, p.version_id, p.previous_version_id FROM plugins p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
   );
@@ -96,16 +111,31 @@ export async function insertPlugin(
 }
 
 /** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
-export async function updatePlugin(tx: Transaction, id: number, fields: PluginFields & Partial<HiddenPlugin>): Promise<void> {
+export async function updatePlugin(
+  tx: Transaction,
+  id: number,
+  fields: PluginFields & Partial<HiddenPlugin>,
+): Promise<void> {
   if (Object.keys(fields).length === 0) return;
   const json = ['config_schema', 'capabilities', 'metrics', 'public_jobs'];
-  const values = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, json.includes(name) ? JSON.stringify(value) : value]));
+  const values = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      json.includes(name) ? JSON.stringify(value) : value,
+    ]),
+  );
   await tx.run(sql`UPDATE plugins SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`);
 }
 
 /** Keeps what the origin said of its newest version (null: it names none). */
-export async function updateLatestTag(db: Queryable, id: number, latest_tag: string | null): Promise<void> {
-  await db.run(sql`UPDATE plugins SET latest_tag = coalesce(${latest_tag}, latest_tag), latest_tag_checked_at = now() WHERE id = ${id}`);
+export async function updateLatestTag(
+  db: Queryable,
+  id: number,
+  latest_tag: string | null,
+): Promise<void> {
+  await db.run(
+    sql`UPDATE plugins SET latest_tag = coalesce(${latest_tag}, latest_tag), latest_tag_checked_at = now() WHERE id = ${id}`,
+  );
 }
 
 /** Deletes the plugin and by cascade its versions and configs. */
@@ -114,16 +144,25 @@ export async function deletePlugin(tx: Transaction, id: number): Promise<void> {
 }
 
 /** True when a project of another organization has a config of the plugin. */
-export async function isUsedElsewhere(tx: Transaction, id: number, organization_id: string): Promise<boolean> {
+export async function isUsedElsewhere(
+  tx: Transaction,
+  id: number,
+  organization_id: string,
+): Promise<boolean> {
   const other = await tx.row(sql`
     SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = ${id} AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
   return other !== undefined;
 }
 
 /** True when a project of another organization has a config of one of the organization's plugins; nobody makes another one until the transaction ends. */
-export async function arePluginsUsedElsewhere(tx: Transaction, organization_id: string): Promise<boolean> {
+export async function arePluginsUsedElsewhere(
+  tx: Transaction,
+  organization_id: string,
+): Promise<boolean> {
   // In the order of ids, so that two of these cannot wait for each other; a new config holds its plugin FOR SHARE.
-  const own = await tx.rows<{ id: number }>(sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id FOR UPDATE`);
+  const own = await tx.rows<{ id: number }>(
+    sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id FOR UPDATE`,
+  );
   if (own.length === 0) return false;
   const other = await tx.row(sql`
     SELECT 1 FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id JOIN projects t ON t.id = c.team_id
@@ -133,13 +172,23 @@ export async function arePluginsUsedElsewhere(tx: Transaction, organization_id: 
 
 /** True when some project has the plugin enabled. */
 export async function isEnabledAnywhere(tx: Transaction, id: number): Promise<boolean> {
-  return (await tx.row(sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = ${id} AND c.enabled LIMIT 1`)) !== undefined;
+  return (
+    (await tx.row(
+      sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = ${id} AND c.enabled LIMIT 1`,
+    )) !== undefined
+  );
 }
 
-const isAbout = (organization_id: string, scope: string) => sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
+const isAbout = (organization_id: string, scope: string) =>
+  sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
 
 /** One page of what the organization did with the plugins of a collection, newest first. Leans on activity_by_scope. */
-export function listPluginActivity(organization_id: string, scope: string, reader: Parameters<typeof activityColumns>[0], page: Page): Sql {
+export function listPluginActivity(
+  organization_id: string,
+  scope: string,
+  reader: Parameters<typeof activityColumns>[0],
+  page: Page,
+): Sql {
   return sql`SELECT ${activityColumns(reader)} FROM activity a WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
@@ -149,7 +198,12 @@ export function countPluginActivity(organization_id: string, scope: string): Sql
 }
 
 /** What the organization may do with plugins: 0 nothing, 3 use and configure, 6 install and change, 9 also global records. Undefined: there is no such organization. */
-export async function findPluginsLevel(db: Queryable, organization_id: string): Promise<number | undefined> {
-  const row = await db.row<{ level: number }>(sql`SELECT plugins_access_level AS level FROM organizations WHERE id = ${organization_id}::uuid`);
+export async function findPluginsLevel(
+  db: Queryable,
+  organization_id: string,
+): Promise<number | undefined> {
+  const row = await db.row<{ level: number }>(
+    sql`SELECT plugins_access_level AS level FROM organizations WHERE id = ${organization_id}::uuid`,
+  );
   return row?.level;
 }

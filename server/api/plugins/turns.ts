@@ -15,7 +15,10 @@ const organizations = new Map<string, Turns>();
  * Runs work that holds a package. Guarantee: one at a time for each organization and four for all together, so that no number of requests takes more memory than these; an organization
  * that has ten of them under way gets 429.
  */
-export async function inTurn<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+export async function inTurn<Result>(
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const { organization_id } = request.access;
   const turns = organizations.get(organization_id) ?? { count: 0, last: Promise.resolve() };
   if (turns.count >= waiting_max) throw throttled(wait_seconds, {});

@@ -29,19 +29,30 @@ type Fetched = { prepared: PreparedPlugin; latest_tag: string | null; over: stri
  * Installs another version. It is fetched, compiled and looked at before the transaction, and stored as a whole: whatever is wrong with it is a 400 on `url` and leaves the old version as
  * it is. A version that is there already changes nothing. Throws 409 when the plugin was changed meanwhile.
  */
-export async function upgradePlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection) {
+export async function upgradePlugin(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  collection: Collection,
+) {
   isValidateOnly(request);
   const fetched = await fetchUpgrade(deps, request, collection);
   return write(request, reply, 200, async (tx, record) => {
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
     const present = await findVersion(tx, deps.secrets, before.id);
     // Code that is written through the API has no origin that could have a newer one.
-    const told = differencesOf(stateOf(before, present), fetched === undefined ? stateOf(before, present) : stateAfter(before, fetched.prepared));
+    const told = differencesOf(
+      stateOf(before, present),
+      fetched === undefined ? stateOf(before, present) : stateAfter(before, fetched.prepared),
+    );
     if (fetched === undefined || (isNothing(told) && present?.is_whole === true)) {
       record('nothing');
       return { ...before, changes: { ...told, incomplete_configs: 0 } };
     }
-    if (hidden.version_id !== fetched.over) throw conflict('The plugin was changed while its new version was fetched: look at it and try again.');
+    if (hidden.version_id !== fetched.over)
+      throw conflict(
+        'The plugin was changed while its new version was fetched: look at it and try again.',
+      );
     const { prepared, latest_tag } = fetched;
     const incomplete_configs = await putInstalled(tx, deps, request, {
       id: before.id,
@@ -50,7 +61,15 @@ export async function upgradePlugin(deps: Deps, request: FastifyRequest, reply: 
       latest_tag: latest_tag ?? prepared.tag,
     });
     const after = await getPlugin(tx, request, collection);
-    record(pluginEntry(collection, 'upgraded', before, after, contentChange(present?.content_sha256, prepared.content_sha256)));
+    record(
+      pluginEntry(
+        collection,
+        'upgraded',
+        before,
+        after,
+        contentChange(present?.content_sha256, prepared.content_sha256),
+      ),
+    );
     return { ...after, changes: { ...told, incomplete_configs } };
   });
 }
@@ -59,11 +78,19 @@ export async function upgradePlugin(deps: Deps, request: FastifyRequest, reply: 
  * Takes the last change of code back: the version before becomes the present one, and the present one that before, so a second rollback takes back the first. Throws 409 without a version
  * before, for one that is not what was installed, and for one that cannot serve the collection while a project has the plugin enabled.
  */
-export function rollbackPlugin(deps: Deps, request: FastifyRequest, reply: FastifyReply, collection: Collection) {
+export function rollbackPlugin(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  collection: Collection,
+) {
   return write(request, reply, 200, async (tx, record) => {
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
-    if (hidden.previous_version_id === null) throw conflict('The plugin has no version before this one.');
-    const previous = await loading(() => loadVersion(tx, deps.secrets, before.id, 'previous_version_id'));
+    if (hidden.previous_version_id === null)
+      throw conflict('The plugin has no version before this one.');
+    const previous = await loading(() =>
+      loadVersion(tx, deps.secrets, before.id, 'previous_version_id'),
+    );
     const fault = await idleFault(tx, before.id, collection, previous);
     if (fault !== undefined) throw conflict(fault);
     const present = await findVersion(tx, deps.secrets, before.id);
@@ -74,15 +101,30 @@ export function rollbackPlugin(deps: Deps, request: FastifyRequest, reply: Fasti
       version_id: hidden.previous_version_id,
       previous_version_id: hidden.version_id,
     });
-    const incomplete_configs = previous.manifest === null ? 0 : await followSchema(tx, deps.secrets, before.id, previous.manifest.config_schema);
+    const incomplete_configs =
+      previous.manifest === null
+        ? 0
+        : await followSchema(tx, deps.secrets, before.id, previous.manifest.config_schema);
     const after = await getPlugin(tx, request, collection);
-    record(pluginEntry(collection, 'rolled_back', before, after, contentChange(present?.content_sha256, previous.content_sha256)));
+    record(
+      pluginEntry(
+        collection,
+        'rolled_back',
+        before,
+        after,
+        contentChange(present?.content_sha256, previous.content_sha256),
+      ),
+    );
     return { ...after, changes: { ...told, incomplete_configs } };
   });
 }
 
 /** The wanted version, ready to be installed; undefined for a plugin without an origin. */
-async function fetchUpgrade(deps: Deps, request: FastifyRequest, collection: Collection): Promise<Fetched | undefined> {
+async function fetchUpgrade(
+  deps: Deps,
+  request: FastifyRequest,
+  collection: Collection,
+): Promise<Fetched | undefined> {
   const { id } = await getOwnPlugin(deps.db, request, collection);
   const { tag } = body(request, Upgrade);
   const hidden = await findHiddenPlugin(deps.db, id);
@@ -92,15 +134,30 @@ async function fetchUpgrade(deps: Deps, request: FastifyRequest, collection: Col
     const latest_tag = await origin.findLatest(signal);
     return { latest_tag, found: await origin.fetch(tag ?? latest_tag, signal) };
   });
-  return { prepared: await prepareServing(deps, 'url', collection, fetched.found), latest_tag: fetched.latest_tag, over: hidden.version_id };
+  return {
+    prepared: await prepareServing(deps, 'url', collection, fetched.found),
+    latest_tag: fetched.latest_tag,
+    over: hidden.version_id,
+  };
 }
 
 const no_files: PluginFiles = {};
 
-function stateOf({ tag, config_schema, capabilities }: PluginRow, version: PluginVersion | undefined): Compared {
+function stateOf(
+  { tag, config_schema, capabilities }: PluginRow,
+  version: PluginVersion | undefined,
+): Compared {
   return { tag, config_schema, capabilities, files: version?.files ?? no_files };
 }
 
-function stateAfter({ config_schema }: PluginRow, { tag, files, manifest, capabilities }: PreparedPlugin): Compared {
-  return { tag, files, capabilities, config_schema: manifest === null ? config_schema : manifest.config_schema };
+function stateAfter(
+  { config_schema }: PluginRow,
+  { tag, files, manifest, capabilities }: PreparedPlugin,
+): Compared {
+  return {
+    tag,
+    files,
+    capabilities,
+    config_schema: manifest === null ? config_schema : manifest.config_schema,
+  };
 }

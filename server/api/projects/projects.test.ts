@@ -18,8 +18,20 @@ test('create makes a project with a token of its own, by default in the oldest o
   const { key, organization } = await harness.newOrganization();
   const { status, body } = await create(key, { name: ' Shop ', timezone: 'Europe/Berlin' });
   assert.equal(status, 201);
-  assert.deepEqual(Object.keys(body), ['id', 'uuid', 'organization', 'name', 'api_token', 'timezone', 'created_at', 'updated_at']);
-  assert.deepEqual([body.organization, body.name, body.timezone], [organization.id, 'Shop', 'Europe/Berlin']);
+  assert.deepEqual(Object.keys(body), [
+    'id',
+    'uuid',
+    'organization',
+    'name',
+    'api_token',
+    'timezone',
+    'created_at',
+    'updated_at',
+  ]);
+  assert.deepEqual(
+    [body.organization, body.name, body.timezone],
+    [organization.id, 'Shop', 'Europe/Berlin'],
+  );
   assert.match(body.api_token, /^slp_[0-9A-Za-z]{43}$/);
   const owner = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
   assert.deepEqual(
@@ -31,7 +43,10 @@ test('create makes a project with a token of its own, by default in the oldest o
 test('the organization of a new project: named, else the oldest with level 8, else 403; a stranger and an unknown one look the same', async () => {
   const one = await harness.newOrganization({ level: 1 });
   assert.equal((await create(one.key, { name: 'x' })).status, 403);
-  assert.equal((await create(one.key, { name: 'x', organization: one.organization.id })).status, 403);
+  assert.equal(
+    (await create(one.key, { name: 'x', organization: one.organization.id })).status,
+    403,
+  );
   const two = await harness.newOrganization();
   await harness.deps.db.run(
     sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${two.organization.id}, ${one.user.id}, 8)`,
@@ -42,7 +57,10 @@ test('the organization of a new project: named, else the oldest with level 8, el
     const { status, body } = await create(one.key, { name: 'x', organization });
     return [status, body.attr, body.code, body.detail];
   };
-  assert.deepEqual(await plain(stranger.organization.id), await plain('01890000-0000-7000-8000-000000000000'));
+  assert.deepEqual(
+    await plain(stranger.organization.id),
+    await plain('01890000-0000-7000-8000-000000000000'),
+  );
   for (const wrong of ['x', 5, null, '']) assert.equal((await plain(wrong))[0], 400);
   await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${one.user.id}`);
   assert.deepEqual((await plain(undefined)).slice(0, 2), [400, 'organization']);
@@ -67,24 +85,52 @@ test('wrong bodies name the field', async () => {
       ['PUT', `${list}${project.id}/`],
     ] as const) {
       const answer = await harness.request(method, path, { key, body });
-      assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], `${method} ${JSON.stringify(body)}`);
+      assert.deepEqual(
+        [answer.status, answer.body.attr, answer.body.code],
+        [400, attr, code],
+        `${method} ${JSON.stringify(body)}`,
+      );
     }
   }
   assert.equal((await create(key, {})).body.code, 'required');
-  assert.equal((await harness.request('PUT', `${list}${project.id}/`, { key, body: {} })).body.code, 'required');
+  assert.equal(
+    (await harness.request('PUT', `${list}${project.id}/`, { key, body: {} })).body.code,
+    'required',
+  );
 });
 
 test('zone names: those of the database and their aliases, no offsets or abbreviations', () => {
-  for (const zone of ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Asia/Calcutta', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])
+  for (const zone of [
+    'UTC',
+    'Europe/Berlin',
+    'Asia/Kolkata',
+    'Asia/Calcutta',
+    'America/Argentina/Buenos_Aires',
+    'Etc/GMT+5',
+  ])
     assert.ok(isTimezone(zone), zone);
-  for (const zone of ['', 'utc', 'EST', '+01:00', 'Europe', 'europe/berlin', 'Mars/Olympus', "UTC'; --", 'Europe/Berlin ']) assert.ok(!isTimezone(zone), zone);
+  for (const zone of [
+    '',
+    'utc',
+    'EST',
+    '+01:00',
+    'Europe',
+    'europe/berlin',
+    'Mars/Olympus',
+    "UTC'; --",
+    'Europe/Berlin ',
+  ])
+    assert.ok(!isTimezone(zone), zone);
 });
 
 test('the list covers all organizations of the caller, oldest first', async () => {
   const { key, project } = await harness.newOrganization();
   await harness.newOrganization();
   const second = await create(key, { name: 'Second' });
-  const elsewhere = await harness.request('POST', '/api/organizations/', { key, body: { name: 'Elsewhere' } });
+  const elsewhere = await harness.request('POST', '/api/organizations/', {
+    key,
+    body: { name: 'Elsewhere' },
+  });
   const { body } = await harness.request('GET', list, { key });
   assert.deepEqual(
     body.results.map((row: { id: number }) => row.id),
@@ -95,25 +141,62 @@ test('the list covers all organizations of the caller, oldest first', async () =
 
 test('a change is seen, also in the organization; the organization of a project does not change', async () => {
   const { key, project, organization } = await harness.newOrganization();
-  const other = await harness.request('POST', '/api/organizations/', { key, body: { name: 'Other' } });
+  const other = await harness.request('POST', '/api/organizations/', {
+    key,
+    body: { name: 'Other' },
+  });
   const answer = await harness.request('PATCH', `${list}${project.id}/`, {
     key,
-    body: { name: 'New', timezone: 'Asia/Tokyo', organization: other.body.id, api_token: 'x', id: 1 },
+    body: {
+      name: 'New',
+      timezone: 'Asia/Tokyo',
+      organization: other.body.id,
+      api_token: 'x',
+      id: 1,
+    },
   });
   assert.deepEqual(
-    [answer.body.name, answer.body.timezone, answer.body.organization, answer.body.api_token, answer.body.id],
+    [
+      answer.body.name,
+      answer.body.timezone,
+      answer.body.organization,
+      answer.body.api_token,
+      answer.body.id,
+    ],
     ['New', 'Asia/Tokyo', organization.id, project.api_token, project.id],
   );
-  assert.deepEqual((await harness.request('PATCH', `${list}${project.id}/`, { key, body: {} })).body, answer.body);
+  assert.deepEqual(
+    (await harness.request('PATCH', `${list}${project.id}/`, { key, body: {} })).body,
+    answer.body,
+  );
   const put = await harness.request('PUT', `${list}${project.id}/`, { key, body: { name: 'Put' } });
   assert.deepEqual([put.body.name, put.body.timezone], ['Put', 'Asia/Tokyo']);
 });
 
 test('ids that are no project ids are 404, never 500', async () => {
   const { key } = await harness.newOrganization();
-  for (const id of ['0', '-1', '1.5', 'x', '01', '1e3', '2147483647', '2147483648', '99999999999999999999', '%20', '@me', 'null', "1'", '1 OR 1=1', '١']) {
+  for (const id of [
+    '0',
+    '-1',
+    '1.5',
+    'x',
+    '01',
+    '1e3',
+    '2147483647',
+    '2147483648',
+    '99999999999999999999',
+    '%20',
+    '@me',
+    'null',
+    "1'",
+    '1 OR 1=1',
+    '١',
+  ]) {
     for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
-      const answer = await harness.request(method, `${list}${encodeURIComponent(id)}/`, { key, body: { name: 'x' } });
+      const answer = await harness.request(method, `${list}${encodeURIComponent(id)}/`, {
+        key,
+        body: { name: 'x' },
+      });
       assert.equal(answer.status, 404, `${method} ${id}`);
     }
   }
@@ -128,9 +211,15 @@ test('the last project may be deleted too: its exports go with it, the organizat
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
     VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
   assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 204);
-  assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`), undefined);
+  assert.equal(
+    await harness.deps.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`),
+    undefined,
+  );
   assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 404);
-  assert.deepEqual((await harness.request('GET', `/api/organizations/${organization.id}/`, { key })).body.teams, []);
+  assert.deepEqual(
+    (await harness.request('GET', `/api/organizations/${organization.id}/`, { key })).body.teams,
+    [],
+  );
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
   assert.equal((await create(key, { name: 'New' })).status, 201);
 });

@@ -13,7 +13,15 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
-import { countProjects, deleteProject, findHome, findProject, insertProject, listProjects, updateProject } from './store.ts';
+import {
+  countProjects,
+  deleteProject,
+  findHome,
+  findProject,
+  insertProject,
+  listProjects,
+  updateProject,
+} from './store.ts';
 import { isTimezone } from './timezone.ts';
 
 const url = '/api/projects/:id/';
@@ -30,7 +38,11 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     '/api/projects/',
     {
       config: { scope: 'project:read' },
-      schema: { summary: 'List the projects of all organizations of the caller, oldest first', querystring: PageQuery, response: { 200: pageOf(Project) } },
+      schema: {
+        summary: 'List the projects of all organizations of the caller, oldest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Project) },
+      },
     },
     (request) =>
       answerPage<ProjectRow>(
@@ -45,12 +57,21 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     '/api/projects/',
     {
       config: { scope: 'project:write' },
-      schema: { summary: 'Make a project', description: 'Level in the organization: 8 or higher.', body: ProjectCreate, response: { 201: Project } },
+      schema: {
+        summary: 'Make a project',
+        description: 'Level in the organization: 8 or higher.',
+        body: ProjectCreate,
+        response: { 201: Project },
+      },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
         const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
-        const made = await insertProject(tx, { organization_id: await homeOf(tx, request.caller, organization), name, timezone });
+        const made = await insertProject(tx, {
+          organization_id: await homeOf(tx, request.caller, organization),
+          name,
+          timezone,
+        });
         record(entryOf('created', undefined, made));
         return made;
       }),
@@ -58,76 +79,133 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
 }
 
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(url, { config: { ...one, scope: 'project:read' }, schema: { summary: 'Retrieve a project', response: { 200: Project } } }, async (request) => {
-    const project = await findProject(db, request.access.team_id!);
-    return project ?? notFoundNow();
-  });
+  app.get(
+    url,
+    {
+      config: { ...one, scope: 'project:read' },
+      schema: { summary: 'Retrieve a project', response: { 200: Project } },
+    },
+    async (request) => {
+      const project = await findProject(db, request.access.team_id!);
+      return project ?? notFoundNow();
+    },
+  );
 
-  const change = (schema: typeof ProjectPut | typeof ProjectPatch) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const id = request.access.team_id!;
-      const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
-      ifMatch(request, before);
-      const changes = wholeBody(request, schema);
-      await updateProject(tx, id, changes);
-      const after = await findProject(tx, id);
-      record(entryOf('updated', before, after));
-      return after;
-    });
+  const change =
+    (schema: typeof ProjectPut | typeof ProjectPatch) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const id = request.access.team_id!;
+        const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+        ifMatch(request, before);
+        const changes = wholeBody(request, schema);
+        await updateProject(tx, id, changes);
+        const after = await findProject(tx, id);
+        record(entryOf('updated', before, after));
+        return after;
+      });
   const changing = { ...one, scope: 'project:write', level: 8 } as const;
   app.patch(
     url,
-    { config: changing, schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response: { 200: Project } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Change what is sent of a project',
+        body: ProjectPatch,
+        response: { 200: Project },
+      },
+    },
     change(ProjectPatch),
   );
   app.put(
     url,
-    { config: changing, schema: { summary: 'Change a project; what may be left out keeps its value', body: ProjectPut, response: { 200: Project } } },
+    {
+      config: changing,
+      schema: {
+        summary: 'Change a project; what may be left out keeps its value',
+        body: ProjectPut,
+        response: { 200: Project },
+      },
+    },
     change(ProjectPut),
   );
 
-  app.delete(url, { config: changing, schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } } }, (request, reply) =>
-    write(request, reply, 204, async (tx, record) => {
-      const id = request.access.team_id!;
-      const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
-      ifMatch(request, before);
-      record(entryOf('deleted', before, undefined));
-      await deleteProject(tx, id);
-    }),
+  app.delete(
+    url,
+    {
+      config: changing,
+      schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const id = request.access.team_id!;
+        const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+        ifMatch(request, before);
+        record(entryOf('deleted', before, undefined));
+        await deleteProject(tx, id);
+      }),
   );
 }
 
-function entryOf(activity: string, before: ProjectRow | undefined, after: ProjectRow | undefined): Entry {
+function entryOf(
+  activity: string,
+  before: ProjectRow | undefined,
+  after: ProjectRow | undefined,
+): Entry {
   const { id, name, organization } = (after ?? before)!;
   const changes = changesOf(before, after, ['updated_at']);
-  return { activity, scope: 'project', item_id: String(id), item_name: name, changes, chain: { organization_id: organization } };
+  return {
+    activity,
+    scope: 'project',
+    item_id: String(id),
+    item_name: name,
+    changes,
+    chain: { organization_id: organization },
+  };
 }
 
 /** The organization that the caller may make a project in. One that he does not belong to is told apart from an unknown one by nothing. */
-async function homeOf(tx: Transaction, caller: Caller, organization: string | undefined): Promise<string> {
-  if (caller.scoped_teams !== null) throw forbidden('A key that is limited to projects cannot make a project.');
+async function homeOf(
+  tx: Transaction,
+  caller: Caller,
+  organization: string | undefined,
+): Promise<string> {
+  if (caller.scoped_teams !== null)
+    throw forbidden('A key that is limited to projects cannot make a project.');
   const home = await findHome(tx, caller, organization);
   if (home === undefined)
     throw invalid(
       'organization',
       'invalid_input',
-      organization === undefined ? 'The caller belongs to no organization: make one first.' : 'The caller belongs to no such organization.',
+      organization === undefined
+        ? 'The caller belongs to no organization: make one first.'
+        : 'The caller belongs to no such organization.',
     );
-  if (home.level < 8) throw forbidden('This needs the level 8 (administrator) in the organization.');
+  if (home.level < 8)
+    throw forbidden('This needs the level 8 (administrator) in the organization.');
   return home.organization_id;
 }
 
 /** The checked body, its time zone included. Throws a 400 that lists every violation of both. */
-function wholeBody<Schema extends TSchema>(request: FastifyRequest, schema: Schema): Static<Schema> {
+function wholeBody<Schema extends TSchema>(
+  request: FastifyRequest,
+  schema: Schema,
+): Static<Schema> {
   const { timezone } = (jsonBody(request) ?? {}) as { timezone?: unknown };
   const detail = 'Must be a name of the IANA time zone database, such as Europe/Berlin.';
-  const wrong: Violation[] = typeof timezone !== 'string' || isTimezone(timezone) ? [] : [{ attr: 'timezone', code: 'invalid_choice', detail }];
+  const wrong: Violation[] =
+    typeof timezone !== 'string' || isTimezone(timezone)
+      ? []
+      : [{ attr: 'timezone', code: 'invalid_choice', detail }];
   let fields: Static<Schema>;
   try {
     fields = body(request, schema);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.type !== 'validation_error' || wrong.length === 0) throw error;
-    throw error.violations.some((one) => one.attr === 'timezone') ? error : invalidMany([...error.violations, ...wrong]);
+    if (!(error instanceof ApiError) || error.type !== 'validation_error' || wrong.length === 0)
+      throw error;
+    throw error.violations.some((one) => one.attr === 'timezone')
+      ? error
+      : invalidMany([...error.violations, ...wrong]);
   }
   if (wrong.length > 0) throw invalidMany(wrong);
   return fields;

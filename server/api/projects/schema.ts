@@ -6,9 +6,14 @@ export const Project = Type.Object(
   {
     id: Type.Integer({ description: 'The id in paths, and `team_id` in exports.' }),
     uuid: Type.String({ format: 'uuid' }),
-    organization: Type.String({ format: 'uuid', description: 'The organization that it belongs to.' }),
+    organization: Type.String({
+      format: 'uuid',
+      description: 'The organization that it belongs to.',
+    }),
     name: Type.String(),
-    api_token: Type.String({ description: 'The public token under which events are sent; it gives no right to read.' }),
+    api_token: Type.String({
+      description: 'The public token under which events are sent; it gives no right to read.',
+    }),
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
@@ -19,9 +24,19 @@ export const Project = Type.Object(
 /** A project row as SELECT gives it. */
 export type ProjectRow = Static<typeof Project>;
 
-const name = Type.String({ trim: true, minLength: 1, maxLength: 200, description: 'Name for people; white space around it is removed.' });
+const name = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 200,
+  description: 'Name for people; white space around it is removed.',
+});
 const timezone = Type.Optional(
-  Type.String({ trim: true, minLength: 1, maxLength: 64, description: 'Name in the IANA time zone database, such as `Europe/Berlin`; default `UTC`.' }),
+  Type.String({
+    trim: true,
+    minLength: 1,
+    maxLength: 64,
+    description: 'Name in the IANA time zone database, such as `Europe/Berlin`; default `UTC`.',
+  }),
 );
 
 /** Body of POST. */
@@ -29,7 +44,11 @@ export const ProjectCreate = Type.Object({
   name,
   timezone,
   organization: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Where the project is made; default the oldest organization in which the caller is at least administrator.' }),
+    Type.String({
+      format: 'uuid',
+      description:
+        'Where the project is made; default the oldest organization in which the caller is at least administrator.',
+    }),
   ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */

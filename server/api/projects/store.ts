@@ -30,15 +30,25 @@ export function countProjects(caller: Caller): Sql {
 }
 
 /** The project; with `lock` nobody else can change or delete it until the transaction ends. */
-export function findProject(db: Queryable, id: number, lock?: 'lock'): Promise<ProjectRow | undefined> {
-  return db.row<ProjectRow>(sql`SELECT ${columns} FROM projects p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+export function findProject(
+  db: Queryable,
+  id: number,
+  lock?: 'lock',
+): Promise<ProjectRow | undefined> {
+  return db.row<ProjectRow>(
+    sql`SELECT ${columns} FROM projects p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+  );
 }
 
 /**
  * Where a new project of the caller goes: the named organization, else the oldest in which his level is 8 or more, else his oldest; undefined when there is none
  * that he may see. The organization is locked, so it cannot be deleted meanwhile.
  */
-export function findHome(tx: Transaction, caller: Caller, organization: string | undefined): Promise<{ organization_id: string; level: number } | undefined> {
+export function findHome(
+  tx: Transaction,
+  caller: Caller,
+  organization: string | undefined,
+): Promise<{ organization_id: string; level: number } | undefined> {
   return tx.row(sql`
     SELECT m.organization_id, m.level FROM members m JOIN organizations o ON o.id = m.organization_id
     WHERE ${organizations(caller)} ${organization === undefined ? empty : sql`AND m.organization_id = ${organization}::uuid`}
@@ -46,7 +56,10 @@ export function findHome(tx: Transaction, caller: Caller, organization: string |
 }
 
 /** Makes a project with a fresh public token. */
-export async function insertProject(tx: Transaction, fields: { organization_id: string; name: string; timezone: string }): Promise<ProjectRow> {
+export async function insertProject(
+  tx: Transaction,
+  fields: { organization_id: string; name: string; timezone: string },
+): Promise<ProjectRow> {
   const [row] = await tx.rows<ProjectRow>(sql`
     INSERT INTO projects AS p (uuid, organization_id, name, api_token, timezone)
     VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${`slp_${randomBase62()}`}, ${fields.timezone}) RETURNING ${columns}`);
@@ -54,9 +67,15 @@ export async function insertProject(tx: Transaction, fields: { organization_id: 
 }
 
 /** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
-export async function updateProject(tx: Transaction, id: number, changes: ProjectChanges): Promise<void> {
+export async function updateProject(
+  tx: Transaction,
+  id: number,
+  changes: ProjectChanges,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return;
-  await tx.run(sql`UPDATE projects SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
+  await tx.run(
+    sql`UPDATE projects SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`,
+  );
 }
 
 /** Deletes the project and by cascade its exports; a worker with a run of it no longer finds the run's row, cleans up at the destination and stops. */

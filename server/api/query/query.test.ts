@@ -11,11 +11,17 @@ before(async () => {
 });
 after(() => house.close());
 
-const validate = (body: unknown, project: string | number = home.project.id, key = home.key): Promise<Answer> =>
+const validate = (
+  body: unknown,
+  project: string | number = home.project.id,
+  key = home.key,
+): Promise<Answer> =>
   house.request('POST', `/api/projects/${project}/query/validate/`, { key, body });
 
 test('a query that an export can have is answered with its columns', async () => {
-  const { status, body } = await validate({ query: 'SELECT uuid, properties.plan AS plan, timestamp FROM events' });
+  const { status, body } = await validate({
+    query: 'SELECT uuid, properties.plan AS plan, timestamp FROM events',
+  });
   assert.equal(status, 200);
   assert.deepEqual(body, {
     is_valid: true,
@@ -28,8 +34,14 @@ test('a query that an export can have is answered with its columns', async () =>
     ],
     errors: [],
   });
-  const grouped = await validate({ query: 'SELECT properties.plan, count() AS n FROM persons GROUP BY 1', model: 'persons' }, '@current');
-  assert.deepEqual([grouped.body.model, grouped.body.is_row_wise, grouped.body.columns.length], ['persons', false, 2]);
+  const grouped = await validate(
+    { query: 'SELECT properties.plan, count() AS n FROM persons GROUP BY 1', model: 'persons' },
+    '@current',
+  );
+  assert.deepEqual(
+    [grouped.body.model, grouped.body.is_row_wise, grouped.body.columns.length],
+    ['persons', false, 2],
+  );
 });
 
 test('a query with errors is answered with all of them', async () => {
@@ -45,9 +57,18 @@ test('a query with errors is answered with all of them', async () => {
     { line: 1, column: 8, length: 4, piece: 'evnt', suggestion: 'event' },
     { line: 2, column: 3, length: 6, piece: 'lenght', suggestion: 'length' },
   ]);
-  for (const query of ['', 'x'.repeat(70_000), "SELECT event FROM events WHERE match(event, '[')", "SELECT * FROM file('/etc/passwd')"]) {
+  for (const query of [
+    '',
+    'x'.repeat(70_000),
+    "SELECT event FROM events WHERE match(event, '[')",
+    "SELECT * FROM file('/etc/passwd')",
+  ]) {
     const refused = await validate({ query });
-    assert.deepEqual([refused.status, refused.body.is_valid, refused.body.errors.length], [200, false, 1], query.slice(0, 100));
+    assert.deepEqual(
+      [refused.status, refused.body.is_valid, refused.body.errors.length],
+      [200, false, 1],
+      query.slice(0, 100),
+    );
   }
 });
 

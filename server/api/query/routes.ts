@@ -7,7 +7,10 @@ import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { QueryToValidate, QueryValidation } from './schema.ts';
 
 /** `query/validate/` of a project: what an editor shows beside a query. */
-export function queryRoutes(app: FastifyInstance, { clickhouse, config, query_budget }: Deps): void {
+export function queryRoutes(
+  app: FastifyInstance,
+  { clickhouse, config, query_budget }: Deps,
+): void {
   const store = { clickhouse, query_limits: queryLimits(config, query_budget) };
   const schema = {
     summary: 'Check a query: its columns, or everything that is wrong with it',
@@ -16,17 +19,34 @@ export function queryRoutes(app: FastifyInstance, { clickhouse, config, query_bu
     body: QueryToValidate,
     response: { 200: QueryValidation },
   };
-  app.post('/api/projects/:project_id/query/validate/', { config: { scope: 'batch_export:read', within: 'project' }, schema }, async (request) => {
-    const { query, model = 'events' } = body(request, QueryToValidate);
-    return validationOf(model, await whileWaiting((signal) => checkQuery(store, query, model, signal)));
-  });
+  app.post(
+    '/api/projects/:project_id/query/validate/',
+    { config: { scope: 'batch_export:read', within: 'project' }, schema },
+    async (request) => {
+      const { query, model = 'events' } = body(request, QueryToValidate);
+      return validationOf(
+        model,
+        await whileWaiting((signal) => checkQuery(store, query, model, signal)),
+      );
+    },
+  );
 }
 
 function validationOf(model: QueryValidation['model'], checked: CheckedQuery): QueryValidation {
   if ('faults' in checked) {
-    const errors = checked.faults.map(({ message, suggestion = null, ...place }) => ({ ...place, detail: message, suggestion }));
+    const errors = checked.faults.map(({ message, suggestion = null, ...place }) => ({
+      ...place,
+      detail: message,
+      suggestion,
+    }));
     return { is_valid: false, model, is_row_wise: false, columns: [], errors };
   }
   const { columns, is_row_wise } = checked.query;
-  return { is_valid: true, model, is_row_wise, columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })), errors: [] };
+  return {
+    is_valid: true,
+    model,
+    is_row_wise,
+    columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })),
+    errors: [],
+  };
 }

@@ -2,7 +2,10 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
 
-const model = Type.Enum(['events', 'persons'], { description: 'The model of the export that the query is for: it decides which rows the tables give.' });
+const model = Type.Enum(['events', 'persons'], {
+  description:
+    'The model of the export that the query is for: it decides which rows the tables give.',
+});
 
 /** The body of `query/validate/`. */
 export const QueryToValidate = Type.Object({
@@ -16,7 +19,8 @@ export const QueryValidation = Type.Object(
     is_valid: Type.Boolean({ description: 'Can an export have this query?' }),
     model,
     is_row_wise: Type.Boolean({
-      description: 'Does each row stand for one row of the model, so that a run is written in slices? False for a query with errors.',
+      description:
+        'Does each row stand for one row of the model, so that a run is written in slices? False for a query with errors.',
     }),
     columns: Type.Array(
       Type.Object({
@@ -30,10 +34,14 @@ export const QueryValidation = Type.Object(
       Type.Object({
         line: Type.Integer({ description: 'From 1.' }),
         column: Type.Integer({ description: 'In characters (code points), from 1.' }),
-        length: Type.Integer({ description: 'Of the piece in the query, in characters (code points).' }),
+        length: Type.Integer({
+          description: 'Of the piece in the query, in characters (code points).',
+        }),
         piece: Type.String({ description: 'What stands there, cut after 80 characters.' }),
         detail: Type.String({ description: 'What is wrong and what to do.' }),
-        suggestion: nullable(Type.String({ description: 'What was probably meant, as it is to be written.' })),
+        suggestion: nullable(
+          Type.String({ description: 'What was probably meant, as it is to be written.' }),
+        ),
       }),
       { description: 'Everything that is wrong, in the order of the text.' },
     ),

@@ -4,7 +4,15 @@ import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import { forgetAllAttempts, newPerson, openTestClock, password, setUpSecondFactor, signedIn, trySignIn } from '../../../test/people.ts';
+import {
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  setUpSecondFactor,
+  signedIn,
+  trySignIn,
+} from '../../../test/people.ts';
 import { countTry } from '../../platform/http/slowing.ts';
 import { PasswordsBusyError } from '../../platform/password.ts';
 
@@ -17,26 +25,35 @@ after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
 
 const wrong = { password: 'another password' };
-const outcome = (answer: Answer) => (answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status);
+const outcome = (answer: Answer) =>
+  answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status;
 
 async function failTimes(times: number, email: string): Promise<void> {
-  for (let time = 0; time < times; time += 1) assert.equal((await trySignIn(harness, email, wrong)).status, 401);
+  for (let time = 0; time < times; time += 1)
+    assert.equal((await trySignIn(harness, email, wrong)).status, 401);
 }
 
 test('the first half of two-step sign-ins costs neither the account nor the address anything', async () => {
   const user = await newPerson(harness);
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await failTimes(4, user.email);
-  for (let time = 0; time < 21; time += 1) assert.equal((await trySignIn(harness, user.email)).body.code, 'second_factor_required');
+  for (let time = 0; time < 21; time += 1)
+    assert.equal((await trySignIn(harness, user.email)).body.code, 'second_factor_required');
   await failTimes(1, user.email);
-  assert.equal(outcome(await trySignIn(harness, user.email)), 'wait 2', 'the failures before them still count');
+  assert.equal(
+    outcome(await trySignIn(harness, user.email)),
+    'wait 2',
+    'the failures before them still count',
+  );
 });
 
 test('of 30 wrong codes at once that come with the right password no more than 5 are looked at', async () => {
   const user = await newPerson(harness);
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await forgetAllAttempts(harness);
-  const answers = await Promise.all(Array.from({ length: 30 }, () => trySignIn(harness, user.email, { code: 'ABCDE-ABCDE' })));
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => trySignIn(harness, user.email, { code: 'ABCDE-ABCDE' })),
+  );
   const looked_at = answers.filter(({ status }) => status === 401).length;
   assert.ok(looked_at >= 1 && looked_at <= 5, String(looked_at));
   assert.ok(answers.every(({ status }) => status === 401 || status === 429));
@@ -57,10 +74,26 @@ test('a right password is no failure when the request then ends otherwise', asyn
   ];
   await failTimes(4, user.email);
   for (const [method, path, more, status] of requests)
-    assert.equal((await browser.ask(method, `/api/users/@me/${path}`, { current_password: password, ...more })).status, status, `${method} ${path}`);
-  assert.equal((await harness.request('POST', '/api/sessions/?validate_only=true', { body: { email: user.email, password } })).status, 200);
+    assert.equal(
+      (await browser.ask(method, `/api/users/@me/${path}`, { current_password: password, ...more }))
+        .status,
+      status,
+      `${method} ${path}`,
+    );
+  assert.equal(
+    (
+      await harness.request('POST', '/api/sessions/?validate_only=true', {
+        body: { email: user.email, password },
+      })
+    ).status,
+    200,
+  );
   await failTimes(1, user.email);
-  assert.equal(outcome(await trySignIn(harness, user.email)), 'wait 2', 'the failures before them still count');
+  assert.equal(
+    outcome(await trySignIn(harness, user.email)),
+    'wait 2',
+    'the failures before them still count',
+  );
 });
 
 test('a try that the server is too busy to look at is not made; another fault leaves it counted', async () => {
@@ -71,7 +104,9 @@ test('a try that the server is too busy to look at is not made; another fault le
       throw error;
     };
     await assert.rejects(countTry(request, 'somebody@example.com', work), error);
-    return (await harness.deps.db.rows<{ attempts: number }>(sql`SELECT attempts FROM attempts`)).map(({ attempts }) => attempts);
+    return (
+      await harness.deps.db.rows<{ attempts: number }>(sql`SELECT attempts FROM attempts`)
+    ).map(({ attempts }) => attempts);
   };
   assert.deepEqual(await counted(new PasswordsBusyError()), [0, 0]);
   assert.deepEqual(await counted(new Error('something else')), [1, 1]);
@@ -81,10 +116,23 @@ test('the password alone does not end the series of an account with a second fac
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   await setUpSecondFactor(harness, browser);
-  const remove = () => browser.ask('DELETE', '/api/users/@me/totp/', { current_password: password, code: 'AAAAA-AAAAA' });
+  const remove = () =>
+    browser.ask('DELETE', '/api/users/@me/totp/', {
+      current_password: password,
+      code: 'AAAAA-AAAAA',
+    });
   for (let time = 0; time < 5; time += 1) {
     assert.equal((await remove()).status, 400);
-    if (time < 4) assert.equal((await browser.ask('POST', '/api/users/@me/email/', { current_password: password, email: user.email })).status, 200);
+    if (time < 4)
+      assert.equal(
+        (
+          await browser.ask('POST', '/api/users/@me/email/', {
+            current_password: password,
+            email: user.email,
+          })
+        ).status,
+        200,
+      );
   }
   assert.equal(outcome(await remove()), 'wait 2');
 });

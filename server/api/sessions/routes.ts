@@ -18,7 +18,14 @@ import { getUser } from '../users/store.ts';
 import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
 import { confirmSecondFactor, recognise } from './sign_in.ts';
-import { countSessions, endSession, endSessions, findSession, listSessions, startSession } from './store.ts';
+import {
+  countSessions,
+  endSession,
+  endSessions,
+  findSession,
+  listSessions,
+  startSession,
+} from './store.ts';
 
 const list = '/api/sessions/';
 const url = '/api/sessions/:id/';
@@ -40,7 +47,16 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'Sets the session cookie. 401 `second_factor_required`: the password is right, send the same again with `code`. After 5 failures of an account, or 20 from an address, each further try has to wait (429), also with the right password. 400 `sso_enforced`: the domain of the address asks for single sign-on.',
         body: SignIn,
-        response: { 201: SignedIn, 400: Problem, 401: Problem, 403: Problem, 413: Problem, 415: Problem, 429: Problem, 503: Problem },
+        response: {
+          201: SignedIn,
+          400: Problem,
+          401: Problem,
+          403: Problem,
+          413: Problem,
+          415: Problem,
+          429: Problem,
+          503: Problem,
+        },
       },
     },
     async (request, reply) => {
@@ -70,7 +86,14 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
 function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
     list,
-    { config: { scope: 'user:read' }, schema: { summary: 'List your sessions, newest first', querystring: PageQuery, response: { 200: pageOf(Session) } } },
+    {
+      config: { scope: 'user:read' },
+      schema: {
+        summary: 'List your sessions, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Session) },
+      },
+    },
     (request) => {
       const now = clock.now();
       return answerPage<SessionRow>(
@@ -96,7 +119,14 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
       write(request, reply, 204, async (tx, record) => {
         const { user_id, user_uuid, session_id } = request.caller;
         const ended = await endSessions(tx, user_id, session_id);
-        record({ activity: 'ended_others', scope: 'session', item_id: user_uuid, item_name: null, changes: changesOf({}, { ended }), chain: { user_uuid } });
+        record({
+          activity: 'ended_others',
+          scope: 'session',
+          item_id: user_uuid,
+          item_name: null,
+          changes: changesOf({}, { ended }),
+          chain: { user_uuid },
+        });
       }),
   );
 }
@@ -104,7 +134,13 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
 function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
     url,
-    { config: { scope: 'user:read' }, schema: { summary: 'Retrieve one of your sessions; `@current` is the one you ask in', response: { 200: Session } } },
+    {
+      config: { scope: 'user:read' },
+      schema: {
+        summary: 'Retrieve one of your sessions; `@current` is the one you ask in',
+        response: { 200: Session },
+      },
+    },
     (request) => getSession(db, request, clock.now()),
   );
 
@@ -112,7 +148,10 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     url,
     {
       config: { scope: 'user:write' },
-      schema: { summary: 'End one of your sessions at once; `@current` signs out and takes the cookie back', response: { 204: { type: 'null' } } },
+      schema: {
+        summary: 'End one of your sessions at once; `@current` signs out and takes the cookie back',
+        response: { 204: { type: 'null' } },
+      },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record, afterwards) => {
@@ -126,10 +165,16 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
 }
 
 /** The caller's session that the path names. Throws 404 for another's, for one that has ended, and for `@current` with a key. */
-async function getSession(db: Queryable, request: FastifyRequest, now_ms: number, lock?: 'lock'): Promise<SessionRow> {
+async function getSession(
+  db: Queryable,
+  request: FastifyRequest,
+  now_ms: number,
+  lock?: 'lock',
+): Promise<SessionRow> {
   const named = (request.params as { id: string }).id;
   const id = named === '@current' ? request.caller.session_id : named;
-  const session = id !== null && isUuid(id) ? await findSession(db, request.caller, id, now_ms, lock) : undefined;
+  const session =
+    id !== null && isUuid(id) ? await findSession(db, request.caller, id, now_ms, lock) : undefined;
   if (session === undefined) throw notFound();
   return session;
 }
@@ -142,6 +187,16 @@ function entryOf(
   more: Record<string, unknown> = {},
 ): Entry {
   const { id, user_agent } = (after ?? before)!;
-  const changes = changesOf(before, after === undefined ? undefined : { ...after, ...more }, ['last_used_at', 'is_current']);
-  return { activity, scope: 'session', item_id: id, item_name: user_agent, changes, chain: { user_uuid } };
+  const changes = changesOf(before, after === undefined ? undefined : { ...after, ...more }, [
+    'last_used_at',
+    'is_current',
+  ]);
+  return {
+    activity,
+    scope: 'session',
+    item_id: id,
+    item_name: user_agent,
+    changes,
+    chain: { user_uuid },
+  };
 }

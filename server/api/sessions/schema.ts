@@ -4,12 +4,23 @@ import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/sc
 
 const session = {
   id: Type.String({ format: 'uuid' }),
-  method: Type.String({ description: 'How the person signed in: `password`, `saml`, the name of an OpenID provider, or `link`: one that the operator made.' }),
+  method: Type.String({
+    description:
+      'How the person signed in: `password`, `saml`, the name of an OpenID provider, or `link`: one that the operator made.',
+  }),
   ip: Type.String({ description: 'The address that the sign-in came from.' }),
-  user_agent: Type.String({ description: 'What the browser called itself at the sign-in; at most 400 characters.' }),
+  user_agent: Type.String({
+    description: 'What the browser called itself at the sign-in; at most 400 characters.',
+  }),
   created_at: Type.String({ format: 'date-time' }),
-  last_used_at: Type.String({ format: 'date-time', description: 'Moves at most once a minute. A session that is not used for 7 days has ended.' }),
-  expires_at: Type.String({ format: 'date-time', description: 'When the session ends, however much it is used.' }),
+  last_used_at: Type.String({
+    format: 'date-time',
+    description: 'Moves at most once a minute. A session that is not used for 7 days has ended.',
+  }),
+  expires_at: Type.String({
+    format: 'date-time',
+    description: 'When the session ends, however much it is used.',
+  }),
   is_current: Type.Boolean({ description: 'Whether this request was made in it.' }),
 };
 
@@ -22,4 +33,8 @@ export type SessionRow = Static<typeof Session>;
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
 
 /** Body of a sign-in. */
-export const SignIn = Type.Object({ email: GivenAddress, password: GivenPassword, code: Type.Optional(SecondFactorCode) });
+export const SignIn = Type.Object({
+  email: GivenAddress,
+  password: GivenPassword,
+  code: Type.Optional(SecondFactorCode),
+});

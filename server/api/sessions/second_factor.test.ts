@@ -3,7 +3,15 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { codeOf, forgetAllAttempts, newPerson, openTestClock, setUpSecondFactor, signedIn, trySignIn } from '../../../test/people.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  setUpSecondFactor,
+  signedIn,
+  trySignIn,
+} from '../../../test/people.ts';
 
 const clock = openTestClock();
 let harness: Harness;
@@ -24,10 +32,16 @@ async function newProtected() {
 test('the code is asked for only after the right password', async () => {
   const { user, code } = await newProtected();
   const asked = await trySignIn(harness, user.email);
-  assert.deepEqual([asked.status, asked.body.type, asked.body.code], [401, 'authentication_error', 'second_factor_required']);
+  assert.deepEqual(
+    [asked.status, asked.body.type, asked.body.code],
+    [401, 'authentication_error', 'second_factor_required'],
+  );
   for (const more of [{}, { code: code() }, { code: '000000' }]) {
     const refused = await trySignIn(harness, user.email, { password: 'another password', ...more });
-    assert.deepEqual([refused.status, refused.body.code, /account/.test(refused.body.detail)], [401, 'authentication_failed', true]);
+    assert.deepEqual(
+      [refused.status, refused.body.code, /account/.test(refused.body.detail)],
+      [401, 'authentication_failed', true],
+    );
   }
   assert.equal((await trySignIn(harness, user.email, { code: code() })).status, 201);
 });
@@ -36,7 +50,8 @@ test('a code is good in its own half minute, the one before and the one after, a
   const { user, secret } = await newProtected();
   const attempt = async (steps: number) => {
     await forgetAllAttempts(harness);
-    return (await trySignIn(harness, user.email, { code: codeOf(secret, clock.now(), steps) })).status;
+    return (await trySignIn(harness, user.email, { code: codeOf(secret, clock.now(), steps) }))
+      .status;
   };
   assert.deepEqual([await attempt(-2), await attempt(2)], [401, 401]);
   assert.deepEqual([await attempt(-1), await attempt(-1)], [201, 401]);
@@ -52,8 +67,14 @@ test('of ten sign-ins at once with one code, one succeeds', async () => {
     for (const shown of [code(), recovery_codes[round]!]) {
       await forgetAllAttempts(harness);
       // Five are let through to the password at once.
-      const answers = await Promise.all(Array.from({ length: 10 }, () => trySignIn(harness, user.email, { code: shown })));
-      assert.equal(answers.filter(({ status }) => status === 201).length, 1, answers.map(({ status }) => status).join());
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => trySignIn(harness, user.email, { code: shown })),
+      );
+      assert.equal(
+        answers.filter(({ status }) => status === 201).length,
+        1,
+        answers.map(({ status }) => status).join(),
+      );
     }
   }
 });
@@ -63,30 +84,43 @@ test('a recovery code signs in once, however it is written; the log and the acco
   const [one, two, three] = recovery_codes as [string, string, string];
   assert.equal((await trySignIn(harness, user.email, { code: one })).status, 201);
   assert.equal((await trySignIn(harness, user.email, { code: one })).status, 401);
-  assert.equal((await trySignIn(harness, user.email, { code: ` ${two.toLowerCase().replace('-', ' ')} ` })).status, 201);
+  assert.equal(
+    (await trySignIn(harness, user.email, { code: ` ${two.toLowerCase().replace('-', ' ')} ` }))
+      .status,
+    201,
+  );
   const browser = await signedIn(harness, user, { code: three });
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.recovery_codes_left, 7);
   const rows = await harness.deps.db.rows<{ changes: { field: string; after: unknown }[] }>(
     sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'created' ORDER BY number`,
   );
-  const factors = rows.map(({ changes }) => changes.find(({ field }) => field === 'second_factor')?.after);
+  const factors = rows.map(
+    ({ changes }) => changes.find(({ field }) => field === 'second_factor')?.after,
+  );
   assert.deepEqual(factors, ['none', 'recovery_code', 'recovery_code', 'recovery_code']);
 });
 
 test("another person's recovery code is worth nothing", async () => {
   const [one, other] = [await newProtected(), await newProtected()];
-  assert.equal((await trySignIn(harness, one.user.email, { code: other.recovery_codes[0]! })).status, 401);
+  assert.equal(
+    (await trySignIn(harness, one.user.email, { code: other.recovery_codes[0]! })).status,
+    401,
+  );
 });
 
 test('validate_only uses no code up', async () => {
   const { user, code } = await newProtected();
   const body = { email: user.email, password: 'tidal lamp orchid crust', code: code() };
-  assert.equal((await harness.request('POST', '/api/sessions/?validate_only=true', { body })).status, 200);
+  assert.equal(
+    (await harness.request('POST', '/api/sessions/?validate_only=true', { body })).status,
+    200,
+  );
   assert.equal((await harness.request('POST', '/api/sessions/', { body })).status, 201);
 });
 
 test('a second factor without a seed opens for no code', async () => {
   const user = await newPerson(harness);
   await harness.giveSecondFactor(user);
-  for (const code of ['000000', '123456', 'AAAAA-AAAAA', '-', '      1']) assert.equal((await trySignIn(harness, user.email, { code })).status, 401, code);
+  for (const code of ['000000', '123456', 'AAAAA-AAAAA', '-', '      1'])
+    assert.equal((await trySignIn(harness, user.email, { code })).status, 401, code);
 });

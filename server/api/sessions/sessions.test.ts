@@ -3,7 +3,16 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { activitiesOf, forgetAllAttempts, newPerson, openBrowser, openTestClock, password, setCookieOf, signedIn } from '../../../test/people.ts';
+import {
+  activitiesOf,
+  forgetAllAttempts,
+  newPerson,
+  openBrowser,
+  openTestClock,
+  password,
+  setCookieOf,
+  signedIn,
+} from '../../../test/people.ts';
 
 const clock = openTestClock();
 const list = '/api/sessions/';
@@ -15,10 +24,13 @@ before(async () => {
 after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
 
-const isSignedIn = async (browser: ReturnType<typeof openBrowser>) => (await browser.ask('GET', '/api/users/@me/')).status === 200;
+const isSignedIn = async (browser: ReturnType<typeof openBrowser>) =>
+  (await browser.ask('GET', '/api/users/@me/')).status === 200;
 /** As if the session had been used just now; the request that uses it moves the instant later than its answer comes. */
 const useNow = (user: { id: number }) =>
-  harness.deps.db.run(sql`UPDATE sessions SET last_used_at = ${new Date(clock.now()).toISOString()}::timestamptz WHERE user_id = ${user.id}`);
+  harness.deps.db.run(
+    sql`UPDATE sessions SET last_used_at = ${new Date(clock.now()).toISOString()}::timestamptz WHERE user_id = ${user.id}`,
+  );
 
 test('the list has the own sessions that have not ended, newest first, for a session and for a key', async () => {
   const user = await newPerson(harness);
@@ -28,14 +40,22 @@ test('the list has the own sessions that have not ended, newest first, for a ses
   clock.pass(minute_ms);
   const third = await signedIn(harness, user);
   await signedIn(harness, await newPerson(harness));
-  const ids = async (browser: typeof old) => (await browser.ask('GET', list)).body.results.map((row: { is_current: boolean }) => row.is_current);
+  const ids = async (browser: typeof old) =>
+    (await browser.ask('GET', list)).body.results.map(
+      (row: { is_current: boolean }) => row.is_current,
+    );
   assert.deepEqual(await ids(third), [true, false, false]);
   assert.deepEqual(await ids(second), [false, true, false]);
   clock.pass(1);
   assert.deepEqual(await ids(third), [true, false], 'what was not used for 7 days has ended');
   assert.equal(await isSignedIn(old), false);
-  const by_key = await harness.request('GET', `${list}?limit=1`, { key: await harness.newKey(user, { scopes: ['user:read'] }) });
-  assert.deepEqual([by_key.body.count, by_key.body.results.length, by_key.body.results[0].is_current], [2, 1, false]);
+  const by_key = await harness.request('GET', `${list}?limit=1`, {
+    key: await harness.newKey(user, { scopes: ['user:read'] }),
+  });
+  assert.deepEqual(
+    [by_key.body.count, by_key.body.results.length, by_key.body.results[0].is_current],
+    [2, 1, false],
+  );
   assert.match(by_key.body.next, /offset=1/);
 });
 
@@ -44,15 +64,22 @@ test('one session is retrieved and ended by its id; another person has no such s
   const [one, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const stranger = await signedIn(harness, await newPerson(harness));
   const { id } = (await other.ask('GET', `${list}@current/`)).body;
-  for (const method of ['GET', 'DELETE']) assert.equal((await stranger.ask(method, `${list}${id}/`)).status, 404);
+  for (const method of ['GET', 'DELETE'])
+    assert.equal((await stranger.ask(method, `${list}${id}/`)).status, 404);
   const found = await one.ask('GET', `${list}${id}/`);
   assert.deepEqual([found.status, found.body.is_current], [200, false]);
-  assert.equal((await one.ask('DELETE', `${list}${id}/`, undefined, { 'if-match': '"stale"' })).status, 412);
-  const ended = await one.ask('DELETE', `${list}${id}/`, undefined, { 'if-match': found.headers['etag']! });
+  assert.equal(
+    (await one.ask('DELETE', `${list}${id}/`, undefined, { 'if-match': '"stale"' })).status,
+    412,
+  );
+  const ended = await one.ask('DELETE', `${list}${id}/`, undefined, {
+    'if-match': found.headers['etag']!,
+  });
   assert.deepEqual([ended.status, setCookieOf(ended)], [204, undefined]);
   assert.equal(await isSignedIn(other), false);
   assert.ok(await isSignedIn(one));
-  for (const method of ['GET', 'DELETE']) assert.equal((await one.ask(method, `${list}${id}/`)).status, 404);
+  for (const method of ['GET', 'DELETE'])
+    assert.equal((await one.ask(method, `${list}${id}/`)).status, 404);
   assert.deepEqual((await activitiesOf(harness, user)).at(-1), 'session deleted');
 });
 
@@ -62,7 +89,10 @@ test('@current signs out and takes the cookie back; with a key there is none', a
   const cookie = browser.cookie();
   const ended = await browser.ask('DELETE', `${list}@current/`);
   assert.equal(ended.status, 204);
-  assert.match(setCookieOf(ended)!, /^sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970/);
+  assert.match(
+    setCookieOf(ended)!,
+    /^sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970/,
+  );
   assert.equal(await isSignedIn(openBrowser(harness, cookie)), false);
   const key = await harness.newKey(user);
   for (const id of ['@current', 'x', '01890000-0000-7000-8000-000000000000'])
@@ -71,15 +101,34 @@ test('@current signs out and takes the cookie back; with a key there is none', a
 
 test('all others are ended at once, with a key all; the entry in the log says how many', async () => {
   const user = await newPerson(harness);
-  const [one, other, third] = [await signedIn(harness, user), await signedIn(harness, user), await signedIn(harness, user)];
+  const [one, other, third] = [
+    await signedIn(harness, user),
+    await signedIn(harness, user),
+    await signedIn(harness, user),
+  ];
   const stranger = await signedIn(harness, await newPerson(harness));
   assert.equal((await one.ask('DELETE', list)).status, 204);
-  assert.deepEqual([await isSignedIn(one), await isSignedIn(other), await isSignedIn(third), await isSignedIn(stranger)], [true, false, false, true]);
+  assert.deepEqual(
+    [
+      await isSignedIn(one),
+      await isSignedIn(other),
+      await isSignedIn(third),
+      await isSignedIn(stranger),
+    ],
+    [true, false, false, true],
+  );
   const entry = await harness.deps.db.row<{ changes: unknown }>(
     sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'ended_others'`,
   );
   assert.deepEqual(entry?.changes, [{ field: 'ended', action: 'created', before: null, after: 2 }]);
-  assert.equal((await harness.request('DELETE', list, { key: await harness.newKey(user, { scopes: ['user:write'] }) })).status, 204);
+  assert.equal(
+    (
+      await harness.request('DELETE', list, {
+        key: await harness.newKey(user, { scopes: ['user:write'] }),
+      })
+    ).status,
+    204,
+  );
   assert.equal(await isSignedIn(one), false);
 });
 
@@ -87,7 +136,9 @@ test('of requests that end one session at once, one does', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const { id } = (await other.ask('GET', `${list}@current/`)).body;
-  const statuses = (await Promise.all(Array.from({ length: 6 }, () => one.ask('DELETE', `${list}${id}/`)))).map(({ status }) => status);
+  const statuses = (
+    await Promise.all(Array.from({ length: 6 }, () => one.ask('DELETE', `${list}${id}/`)))
+  ).map(({ status }) => status);
   assert.deepEqual(statuses.sort(), [204, 404, 404, 404, 404, 404]);
 });
 
@@ -98,8 +149,16 @@ test('a token is replaced after a day; the one before it is taken for a minute, 
   clock.pass(day_ms - 1);
   assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
   clock.pass(1);
-  const replaced = await Promise.all([browser.ask('GET', list), browser.ask('GET', list), browser.ask('GET', list)]);
-  assert.equal(replaced.filter((answer) => setCookieOf(answer) !== undefined).length, 1, 'one of the requests that race replaces it');
+  const replaced = await Promise.all([
+    browser.ask('GET', list),
+    browser.ask('GET', list),
+    browser.ask('GET', list),
+  ]);
+  assert.equal(
+    replaced.filter((answer) => setCookieOf(answer) !== undefined).length,
+    1,
+    'one of the requests that race replaces it',
+  );
   assert.notEqual(browser.cookie(), old.cookie());
   clock.pass(minute_ms);
   const within = await old.ask('GET', list);
@@ -135,7 +194,11 @@ test('a key and a session together are 400, a cookie that is no token 401 withou
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   const key = await harness.newKey(user);
-  for (const method of ['GET', 'DELETE']) assert.equal((await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status, 400);
+  for (const method of ['GET', 'DELETE'])
+    assert.equal(
+      (await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status,
+      400,
+    );
   assert.ok(await isSignedIn(browser));
   const count = harness.deps.db.statementCount();
   for (const cookie of ['sluice_session=x', `sluice_session=${key}`, 'sluice_session='])
@@ -164,8 +227,16 @@ test('a change from a page of another site is refused, a read is not', async () 
     const name = JSON.stringify(headers);
     const changed = await browser.ask('PATCH', '/api/users/@me/', { first_name: 'Grace' }, headers);
     assert.equal(changed.status, isAllowed ? 200 : 403, name);
-    assert.equal((await browser.ask('GET', '/api/users/@me/', undefined, headers)).status, 200, name);
+    assert.equal(
+      (await browser.ask('GET', '/api/users/@me/', undefined, headers)).status,
+      200,
+      name,
+    );
     const body = { email: user.email, password };
-    assert.equal((await harness.request('POST', list, { body, headers })).status, isAllowed ? 201 : 403, `sign-in with ${name}`);
+    assert.equal(
+      (await harness.request('POST', list, { body, headers })).status,
+      isAllowed ? 201 : 403,
+      `sign-in with ${name}`,
+    );
   }
 });

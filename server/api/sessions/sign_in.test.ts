@@ -25,26 +25,51 @@ before(async () => {
 after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
 
-const told = ({ status, body, headers }: Answer) => [status, body.code, body.attr, body.detail, headers['www-authenticate']];
+const told = ({ status, body, headers }: Answer) => [
+  status,
+  body.code,
+  body.attr,
+  body.detail,
+  headers['www-authenticate'],
+];
 const countSessions = async (user: { id: number }) =>
-  (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM sessions WHERE user_id = ${user.id}`))!.count;
+  (await harness.deps.db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM sessions WHERE user_id = ${user.id}`,
+  ))!.count;
 
 test('a sign-in makes a session, sets its cookie and is logged', async () => {
   const user = await newPerson(harness);
   const answer = await trySignIn(harness, user.email, {}, { 'user-agent': 'Test 1.0' });
   assert.equal(answer.status, 201);
-  assert.deepEqual(Object.keys(answer.body), ['id', 'method', 'ip', 'user_agent', 'created_at', 'last_used_at', 'expires_at', 'is_current', 'user']);
+  assert.deepEqual(Object.keys(answer.body), [
+    'id',
+    'method',
+    'ip',
+    'user_agent',
+    'created_at',
+    'last_used_at',
+    'expires_at',
+    'is_current',
+    'user',
+  ]);
   const { method, ip, user_agent, is_current, created_at, expires_at } = answer.body;
-  assert.deepEqual([method, ip, user_agent, is_current], ['password', '127.0.0.1', 'Test 1.0', true]);
+  assert.deepEqual(
+    [method, ip, user_agent, is_current],
+    ['password', '127.0.0.1', 'Test 1.0', true],
+  );
   assert.equal(Date.parse(expires_at) - Date.parse(created_at), 30 * 24 * 3_600_000);
   assert.deepEqual([answer.body.user.uuid, answer.body.user.email], [user.uuid, user.email]);
-  assert.match(setCookieOf(answer)!, /^sluice_session=sls_[0-9A-Za-z]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Lax$/);
+  assert.match(
+    setCookieOf(answer)!,
+    /^sluice_session=sls_[0-9A-Za-z]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Lax$/,
+  );
   assert.deepEqual(await activitiesOf(harness, user), ['session created']);
 });
 
 test('the address may be written in any case and with space around it', async () => {
   const user = await newPerson(harness, { email: 'Mixed.Case@Example.com' });
-  for (const email of [user.email, 'mixed.case@example.COM', '  MIXED.CASE@EXAMPLE.COM ']) assert.equal((await trySignIn(harness, email)).status, 201, email);
+  for (const email of [user.email, 'mixed.case@example.COM', '  MIXED.CASE@EXAMPLE.COM '])
+    assert.equal((await trySignIn(harness, email)).status, 201, email);
 });
 
 test('an operator may have given the first owner an address without a domain of two parts', async () => {
@@ -102,25 +127,44 @@ test('wrong bodies name the field', async () => {
   ];
   for (const [body, attr, code] of cases) {
     const answer = await harness.request('POST', '/api/sessions/', { body });
-    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], JSON.stringify(body));
+    assert.deepEqual(
+      [answer.status, answer.body.attr, answer.body.code],
+      [400, attr, code],
+      JSON.stringify(body),
+    );
   }
   assert.equal((await harness.request('POST', '/api/sessions/', { body: '{' })).status, 400);
   assert.equal(
-    (await harness.request('POST', '/api/sessions/', { body: 'email=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
+    (
+      await harness.request('POST', '/api/sessions/', {
+        body: 'email=a',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      })
+    ).status,
     415,
   );
 });
 
 test('a sign-in that shows a key as well is refused', async () => {
   const user = await newPerson(harness);
-  const refused = await trySignIn(harness, user.email, {}, { authorization: `Bearer ${await harness.newKey(user)}` });
-  assert.deepEqual([refused.status, refused.body.code, refused.body.type, setCookieOf(refused)], [400, 'invalid_input', 'invalid_request', undefined]);
+  const refused = await trySignIn(
+    harness,
+    user.email,
+    {},
+    { authorization: `Bearer ${await harness.newKey(user)}` },
+  );
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.type, setCookieOf(refused)],
+    [400, 'invalid_input', 'invalid_request', undefined],
+  );
   assert.equal(await countSessions(user), 0);
 });
 
 test('validate_only checks the password and leaves nothing behind', async () => {
   const user = await newPerson(harness);
-  const answer = await harness.request('POST', '/api/sessions/?validate_only=true', { body: { email: user.email, password } });
+  const answer = await harness.request('POST', '/api/sessions/?validate_only=true', {
+    body: { email: user.email, password },
+  });
   assert.equal(answer.status, 200);
   assert.equal(setCookieOf(answer), undefined);
   assert.equal(await countSessions(user), 0);
@@ -133,10 +177,17 @@ test('a sign-in ends the session that the browser showed, whosever it was, and t
   await browser.ask('POST', '/api/sessions/', { email: one.email, password });
   assert.equal(await countSessions(one), 1);
   const old = browser.cookie();
-  assert.equal((await browser.ask('POST', '/api/sessions/', { email: other.email, password })).status, 201);
+  assert.equal(
+    (await browser.ask('POST', '/api/sessions/', { email: other.email, password })).status,
+    201,
+  );
   assert.equal(await countSessions(one), 0);
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, other.email);
-  assert.equal((await openBrowser(harness, old).ask('POST', '/api/sessions/', { email: one.email, password })).status, 201);
+  assert.equal(
+    (await openBrowser(harness, old).ask('POST', '/api/sessions/', { email: one.email, password }))
+      .status,
+    201,
+  );
 });
 
 test('a session that begins while the password is being changed does not outlive the change', async () => {
@@ -149,26 +200,43 @@ test('a session that begins while the password is being changed does not outlive
       await tx.run(sql`SELECT pg_sleep(${round * 0.02})`);
       await tx.run(sql`DELETE FROM sessions WHERE user_id = ${user.id}`);
     });
-    const answers = await Promise.all([trySignIn(harness, user.email), trySignIn(harness, user.email), change]);
-    for (const answer of answers.slice(0, 2) as Answer[]) assert.ok([201, 401].includes(answer.status));
+    const answers = await Promise.all([
+      trySignIn(harness, user.email),
+      trySignIn(harness, user.email),
+      change,
+    ]);
+    for (const answer of answers.slice(0, 2) as Answer[])
+      assert.ok([201, 401].includes(answer.status));
     assert.equal(await countSessions(user), 0, `round ${round}`);
   }
 });
 
 test('over https the cookie has the prefix that ties it to this host and to https', async () => {
-  const secure = await openHarness({ clickhouse: false, config: { public_url: 'https://sluice.example.com' } });
+  const secure = await openHarness({
+    clickhouse: false,
+    config: { public_url: 'https://sluice.example.com' },
+  });
   try {
     const user = await newPerson(secure);
     const answer = await trySignIn(secure, user.email);
-    assert.match(setCookieOf(answer)!, /^__Host-sluice_session=sls_[0-9A-Za-z]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Lax$/);
+    assert.match(
+      setCookieOf(answer)!,
+      /^__Host-sluice_session=sls_[0-9A-Za-z]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Lax$/,
+    );
     const cookie = setCookieOf(answer)!.split(';')[0]!;
     const browser = openBrowser(secure, cookie);
     assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, user.email);
     // Another host of the domain can set this name, and would sign the browser in to its own account.
-    const planted = await openBrowser(secure, cookie.replace('__Host-', '')).ask('GET', '/api/users/@me/');
+    const planted = await openBrowser(secure, cookie.replace('__Host-', '')).ask(
+      'GET',
+      '/api/users/@me/',
+    );
     assert.deepEqual([planted.status, planted.body.code], [401, 'not_authenticated']);
     const ended = await browser.ask('DELETE', '/api/sessions/@current/');
-    assert.match(setCookieOf(ended)!, /^__Host-sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax$/);
+    assert.match(
+      setCookieOf(ended)!,
+      /^__Host-sluice_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax$/,
+    );
   } finally {
     await secure.close();
   }

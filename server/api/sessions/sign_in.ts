@@ -14,11 +14,18 @@ import type { SignIn } from './schema.ts';
  * Finds out by address and password who it is. Throws 401 in the same words and after the same time for an unknown address, a user who is not active or has no password,
  * and a wrong password; throws 429 without a look at the password after too many tries. A right password is no failure, even when the code is missing then.
  */
-export async function recognise({ db }: Pick<Deps, 'db'>, request: FastifyRequest, given: Static<typeof SignIn>): Promise<Identity> {
+export async function recognise(
+  { db }: Pick<Deps, 'db'>,
+  request: FastifyRequest,
+  given: Static<typeof SignIn>,
+): Promise<Identity> {
   const { address, user } = await findIdentity(db, given.email);
   return countTry(request, address, async (held) => {
     const hash = user?.password_hash ?? null;
-    const isRight = hash === null ? await isNobodysPassword(given.password) : await isPassword(given.password, hash);
+    const isRight =
+      hash === null
+        ? await isNobodysPassword(given.password)
+        : await isPassword(given.password, hash);
     if (user === undefined || !isRight) throw wrongCredentials();
     held();
     return user;
@@ -36,15 +43,26 @@ export async function confirmSecondFactor(
   code: string | undefined,
 ): Promise<UsedFactor | 'none'> {
   const user = await findIdentityById(tx, recognised.id, 'lock');
-  if (user === undefined || user.password_hash !== recognised.password_hash) throw wrongCredentials();
+  if (user === undefined || user.password_hash !== recognised.password_hash)
+    throw wrongCredentials();
   if (!user.has_second_factor) return 'none';
-  if (code === undefined) throw unauthenticated('second_factor_required', 'Send the code of your second factor, or a recovery code, as `code`.');
+  if (code === undefined)
+    throw unauthenticated(
+      'second_factor_required',
+      'Send the code of your second factor, or a recovery code, as `code`.',
+    );
   const used = await useCode(tx, secrets, clock.now(), user, code);
   if (used === undefined)
-    throw unauthenticated('authentication_failed', 'The code is wrong or was used before: send the one that the app shows now, or a recovery code.');
+    throw unauthenticated(
+      'authentication_failed',
+      'The code is wrong or was used before: send the one that the app shows now, or a recovery code.',
+    );
   return used;
 }
 
 function wrongCredentials(): ApiError {
-  return unauthenticated('authentication_failed', 'There is no account with this e-mail address and password.');
+  return unauthenticated(
+    'authentication_failed',
+    'There is no account with this e-mail address and password.',
+  );
 }

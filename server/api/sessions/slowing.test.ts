@@ -3,7 +3,16 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import { codeOf, forgetAllAttempts, newPerson, openTestClock, password, setUpSecondFactor, signedIn, trySignIn } from '../../../test/people.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  setUpSecondFactor,
+  signedIn,
+  trySignIn,
+} from '../../../test/people.ts';
 
 const clock = openTestClock();
 let harness: Harness;
@@ -14,16 +23,23 @@ after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
 
 const wrong = { password: 'another password' };
-const outcome = (answer: Answer) => (answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status);
+const outcome = (answer: Answer) =>
+  answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status;
 
 async function failTimes(times: number, email: string): Promise<void> {
-  for (let time = 0; time < times; time += 1) assert.equal((await trySignIn(harness, email, wrong)).status, 401);
+  for (let time = 0; time < times; time += 1)
+    assert.equal((await trySignIn(harness, email, wrong)).status, 401);
 }
 
 /** A wrong sign-in that comes from the address; gives its status. */
-async function failFrom(remoteAddress: string, email = `${Math.random()}@example.com`): Promise<number> {
+async function failFrom(
+  remoteAddress: string,
+  email = `${Math.random()}@example.com`,
+): Promise<number> {
   const payload = { email, ...wrong };
-  return (await harness.app.inject({ method: 'POST', url: '/api/sessions/', payload, remoteAddress })).statusCode;
+  return (
+    await harness.app.inject({ method: 'POST', url: '/api/sessions/', payload, remoteAddress })
+  ).statusCode;
 }
 
 test('after 5 failures every further try waits twice as long, up to 15 minutes, for an account as for an address that has none', async () => {
@@ -33,9 +49,16 @@ test('after 5 failures every further try waits twice as long, up to 15 minutes, 
     await failTimes(5, email);
     for (const seconds of [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
       const refused = await trySignIn(harness, email.toUpperCase(), wrong);
-      assert.deepEqual([refused.body.code, refused.body.type, outcome(refused)], ['throttled', 'throttled_error', `wait ${seconds}`]);
+      assert.deepEqual(
+        [refused.body.code, refused.body.type, outcome(refused)],
+        ['throttled', 'throttled_error', `wait ${seconds}`],
+      );
       clock.pass(seconds * 1000 - 1);
-      assert.equal(outcome(await trySignIn(harness, email)), 'wait 1', 'the right password waits as well');
+      assert.equal(
+        outcome(await trySignIn(harness, email)),
+        'wait 1',
+        'the right password waits as well',
+      );
       clock.pass(1);
       assert.equal((await trySignIn(harness, email, wrong)).status, 401);
     }
@@ -65,7 +88,9 @@ test('of 50 tries at once no more than 5 look at the password, and the right one
   for (const last of [wrong, {}]) {
     await forgetAllAttempts(harness);
     const user = await newPerson(harness);
-    const tries = Array.from({ length: 50 }, (_one, index) => trySignIn(harness, user.email, index === 49 ? last : wrong));
+    const tries = Array.from({ length: 50 }, (_one, index) =>
+      trySignIn(harness, user.email, index === 49 ? last : wrong),
+    );
     const outcomes = (await Promise.all(tries)).map(({ status }) => status);
     assert.ok(outcomes.filter((status) => status === 401).length <= 5, String(outcomes));
     assert.equal(outcomes.filter((status) => status === 429).length >= 44, true, String(outcomes));
@@ -78,18 +103,37 @@ test('wrong codes count; the right password without a code does not, and does no
   clock.pass(90_000);
   const code = codeOf(secret, clock.now());
   const no_code = code === '000000' ? '000001' : '000000';
-  for (const given of [no_code, undefined, no_code, 'ABCDE-ABCDE', undefined, undefined, no_code, undefined, undefined, 'ABCDE-ABCDE'])
-    assert.equal((await trySignIn(harness, user.email, given === undefined ? {} : { code: given })).status, 401);
+  for (const given of [
+    no_code,
+    undefined,
+    no_code,
+    'ABCDE-ABCDE',
+    undefined,
+    undefined,
+    no_code,
+    undefined,
+    undefined,
+    'ABCDE-ABCDE',
+  ])
+    assert.equal(
+      (await trySignIn(harness, user.email, given === undefined ? {} : { code: given })).status,
+      401,
+    );
   assert.equal(outcome(await trySignIn(harness, user.email, { code })), 'wait 2');
   clock.pass(2000);
-  assert.equal((await trySignIn(harness, user.email, { code: codeOf(secret, clock.now()) })).status, 201);
+  assert.equal(
+    (await trySignIn(harness, user.email, { code: codeOf(secret, clock.now()) })).status,
+    201,
+  );
 });
 
 test('a wrong password of somebody who is signed in counts as well', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
-  const begin = (current_password: string) => browser.ask('POST', '/api/users/@me/totp/', { current_password });
-  for (let time = 0; time < 5; time += 1) assert.equal((await begin('another password')).body.attr, 'current_password');
+  const begin = (current_password: string) =>
+    browser.ask('POST', '/api/users/@me/totp/', { current_password });
+  for (let time = 0; time < 5; time += 1)
+    assert.equal((await begin('another password')).body.attr, 'current_password');
   assert.equal(outcome(await begin(password)), 'wait 2');
   assert.equal(outcome(await trySignIn(harness, user.email)), 'wait 2');
   clock.pass(2000);
@@ -100,7 +144,13 @@ test('a pause is not kept under an Idempotency-Key: the same request works when 
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   await failTimes(5, user.email);
-  const begin = () => browser.ask('POST', '/api/users/@me/totp/', { current_password: password }, { 'idempotency-key': 'once' });
+  const begin = () =>
+    browser.ask(
+      'POST',
+      '/api/users/@me/totp/',
+      { current_password: password },
+      { 'idempotency-key': 'once' },
+    );
   const refused = await begin();
   assert.equal(refused.status, 429);
   clock.pass(Number(refused.headers['retry-after']) * 1000);
@@ -112,21 +162,24 @@ test('a pause is not kept under an Idempotency-Key: the same request works when 
 test('after 20 failures an address waits, whatever the accounts; a waiting address makes no account wait', async () => {
   const user = await newPerson(harness);
   for (let time = 0; time < 20; time += 1) assert.equal(await failFrom('192.0.2.1'), 401);
-  for (let time = 0; time < 10; time += 1) assert.equal(await failFrom('192.0.2.1', user.email), 429);
+  for (let time = 0; time < 10; time += 1)
+    assert.equal(await failFrom('192.0.2.1', user.email), 429);
   assert.equal(await failFrom('::ffff:192.0.2.1'), 429);
   assert.equal(await failFrom('192.0.2.2'), 401);
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
 test('an IPv6 network of 64 bits is one address', async () => {
-  for (let time = 0; time < 20; time += 1) assert.equal(await failFrom(`2001:db8:1:2:${time}::1`), 401);
+  for (let time = 0; time < 20; time += 1)
+    assert.equal(await failFrom(`2001:db8:1:2:${time}::1`), 401);
   assert.equal(await failFrom('2001:db8:1:2:ffff::1'), 429);
   assert.equal(await failFrom('2001:db8:1:3::1'), 401);
 });
 
 test('right sign-ins cost an address nothing, and wash nothing off', async () => {
   const user = await newPerson(harness);
-  for (let time = 0; time < 25; time += 1) assert.equal((await trySignIn(harness, user.email)).status, 201);
+  for (let time = 0; time < 25; time += 1)
+    assert.equal((await trySignIn(harness, user.email)).status, 201);
   for (let time = 0; time < 20; time += 1) {
     assert.equal(await failFrom('127.0.0.1'), 401);
     if (time < 19) assert.equal((await trySignIn(harness, user.email)).status, 201);
@@ -136,7 +189,9 @@ test('right sign-ins cost an address nothing, and wash nothing off', async () =>
 
 test('addresses of strangers are not collected', async () => {
   await trySignIn(harness, 'somebody@elsewhere.example', wrong);
-  const rows = await harness.deps.db.rows<{ subject: string }>(sql`SELECT subject FROM attempts ORDER BY subject`);
+  const rows = await harness.deps.db.rows<{ subject: string }>(
+    sql`SELECT subject FROM attempts ORDER BY subject`,
+  );
   assert.deepEqual(
     rows.map(({ subject }) => subject.split(' ').slice(0, 2).join(' ')),
     ['try from', 'try on'],

@@ -5,7 +5,13 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/access.ts';
 import type { Page } from '../../platform/http/pagination.ts';
-import { makeSessionToken, session_idle_ms, session_lifetime_ms, sessionTokenOf, setSessionCookie } from '../../platform/http/session.ts';
+import {
+  makeSessionToken,
+  session_idle_ms,
+  session_lifetime_ms,
+  sessionTokenOf,
+  setSessionCookie,
+} from '../../platform/http/session.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';
@@ -29,7 +35,13 @@ export function countSessions(caller: Caller, now_ms: number): Sql {
 }
 
 /** The caller's session with this id, when it has not ended; with `lock` nobody else ends it until the transaction does. */
-export function findSession(db: Queryable, caller: Caller, id: string, now_ms: number, lock?: 'lock'): Promise<SessionRow | undefined> {
+export function findSession(
+  db: Queryable,
+  caller: Caller,
+  id: string,
+  now_ms: number,
+  lock?: 'lock',
+): Promise<SessionRow | undefined> {
   return db.row<SessionRow>(
     sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid AND ${live(caller, now_ms)} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
   );
@@ -42,7 +54,12 @@ export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards
  * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with the answer once the transaction is committed; a session that the browser showed
  * is ended, whosever it was. The caller has made sure who it is, that he is active, and of his second factor.
  */
-export async function startSession(tx: Transaction, { request, reply, afterwards }: Browser, user: { id: number }, method: string): Promise<SessionRow> {
+export async function startSession(
+  tx: Transaction,
+  { request, reply, afterwards }: Browser,
+  user: { id: number },
+  method: string,
+): Promise<SessionRow> {
   const { context } = request.server;
   const now = context.clock.now();
   await endShown(tx, request);
@@ -60,13 +77,18 @@ export async function startSession(tx: Transaction, { request, reply, afterwards
 }
 
 /** Gives the session a fresh token; the one before it is no longer taken, not even for requests under way. The cookie goes out once the transaction is committed. */
-export async function replaceToken(tx: Transaction, { request, reply, afterwards }: Browser, session_id: string): Promise<void> {
+export async function replaceToken(
+  tx: Transaction,
+  { request, reply, afterwards }: Browser,
+  session_id: string,
+): Promise<void> {
   const { context } = request.server;
   const token = makeSessionToken();
   const row = await tx.row<{ expires_at: string }>(sql`
     UPDATE sessions SET token_hash = ${context.secrets.hash(token)}, previous_token_hash = NULL, token_created_at = ${isoInstant(context.clock.now())}::timestamptz
     WHERE id = ${session_id}::uuid RETURNING expires_at`);
-  if (row !== undefined) afterwards(async () => setSessionCookie(context, reply, token, Date.parse(row.expires_at)));
+  if (row !== undefined)
+    afterwards(async () => setSessionCookie(context, reply, token, Date.parse(row.expires_at)));
 }
 
 /** Ends one session at once. */
@@ -75,13 +97,21 @@ export async function endSession(tx: Transaction, id: string): Promise<void> {
 }
 
 /** Ends all sessions of the user at once, but the one that is kept; gives how many there were. */
-export function endSessions(tx: Transaction, user_id: number, kept: string | null): Promise<number> {
-  return tx.run(sql`DELETE FROM sessions WHERE user_id = ${user_id} AND id IS DISTINCT FROM ${kept}::uuid`);
+export function endSessions(
+  tx: Transaction,
+  user_id: number,
+  kept: string | null,
+): Promise<number> {
+  return tx.run(
+    sql`DELETE FROM sessions WHERE user_id = ${user_id} AND id IS DISTINCT FROM ${kept}::uuid`,
+  );
 }
 
 async function endShown(tx: Transaction, request: FastifyRequest): Promise<void> {
   const shown = sessionTokenOf(request);
   if (shown === undefined) return;
   const hash = request.server.context.secrets.hash(shown);
-  await tx.run(sql`DELETE FROM sessions WHERE token_hash = ${hash} OR previous_token_hash = ${hash}`);
+  await tx.run(
+    sql`DELETE FROM sessions WHERE token_hash = ${hash} OR previous_token_hash = ${hash}`,
+  );
 }

@@ -31,7 +31,13 @@ export type Vouched = {
 };
 
 type Person = Pick<Identity, 'id' | 'uuid' | 'email' | 'first_name' | 'last_name'>;
-type Admission = { vouched: Vouched; home: Home | undefined; account: Identity | undefined; standing: Standing; joins: boolean };
+type Admission = {
+  vouched: Vouched;
+  home: Home | undefined;
+  account: Identity | undefined;
+  standing: Standing;
+  joins: boolean;
+};
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
@@ -62,13 +68,24 @@ export async function signIn(
 }
 
 /** Everything that decides, held until the transaction ends. Locks go from the organization to the account, everywhere. */
-async function look(tx: Transaction, { clock }: Deps, vouched: Vouched, home: Home | undefined): Promise<Admission> {
+async function look(
+  tx: Transaction,
+  { clock }: Deps,
+  vouched: Vouched,
+  home: Home | undefined,
+): Promise<Admission> {
   const known = await findUserByEmail(tx, vouched.email);
   const account = known === undefined ? undefined : await findIdentityById(tx, known.id, 'lock');
   // While we waited for its lock, the account may have been deactivated or given another address.
-  if (known !== undefined && account?.address !== vouched.email) throw new SignInRefused('inactive', `The account ${vouched.email} is deactivated.`);
-  const standing = await getStanding(tx, { organization_id: home?.organization.id, user_id: account?.id, email: vouched.email }, clock.now());
-  const joins = !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
+  if (known !== undefined && account?.address !== vouched.email)
+    throw new SignInRefused('inactive', `The account ${vouched.email} is deactivated.`);
+  const standing = await getStanding(
+    tx,
+    { organization_id: home?.organization.id, user_id: account?.id, email: vouched.email },
+    clock.now(),
+  );
+  const joins =
+    !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
   return { vouched, home, account, standing, joins };
 }
 
@@ -85,16 +102,26 @@ function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
 function refuse({ vouched: { email, method }, home, account, standing, joins }: Admission): void {
   const enforced = home?.domain.sso_enforcement ?? '';
   const isExpected = joins || standing.is_awaited;
-  if (enforced !== '' && enforced !== method) throw new SignInRefused('sso_enforced', `The domain of ${email} asks for sign-ins through ${enforced}.`);
+  if (enforced !== '' && enforced !== method)
+    throw new SignInRefused(
+      'sso_enforced',
+      `The domain of ${email} asks for sign-ins through ${enforced}.`,
+    );
   if (account === undefined && (home === undefined || !isExpected))
-    throw new SignInRefused('no_account', `There is no account with the address ${email}, no open invite, and no domain that makes its people members.`);
+    throw new SignInRefused(
+      'no_account',
+      `There is no account with the address ${email}, no open invite, and no domain that makes its people members.`,
+    );
   if (account?.is_email_verified === false && !standing.is_member)
     throw new SignInRefused(
       'account_unverified',
       `The address of the account ${email} was never verified: let the person verify it, or accept an invite first.`,
     );
   if (!isExpected)
-    throw new SignInRefused('not_a_member', `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`);
+    throw new SignInRefused(
+      'not_a_member',
+      `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`,
+    );
 }
 
 async function admit(place: Place, admission: Admission): Promise<Entry> {
@@ -104,28 +131,57 @@ async function admit(place: Place, admission: Admission): Promise<Entry> {
   await keepIdentity(tx, deps.clock.now(), person.id, vouched.identity);
   if (home !== undefined && joins) await join(place, home, person, admission);
   const session = await startSession(tx, browser, person, vouched.method);
-  const expires_at = vouched.session_ends_at === undefined ? session.expires_at : await limitSession(tx, session.id, vouched.session_ends_at);
+  const expires_at =
+    vouched.session_ends_at === undefined
+      ? session.expires_at
+      : await limitSession(tx, session.id, vouched.session_ends_at);
   return sessionEntry(person, { ...session, expires_at }, { identity: vouched.identity });
 }
 
 /** A new account without a password; the provider has proved the address. */
-async function signUp(tx: Transaction, { email, first_name = '', last_name = '' }: Vouched): Promise<Person> {
+async function signUp(
+  tx: Transaction,
+  { email, first_name = '', last_name = '' }: Vouched,
+): Promise<Person> {
   const { id, uuid } = await insertUser(tx, { email, password_hash: null, first_name, last_name });
   await updateUser(tx, id, { is_email_verified: true });
   return { id, uuid, email, first_name, last_name };
 }
 
 /** Makes the person a member of the domain's organization, with the level of his invite, and tells its log; what the write records is the session, in the person's own. */
-async function join({ deps, tx, browser }: Place, { domain, organization }: Home, person: Person, { vouched, standing }: Admission): Promise<void> {
+async function join(
+  { deps, tx, browser }: Place,
+  { domain, organization }: Home,
+  person: Person,
+  { vouched, standing }: Admission,
+): Promise<void> {
   const { invite_id, invite_level } = standing;
   const { id, uuid, email } = person;
   const level = invite_level ?? 1;
   const name = `${person.first_name} ${person.last_name}`.trim();
-  await joinOrganization(deps, { tx, afterwards: browser.afterwards }, organization, { id, email, name }, level);
+  await joinOrganization(
+    deps,
+    { tx, afterwards: browser.afterwards },
+    organization,
+    { id, email, name },
+    level,
+  );
   if (invite_id !== null) await deleteInvite(tx, invite_id);
-  const changes = changesOf(undefined, { level, invite_id, method: vouched.method, domain: domain.domain });
+  const changes = changesOf(undefined, {
+    level,
+    invite_id,
+    method: vouched.method,
+    domain: domain.domain,
+  });
   const { ip, id: request_id } = browser.request;
-  const actor = { ...server_actor, user_id: id, user_uuid: uuid, user_email: email, ip, request_id };
+  const actor = {
+    ...server_actor,
+    user_id: id,
+    user_uuid: uuid,
+    user_email: email,
+    ip,
+    request_id,
+  };
   const joined = { activity: 'joined', scope: 'member', item_id: uuid, item_name: email, changes };
   await appendActivity(tx, deps.secrets, { organization_id: organization.id }, actor, joined);
 }

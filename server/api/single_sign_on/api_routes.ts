@@ -14,7 +14,9 @@ import { TestSignIn } from './schema.ts';
 import { makeTestUrl } from './test_sign_in.ts';
 
 const metadata_type = 'application/samlmetadata+xml';
-const Named = Type.Object({ organization: Type.String({ description: 'UUID of the organization.' }) });
+const Named = Type.Object({
+  organization: Type.String({ description: 'UUID of the organization.' }),
+});
 
 /** What belongs to single sign-on in the API: this server's SAML metadata for an organization, and tests of a domain's provider. */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
@@ -23,18 +25,32 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'public', accepts_anything: true },
       schema: {
-        summary: "This server's SAML metadata for an organization, to be imported by its identity provider",
+        summary:
+          "This server's SAML metadata for an organization, to be imported by its identity provider",
         operationId: 'saml_metadata_retrieve',
         tags: ['single_sign_on'],
         querystring: Named,
-        response: { 200: { description: 'The metadata.', content: { [metadata_type]: { schema: Type.String() } } }, 400: Problem, 404: Problem },
+        response: {
+          200: {
+            description: 'The metadata.',
+            content: { [metadata_type]: { schema: Type.String() } },
+          },
+          400: Problem,
+          404: Problem,
+        },
       },
     },
     async (request, reply) => {
       const { organization } = query(request, Named);
-      const known = isUuid(organization) ? await deps.db.row<{ id: string }>(sql`SELECT id FROM organizations WHERE id = ${organization}::uuid`) : undefined;
+      const known = isUuid(organization)
+        ? await deps.db.row<{ id: string }>(
+            sql`SELECT id FROM organizations WHERE id = ${organization}::uuid`,
+          )
+        : undefined;
       if (known === undefined) throw notFound();
-      return reply.type(metadata_type).send(Buffer.from(serviceMetadata(samlService(deps.config, known.id))));
+      return reply
+        .type(metadata_type)
+        .send(Buffer.from(serviceMetadata(samlService(deps.config, known.id))));
     },
   );
 
@@ -44,19 +60,31 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'organization:write', within: 'organization', level: 8 },
       schema: {
         summary: "Begin a test of a verified domain's identity provider",
-        description: 'Works before `sso_enforcement` is set. Nothing is changed, and nobody is signed in.',
+        description:
+          'Works before `sso_enforcement` is set. Nothing is changed, and nobody is signed in.',
         response: { 200: TestSignIn },
       },
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
         const { id } = request.params as { id: string };
-        const domain = isUuid(id) ? await findDomain(tx, request.access.organization_id, id) : undefined;
+        const domain = isUuid(id)
+          ? await findDomain(tx, request.access.organization_id, id)
+          : undefined;
         if (domain === undefined) throw notFound();
         const verified = await findVerifiedDomain(tx, deps.config, domain.domain);
-        if (verified === undefined) throw invalid(null, 'verification_required', 'The domain is not verified: POST to its verify/ first.');
+        if (verified === undefined)
+          throw invalid(
+            null,
+            'verification_required',
+            'The domain is not verified: POST to its verify/ first.',
+          );
         if (findSamlParties(deps.config, verified) === undefined)
-          throw invalid(null, 'invalid_input', 'The domain has no SAML provider in use: set the three saml_ fields, and sso_enforcement to "" or "saml".');
+          throw invalid(
+            null,
+            'invalid_input',
+            'The domain has no SAML provider in use: set the three saml_ fields, and sso_enforcement to "" or "saml".',
+          );
         record('nothing');
         return makeTestUrl(deps, domain);
       }),

@@ -11,7 +11,13 @@ const well_formed = /^[0-9A-Za-z]{43}$/;
 export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
   const secure = isSecure(request);
   const mark = markOf(request) ?? randomBase62();
-  void reply.setCookie(cookieName(secure), mark, { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: request_lifetime_ms / 1000 });
+  void reply.setCookie(cookieName(secure), mark, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure,
+    maxAge: request_lifetime_ms / 1000,
+  });
   return hashOf(request, mark);
 }
 

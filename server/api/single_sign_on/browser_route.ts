@@ -20,28 +20,44 @@ export function browserRoute(way: Way, size_bytes_max = 4_096) {
     // It would do what GET does, which signs people in.
     exposeHeadRoute: false,
     onRequest: async (request: FastifyRequest) => limit(request),
-    errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) => answerFault(way, error, request, reply),
+    errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+      answerFault(way, error, request, reply),
   } satisfies RouteShorthandOptions;
 }
 
 /** The fields of a form as a browser posts it. Throws `SignInRefused` for another kind of body and for a field that stands twice. */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
-  const fields = type === 'application/x-www-form-urlencoded' ? [...new URLSearchParams(rawBody(request)?.toString('utf8') ?? '')] : undefined;
+  const fields =
+    type === 'application/x-www-form-urlencoded'
+      ? [...new URLSearchParams(rawBody(request)?.toString('utf8') ?? '')]
+      : undefined;
   const form = new Map(fields);
-  if (fields === undefined || form.size < fields.length) throw new SignInRefused('form', 'The body is not a form, or a field stands in it twice.', 400);
+  if (fields === undefined || form.size < fields.length)
+    throw new SignInRefused('form', 'The body is not a form, or a field stands in it twice.', 400);
   return form;
 }
 
 /** Counts a sign-in that came to its end, and the reason where it was refused. */
-export function countSignIn({ server }: FastifyRequest, way: Way, outcome: 'accepted' | SignInRefused['reason']): void {
+export function countSignIn(
+  { server }: FastifyRequest,
+  way: Way,
+  outcome: 'accepted' | SignInRefused['reason'],
+): void {
   server.context.metrics.single_sign_ons.inc({ way, outcome });
 }
 
 /** Logs why a sign-in was refused. */
-export function logRefusal(request: FastifyRequest, way: Way, { reason, message }: Pick<SignInRefused, 'reason' | 'message'>): void {
+export function logRefusal(
+  request: FastifyRequest,
+  way: Way,
+  { reason, message }: Pick<SignInRefused, 'reason' | 'message'>,
+): void {
   countSignIn(request, way, reason);
-  request.server.context.log.warn({ request_id: request.id, way, reason, detail: message, ip: request.ip }, 'a single sign-on was refused');
+  request.server.context.log.warn(
+    { request_id: request.id, way, reason, detail: message, ip: request.ip },
+    'a single sign-on was refused',
+  );
 }
 
 function limit(request: FastifyRequest): void {
@@ -49,17 +65,41 @@ function limit(request: FastifyRequest): void {
   if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
 }
 
-function answerFault(way: Way, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerFault(
+  way: Way,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   if (error instanceof SignInRefused) {
     logRefusal(request, way, error);
-    return sendFault(request, reply, error.status, 'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.');
+    return sendFault(
+      request,
+      reply,
+      error.status,
+      'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.',
+    );
   }
   const fault = apiErrorOf(error);
-  if (fault !== error && fault.status >= 500) request.server.context.log.error({ err: error, request_id: request.id }, 'a single sign-on failed');
-  return sendFault(request, reply.headers(fault.headers), fault.status, fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message);
+  if (fault !== error && fault.status >= 500)
+    request.server.context.log.error(
+      { err: error, request_id: request.id },
+      'a single sign-on failed',
+    );
+  return sendFault(
+    request,
+    reply.headers(fault.headers),
+    fault.status,
+    fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message,
+  );
 }
 
-function sendFault(request: FastifyRequest, reply: FastifyReply, status: number, told: string): FastifyReply {
+function sendFault(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  told: string,
+): FastifyReply {
   const body = html`<p>${told}</p>
     <p class="muted">Request id: <code>${request.id}</code></p>
     <p><a href="/login">Back to sign-in</a></p>`;

@@ -4,13 +4,24 @@ import sql from 'sql-template-tag';
 import { letIn } from '../../cli/user.ts';
 import { UserError } from '../../cli/user_error.ts';
 import { newPerson, password, trySignIn } from '../../../test/people.ts';
-import { accountAt, assertRefused, beginSaml, changeDomain, openNavigator, openSingleSignOn, sessionOf, signInBySaml } from '../../../test/single_sign_on.ts';
+import {
+  accountAt,
+  assertRefused,
+  beginSaml,
+  changeDomain,
+  openNavigator,
+  openSingleSignOn,
+  sessionOf,
+  signInBySaml,
+} from '../../../test/single_sign_on.ts';
 import type { Home, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {
   const { id, secret } = { id: 'client', secret: 'secret-of-nobody' };
-  world = await openSingleSignOn({ config: { google_client_id: id, google_client_secret: secret } });
+  world = await openSingleSignOn({
+    config: { google_client_id: id, google_client_secret: secret },
+  });
 });
 after(() => world.close());
 
@@ -22,7 +33,8 @@ async function member(home: Home, level: number, email = address) {
   );
   return person;
 }
-const unverify = (home: Home) => world.harness.deps.db.run(sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`);
+const unverify = (home: Home) =>
+  world.harness.deps.db.run(sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`);
 
 test('with saml enforced nobody of the domain gets in by password; it looks at the domain alone, whoever asks', async () => {
   const home = await world.newHome();
@@ -41,7 +53,11 @@ test('with saml enforced nobody of the domain gets in by password; it looks at t
     assert.ok(body.detail.includes(`${url}${encodeURIComponent(email)}`), body.detail);
   }
   // Ten of these would have slowed the account down if they had been tries.
-  for (let number = 0; number < 10; number += 1) assert.equal((await trySignIn(world.harness, address, { password: 'a wrong password' })).status, 400);
+  for (let number = 0; number < 10; number += 1)
+    assert.equal(
+      (await trySignIn(world.harness, address, { password: 'a wrong password' })).status,
+      400,
+    );
   await changeDomain(world, home, { sso_enforcement: '' });
   assert.equal((await trySignIn(world.harness, address)).status, 201);
 });
@@ -49,7 +65,12 @@ test('with saml enforced nobody of the domain gets in by password; it looks at t
 test('an address that PostgreSQL takes for the same is of the same domain', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' }, 'kite.example');
   const person = await member(home, 1, 'grace@kite.example');
-  for (const email of ['grace@k\u0130te.example', 'grace@\u212aite.example', 'grace@kite.example', 'GRACE@KITE.EXAMPLE']) {
+  for (const email of [
+    'grace@k\u0130te.example',
+    'grace@\u212aite.example',
+    'grace@kite.example',
+    'GRACE@KITE.EXAMPLE',
+  ]) {
     const { status, body } = await trySignIn(world.harness, email);
     assert.deepEqual([status, body.code], [400, 'sso_enforced'], email);
   }
@@ -68,15 +89,28 @@ test('no password is reset and no account made with one where single sign-on is 
   const home = await world.newHome({ sso_enforcement: 'saml' });
   await member(home, 1);
   for (const email of [address, 'nobody@acme.example']) {
-    const { status, body } = await world.harness.request('POST', '/api/users/reset_password/', { body: { email } });
+    const { status, body } = await world.harness.request('POST', '/api/users/reset_password/', {
+      body: { email },
+    });
     assert.deepEqual([status, body.code], [400, 'sso_enforced']);
   }
-  assert.equal((await world.harness.request('POST', '/api/users/reset_password/', { body: { email: 'x@other.example' } })).status, 202);
+  assert.equal(
+    (
+      await world.harness.request('POST', '/api/users/reset_password/', {
+        body: { email: 'x@other.example' },
+      })
+    ).status,
+    202,
+  );
 
-  const invited = await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
-    key: home.key,
-    body: { target_email: 'new@acme.example' },
-  });
+  const invited = await world.harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/invites/`,
+    {
+      key: home.key,
+      body: { target_email: 'new@acme.example' },
+    },
+  );
   const { id, link } = invited.body;
   const body = { token: new URL(link).searchParams.get('token'), password };
   const accepted = await world.harness.request('POST', `/api/invites/${id}/accept/`, { body });
@@ -92,7 +126,8 @@ test('keys and sessions of before go on', async () => {
   const key = await world.harness.newKey(person);
   const cookie = await world.harness.newSession(person);
   await changeDomain(world, home, { sso_enforcement: 'saml' });
-  for (const sent of [{ key }, { headers: { cookie } }]) assert.equal((await world.harness.request('GET', '/api/users/@me/', sent)).status, 200);
+  for (const sent of [{ key }, { headers: { cookie } }])
+    assert.equal((await world.harness.request('GET', '/api/users/@me/', sent)).status, 200);
 });
 
 test('with another provider enforced the password is refused with its address, and SAML too', async () => {
@@ -116,21 +151,42 @@ test('the operator lets an owner in again by a link that works once, and the log
   const browser = openNavigator(world.harness);
   const page = await browser.go(path(link));
   assert.deepEqual([page.status, sessionOf(browser)], [200, {}]);
-  assert.match(page.text, new RegExp(`<form method="post" action="/login/link/">\\s*<input type="hidden" name="token" value="${token}" />`));
+  assert.match(
+    page.text,
+    new RegExp(
+      `<form method="post" action="/login/link/">\\s*<input type="hidden" name="token" value="${token}" />`,
+    ),
+  );
 
   const from_elsewhere = await browser.post('/login/link/', { token }, true);
   assert.deepEqual([from_elsewhere.status, sessionOf(browser)], [403, {}]);
   for (const wrong of [new URL(void_link).searchParams.get('token')!, 'x', ''])
-    await assertRefused(world, browser, await browser.post('/login/link/', { token: wrong }), 'link_unknown');
+    await assertRefused(
+      world,
+      browser,
+      await browser.post('/login/link/', { token: wrong }),
+      'link_unknown',
+    );
 
-  const answers = await Promise.all(Array.from({ length: 5 }, () => openNavigator(world.harness).post('/login/link/', { token })));
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => openNavigator(world.harness).post('/login/link/', { token })),
+  );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 403, 403, 403, 403]);
   world.reasons();
-  const cookie = [answers.find(({ status }) => status === 303)!.headers['set-cookie']].flat()[0]!.split(';')[0]!;
+  const cookie = [answers.find(({ status }) => status === 303)!.headers['set-cookie']]
+    .flat()[0]!
+    .split(';')[0]!;
   const domain = `/api/organizations/${home.organization.id}/domains/${home.domain.id}/`;
-  const changed = await world.harness.request('PATCH', domain, { headers: { cookie }, body: { sso_enforcement: '' } });
+  const changed = await world.harness.request('PATCH', domain, {
+    headers: { cookie },
+    body: { sso_enforcement: '' },
+  });
   assert.deepEqual([changed.status, changed.body.sso_enforcement], [200, '']);
-  assert.equal((await world.harness.request('GET', '/api/sessions/@current/', { headers: { cookie } })).body.method, 'link');
+  assert.equal(
+    (await world.harness.request('GET', '/api/sessions/@current/', { headers: { cookie } })).body
+      .method,
+    'link',
+  );
 
   const logOf = async (chain_id: string) =>
     (
@@ -138,8 +194,16 @@ test('the operator lets an owner in again by a link that works once, and the log
         sql`SELECT scope || ' ' || activity || coalesce(' by ' || user_email, '') AS what FROM activity WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
       )
     ).map(({ what }) => what);
-  assert.deepEqual(await logOf(person.uuid), ['user let_in', 'user let_in', `session created by ${address}`]);
-  assert.deepEqual((await logOf(home.organization.id)).slice(-3), ['user let_in', 'user let_in', `domain updated by ${address}`]);
+  assert.deepEqual(await logOf(person.uuid), [
+    'user let_in',
+    'user let_in',
+    `session created by ${address}`,
+  ]);
+  assert.deepEqual((await logOf(home.organization.id)).slice(-3), [
+    'user let_in',
+    'user let_in',
+    `domain updated by ${address}`,
+  ]);
 });
 
 test('a link has 15 minutes; members, strangers and people who are not active get none', async () => {
@@ -148,10 +212,20 @@ test('a link has 15 minutes; members, strangers and people who are not active ge
   const token = new URL(await letIn(world.harness.deps, address)).searchParams.get('token')!;
   world.clock.pass(15 * 60_000);
   const browser = openNavigator(world.harness);
-  await assertRefused(world, browser, await browser.post('/login/link/', { token }), 'link_unknown');
+  await assertRefused(
+    world,
+    browser,
+    await browser.post('/login/link/', { token }),
+    'link_unknown',
+  );
   const late = new URL(await letIn(world.harness.deps, address)).searchParams.get('token')!;
   await world.harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${person.id}`);
-  await assertRefused(world, browser, await browser.post('/login/link/', { token: late }), 'link_unknown');
+  await assertRefused(
+    world,
+    browser,
+    await browser.post('/login/link/', { token: late }),
+    'link_unknown',
+  );
   await assert.rejects(letIn(world.harness.deps, address), UserError);
   await member(home, 1, 'low@acme.example');
   await assert.rejects(letIn(world.harness.deps, 'low@acme.example'), /administrator/);

@@ -12,18 +12,25 @@ import type { Identity } from '../users/store.ts';
 const lifetime_ms = 15 * 60_000;
 
 /** A link that signs in, or why there is none: no active user has the address, or he administers no organization. */
-export type SignInLink = { url: string; expires_at: string } | { refused: 'unknown' | 'not_an_administrator' };
+export type SignInLink =
+  | { url: string; expires_at: string }
+  | { refused: 'unknown' | 'not_an_administrator' };
 
 /**
  * Makes a link that signs an administrator or owner in once within 15 minutes, although single sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the person's own chain, and that of the
  * organization whose enforcement it passes by.
  */
-export function makeSignInLink(deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'config'>, email: string): Promise<SignInLink> {
+export function makeSignInLink(
+  deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'config'>,
+  email: string,
+): Promise<SignInLink> {
   const { db, secrets, clock, config } = deps;
   return db.transaction(async (tx) => {
     const user = await findUserByEmail(tx, email);
     if (user === undefined || !user.is_active) return { refused: 'unknown' };
-    const administers = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} AND level >= 8 LIMIT 1`);
+    const administers = await tx.row(
+      sql`SELECT 1 FROM members WHERE user_id = ${user.id} AND level >= 8 LIMIT 1`,
+    );
     if (administers === undefined) return { refused: 'not_an_administrator' };
     const token = randomBase62();
     const expires_at = isoInstant(clock.now() + lifetime_ms);
@@ -31,16 +38,32 @@ export function makeSignInLink(deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'co
       INSERT INTO sign_in_links (user_id, token_hash, expires_at) VALUES (${user.id}, ${hashOf(secrets, token)}, ${expires_at}::timestamptz)
       ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at`);
     const domain = await findVerifiedDomain(tx, config, user.email);
-    const entry = { activity: 'let_in', scope: 'user', item_id: user.uuid, item_name: user.email, changes: changesOf(undefined, { expires_at }) };
+    const entry = {
+      activity: 'let_in',
+      scope: 'user',
+      item_id: user.uuid,
+      item_name: user.email,
+      changes: changesOf(undefined, { expires_at }),
+    };
     if (domain !== undefined && domain.sso_enforcement !== '')
-      await appendActivity(tx, secrets, { organization_id: domain.organization_id }, server_actor, entry);
+      await appendActivity(
+        tx,
+        secrets,
+        { organization_id: domain.organization_id },
+        server_actor,
+        entry,
+      );
     await appendActivity(tx, secrets, { user_uuid: user.uuid }, server_actor, entry);
     return { url: `${config.public_url}/login/link/?token=${token}`, expires_at };
   });
 }
 
 /** Uses the link up and holds its user until the transaction ends; undefined for one that is unknown, used, void or expired, and for a user who is not active. Of several at once one gets it. */
-export async function useSignInLink(tx: Transaction, { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>, token: string): Promise<Identity | undefined> {
+export async function useSignInLink(
+  tx: Transaction,
+  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  token: string,
+): Promise<Identity | undefined> {
   const link = await tx.row<{ user_id: number }>(
     sql`DELETE FROM sign_in_links WHERE token_hash = ${hashOf(secrets, token)} AND expires_at > ${isoInstant(clock.now())}::timestamptz RETURNING user_id`,
   );

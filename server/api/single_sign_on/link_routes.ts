@@ -32,8 +32,14 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
     const token = readForm(request).get('token') ?? '';
     await write(request, reply, 200, async (tx, record, afterwards) => {
       const user = await useSignInLink(tx, deps, token);
-      if (user === undefined) throw new SignInRefused('link_unknown', 'The sign-in link is unknown, used, expired, or a newer one took its place.');
-      record(sessionEntry(user, await startSession(tx, { request, reply, afterwards }, user, 'link')));
+      if (user === undefined)
+        throw new SignInRefused(
+          'link_unknown',
+          'The sign-in link is unknown, used, expired, or a newer one took its place.',
+        );
+      record(
+        sessionEntry(user, await startSession(tx, { request, reply, afterwards }, user, 'link')),
+      );
     });
     countSignIn(request, 'link', 'accepted');
     return reply.redirect('/', 303);

@@ -28,11 +28,32 @@ const cases: [string | undefined, string][] = [
   [`/${'a'.repeat(2_000)}`, '/'],
 ];
 for (const [given, wanted] of cases) {
-  test(`${String(given).slice(0, 40)} leads to ${wanted.slice(0, 40)}`, () => assert.equal(localPath(given), wanted));
+  test(`${String(given).slice(0, 40)} leads to ${wanted.slice(0, 40)}`, () =>
+    assert.equal(localPath(given), wanted));
 }
 
 test('whatever is given, the browser stays here', () => {
-  const text = fc.string({ unit: fc.constantFrom('/', '\\', '.', ':', '@', '?', '#', '%', '2', 'f', 'e', 'x', '\t', '\n', '\r', ' ', '\0') });
+  const text = fc.string({
+    unit: fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      ':',
+      '@',
+      '?',
+      '#',
+      '%',
+      '2',
+      'f',
+      'e',
+      'x',
+      '\t',
+      '\n',
+      '\r',
+      ' ',
+      '\0',
+    ),
+  });
   fc.assert(
     fc.property(fc.oneof(text, fc.string()), (given) => {
       const path = localPath(`/${given}`);

@@ -7,7 +7,13 @@ const characters_max = 2_000;
 export function localPath(text: string | undefined): string {
   // Any host will do: what keeps it was a path, what changes it named another.
   const own = 'https://own.invalid';
-  if (text === undefined || !text.startsWith('/') || text.length > characters_max || !URL.canParse(text, own)) return '/';
+  if (
+    text === undefined ||
+    !text.startsWith('/') ||
+    text.length > characters_max ||
+    !URL.canParse(text, own)
+  )
+    return '/';
   const { origin, pathname, search, hash } = new URL(text, own);
   const path = `${pathname}${search}${hash}`;
   return origin === own && !path.startsWith('//') ? path : '/';

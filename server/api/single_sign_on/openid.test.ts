@@ -4,7 +4,12 @@ import sql from 'sql-template-tag';
 import { openOpenidProvider, openid_client } from '../../../test/openid_provider.ts';
 import type { OpenidFault, OpenidTestProvider } from '../../../test/openid_provider.ts';
 import { newPerson } from '../../../test/people.ts';
-import { accountAt, assertRefused, openNavigator, openSingleSignOn } from '../../../test/single_sign_on.ts';
+import {
+  accountAt,
+  assertRefused,
+  openNavigator,
+  openSingleSignOn,
+} from '../../../test/single_sign_on.ts';
 import type { Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { openOutbound } from '../../platform/outbound.ts';
@@ -38,9 +43,17 @@ after(async () => {
 const email = 'ada@acme.example';
 const names = { given_name: 'Ada', family_name: 'Lovelace' };
 const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
-  'google-oauth2': { sub: '100', claims: { hd: 'acme.example' }, info: { email, email_verified: true, ...names } },
+  'google-oauth2': {
+    sub: '100',
+    claims: { hd: 'acme.example' },
+    info: { email, email_verified: true, ...names },
+  },
   gitlab: { sub: '200', info: { email, email_verified: true, ...names } },
-  github: { sub: '300', info: { name: 'Ada Lovelace' }, emails: [{ email, primary: true, verified: true }] },
+  github: {
+    sub: '300',
+    info: { name: 'Ada Lovelace' },
+    emails: [{ email, primary: true, verified: true }],
+  },
 };
 const all = Object.keys(persons) as OpenidProvider[];
 beforeEach(() => {
@@ -58,7 +71,8 @@ async function begin(browser: Navigator, name: OpenidProvider, more = ''): Promi
   assert.ok(back.startsWith(`${own}/complete/${name}/?`), back);
   return back.slice(own.length);
 }
-const signIn = async (browser: Navigator, name: OpenidProvider, more = '') => browser.go(await begin(browser, name, more));
+const signIn = async (browser: Navigator, name: OpenidProvider, more = '') =>
+  browser.go(await begin(browser, name, more));
 
 for (const name of all) {
   test(`the whole way through ${name}: PKCE, an account, a membership, a session; and again with the same account`, async () => {
@@ -69,14 +83,23 @@ for (const name of all) {
     assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], ended.text);
     const account = await accountAt(world.harness, browser);
     assert.deepEqual(
-      [account.email, account.first_name, account.last_name, account.is_email_verified, account.has_social_auth, account.organizations.length],
+      [
+        account.email,
+        account.first_name,
+        account.last_name,
+        account.is_email_verified,
+        account.has_social_auth,
+        account.organizations.length,
+      ],
       [email, 'Ada', 'Lovelace', true, true, 1],
     );
     assert.equal(account.organizations[0].id, home.organization.id);
     const again = newBrowser();
     assert.equal((await signIn(again, name)).status, 303);
     assert.equal((await accountAt(world.harness, again)).id, account.id);
-    const rows = await world.harness.deps.db.rows(sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`);
+    const rows = await world.harness.deps.db.rows(
+      sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
+    );
     assert.deepEqual(rows, [{ provider: name, subject: persons[name].sub }]);
   });
 }
@@ -98,7 +121,10 @@ const faults: Record<OpenidFault, [reason: string, status: number]> = {
   signed_with_secret: ['provider_answer', 403],
   token_error: ['provider_answer', 403],
 };
-for (const [fault, [reason, status]] of Object.entries(faults) as [OpenidFault, [string, number]][]) {
+for (const [fault, [reason, status]] of Object.entries(faults) as [
+  OpenidFault,
+  [string, number],
+][]) {
   test(`a provider that does it wrong signs nobody in: ${fault}`, async () => {
     await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
     const browser = newBrowser();
@@ -107,7 +133,13 @@ for (const [fault, [reason, status]] of Object.entries(faults) as [OpenidFault, 
     if (at_provider) provider.fault = fault;
     const back = await provider.visit(begun.headers['location']!);
     provider.fault = fault;
-    await assertRefused(world, browser, await browser.go(back.slice(world.harness.deps.config.public_url.length)), reason, status);
+    await assertRefused(
+      world,
+      browser,
+      await browser.go(back.slice(world.harness.deps.config.public_url.length)),
+      reason,
+      status,
+    );
     provider.fault = undefined;
     assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
   });
@@ -120,7 +152,11 @@ test('what a browser brings back is taken once, unchanged, and from the browser 
   await begin(thief, 'google-oauth2');
   await assertRefused(world, thief, await thief.go(back), 'other_browser');
   const state = new URLSearchParams(back.split('?')[1]).get('state')!;
-  for (const path of [back.replace(state, 'A'.repeat(43)), back.replace(`state=${state}`, ''), back.replace('google-oauth2', 'gitlab')])
+  for (const path of [
+    back.replace(state, 'A'.repeat(43)),
+    back.replace(`state=${state}`, ''),
+    back.replace('google-oauth2', 'gitlab'),
+  ])
     await assertRefused(world, owner, await owner.go(path), 'other_browser');
   const ends = await Promise.all(Array.from({ length: 5 }, () => owner.go(back)));
   assert.deepEqual(ends.map(({ status }) => status).sort(), [303, 403, 403, 403, 403]);
@@ -130,26 +166,59 @@ test('what a browser brings back is taken once, unchanged, and from the browser 
 test("a code of somebody else's sign-in is worth nothing in one's own", async () => {
   await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
   const [victim, thief] = [newBrowser(), newBrowser()];
-  const stolen = new URLSearchParams((await begin(victim, 'google-oauth2')).split('?')[1]).get('code')!;
+  const stolen = new URLSearchParams((await begin(victim, 'google-oauth2')).split('?')[1]).get(
+    'code',
+  )!;
   const own = await begin(thief, 'google-oauth2');
-  await assertRefused(world, thief, await thief.go(own.replace(/code=[^&]+/, `code=${stolen}`)), 'provider_answer');
+  await assertRefused(
+    world,
+    thief,
+    await thief.go(own.replace(/code=[^&]+/, `code=${stolen}`)),
+    'provider_answer',
+  );
 });
 
 test('a sign-in that took longer than ten minutes is over', async () => {
   const browser = newBrowser();
   const back = await begin(browser, 'google-oauth2');
-  await world.harness.deps.db.run(sql`UPDATE sso_requests SET expires_at = ${new Date().toISOString()}::timestamptz`);
+  await world.harness.deps.db.run(
+    sql`UPDATE sso_requests SET expires_at = ${new Date().toISOString()}::timestamptz`,
+  );
   await assertRefused(world, browser, await browser.go(back), 'other_browser');
 });
 
 const unvouched: [string, OpenidProvider, OpenidTestProvider['person']][] = [
-  ['Google has not verified it', 'google-oauth2', { sub: '1', claims: { hd: 'acme.example' }, info: { email, email_verified: false } }],
-  ['Google does not say', 'google-oauth2', { sub: '1', claims: { hd: 'acme.example' }, info: { email } }],
+  [
+    'Google has not verified it',
+    'google-oauth2',
+    { sub: '1', claims: { hd: 'acme.example' }, info: { email, email_verified: false } },
+  ],
+  [
+    'Google does not say',
+    'google-oauth2',
+    { sub: '1', claims: { hd: 'acme.example' }, info: { email } },
+  ],
   ['Google does not host it', 'google-oauth2', { sub: '1', info: { email, email_verified: true } }],
-  ['there is none', 'google-oauth2', { sub: '1', claims: { hd: 'acme.example' }, info: { email_verified: true } }],
-  ['a Kelvin sign', 'gitlab', { sub: '1', info: { email: '\u212aay@acme.example', email_verified: true } }],
-  ['two addresses', 'gitlab', { sub: '1', info: { email: 'a@b.example,ada@acme.example', email_verified: true } }],
-  ['GitHub has not verified it', 'github', { sub: '1', emails: [{ email, primary: true, verified: false }] }],
+  [
+    'there is none',
+    'google-oauth2',
+    { sub: '1', claims: { hd: 'acme.example' }, info: { email_verified: true } },
+  ],
+  [
+    'a Kelvin sign',
+    'gitlab',
+    { sub: '1', info: { email: '\u212aay@acme.example', email_verified: true } },
+  ],
+  [
+    'two addresses',
+    'gitlab',
+    { sub: '1', info: { email: 'a@b.example,ada@acme.example', email_verified: true } },
+  ],
+  [
+    'GitHub has not verified it',
+    'github',
+    { sub: '1', emails: [{ email, primary: true, verified: false }] },
+  ],
   ['GitHub knows none', 'github', { sub: '1', emails: [] }],
 ];
 for (const [name, through, person] of unvouched) {
@@ -162,19 +231,29 @@ for (const [name, through, person] of unvouched) {
 }
 
 test('a userinfo of another form than documented is refused', async () => {
-  provider.person = { sub: '1', claims: { hd: 'x' }, info: { email: [email], email_verified: true } };
+  provider.person = {
+    sub: '1',
+    claims: { hd: 'x' },
+    info: { email: [email], email_verified: true },
+  };
   const browser = newBrowser();
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'provider_answer');
 });
 
 test('without a verified domain only an account with this address, verified, in an organization, is signed in', async () => {
   const address = 'grace@home.example';
-  provider.person = { sub: '7', claims: { hd: 'home.example' }, info: { email: address, email_verified: true } };
+  provider.person = {
+    sub: '7',
+    claims: { hd: 'home.example' },
+    info: { email: address, email_verified: true },
+  };
   const browser = newBrowser();
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'no_account');
   const person = await newPerson(world.harness, { email: address });
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'account_unverified');
-  await world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`);
+  await world.harness.deps.db.run(
+    sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`,
+  );
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'not_a_member');
   const { organization } = await world.harness.newOrganization();
   await world.harness.deps.db.run(
@@ -198,17 +277,41 @@ test('of several addresses at GitHub the one with an account counts, then the on
   assert.deepEqual([account.email, account.first_name], [email, '']);
 });
 
-const joining: { name: string; fields: Record<string, unknown>; through: OpenidProvider; refused?: string }[] = [
-  { name: 'a domain with a provider of its own leaves JIT to it', fields: {}, through: 'google-oauth2', refused: 'no_account' },
-  { name: 'a domain that names this provider', fields: { sso_enforcement: 'google-oauth2' }, through: 'google-oauth2' },
+const joining: {
+  name: string;
+  fields: Record<string, unknown>;
+  through: OpenidProvider;
+  refused?: string;
+}[] = [
+  {
+    name: 'a domain with a provider of its own leaves JIT to it',
+    fields: {},
+    through: 'google-oauth2',
+    refused: 'no_account',
+  },
+  {
+    name: 'a domain that names this provider',
+    fields: { sso_enforcement: 'google-oauth2' },
+    through: 'google-oauth2',
+  },
   {
     name: 'a domain that names another provider',
     fields: { sso_enforcement: 'gitlab', saml_entity_id: null },
     through: 'google-oauth2',
     refused: 'sso_enforced',
   },
-  { name: 'a domain that asks for SAML', fields: { sso_enforcement: 'saml' }, through: 'google-oauth2', refused: 'sso_enforced' },
-  { name: 'a domain without JIT', fields: { jit_provisioning_enabled: false, saml_entity_id: null }, through: 'google-oauth2', refused: 'no_account' },
+  {
+    name: 'a domain that asks for SAML',
+    fields: { sso_enforcement: 'saml' },
+    through: 'google-oauth2',
+    refused: 'sso_enforced',
+  },
+  {
+    name: 'a domain without JIT',
+    fields: { jit_provisioning_enabled: false, saml_entity_id: null },
+    through: 'google-oauth2',
+    refused: 'no_account',
+  },
 ];
 for (const { name, fields, through, refused } of joining) {
   test(`who joins: ${name}`, async () => {
@@ -224,15 +327,29 @@ for (const { name, fields, through, refused } of joining) {
 
 test('a provider that is not configured is no sign-in, one that is down is told, and one address asks so often a minute', async () => {
   // A GitLab is configured at a place where nothing answers.
-  const config = { gitlab_client_id: 'x', gitlab_client_secret: 'y', gitlab_url: 'http://127.0.0.1:9', rate_limit_per_minute: 20 };
+  const config = {
+    gitlab_client_id: 'x',
+    gitlab_client_secret: 'y',
+    gitlab_url: 'http://127.0.0.1:9',
+    rate_limit_per_minute: 20,
+  };
   const bare = await openSingleSignOn({ config });
   try {
     const browser = openNavigator(bare.harness);
-    await assertRefused(bare, browser, await browser.go('/login/gitlab/'), 'provider_unavailable', 503);
+    await assertRefused(
+      bare,
+      browser,
+      await browser.go('/login/gitlab/'),
+      'provider_unavailable',
+      503,
+    );
     for (const name of ['google-oauth2', 'github'])
-      for (const path of [`/login/${name}/`, `/complete/${name}/?state=x&code=y`]) assert.equal((await openNavigator(bare.harness).go(path)).status, 404);
+      for (const path of [`/login/${name}/`, `/complete/${name}/?state=x&code=y`])
+        assert.equal((await openNavigator(bare.harness).go(path)).status, 404);
     assert.equal((await openNavigator(bare.harness).go('/login/other/')).status, 404);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => browser.go('/login/github/')));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => browser.go('/login/github/')),
+    );
     const slowed = answers.filter(({ status }) => status === 429);
     assert.equal(answers.length - slowed.length, 15);
     assert.match(slowed[0]!.headers['retry-after']!, /^\d+$/);

@@ -41,7 +41,11 @@ const github = {
   authorization_endpoint: 'https://github.com/login/oauth/authorize',
   token_endpoint: 'https://github.com/login/oauth/access_token',
 };
-const scopes: Record<OpenidProvider, string> = { 'google-oauth2': 'openid email profile', gitlab: 'openid email profile', github: 'read:user user:email' };
+const scopes: Record<OpenidProvider, string> = {
+  'google-oauth2': 'openid email profile',
+  gitlab: 'openid email profile',
+  github: 'read:user user:email',
+};
 
 /**
  * Opens the client of a provider that is configured. Everything that it asks the provider goes through the outbound guard and takes 10 seconds at most; what the provider publishes
@@ -61,20 +65,35 @@ export function openOpenidClient(deps: Needed, provider: OpenidProvider): Openid
           code_challenge: await calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
           ...(has_id_token ? { nonce } : {}),
-          ...(login_hint === undefined ? {} : { [has_id_token ? 'login_hint' : 'login']: login_hint }),
+          ...(login_hint === undefined
+            ? {}
+            : { [has_id_token ? 'login_hint' : 'login']: login_hint }),
         }),
       ),
     finish: ({ state, nonce, verifier }, query) =>
       explained(async () => {
         const configured = await configuration();
-        const checks = { expectedState: state, pkceCodeVerifier: verifier, ...(has_id_token ? { expectedNonce: nonce, idTokenExpected: true } : {}) };
-        const tokens = await authorizationCodeGrant(configured, new URL(`${redirect_uri}${query}`), checks);
-        return has_id_token ? readOpenidPerson(configured, provider, tokens) : readGithubPerson(configured, tokens);
+        const checks = {
+          expectedState: state,
+          pkceCodeVerifier: verifier,
+          ...(has_id_token ? { expectedNonce: nonce, idTokenExpected: true } : {}),
+        };
+        const tokens = await authorizationCodeGrant(
+          configured,
+          new URL(`${redirect_uri}${query}`),
+          checks,
+        );
+        return has_id_token
+          ? readOpenidPerson(configured, provider, tokens)
+          : readGithubPerson(configured, tokens);
       }),
   };
 }
 
-async function openConfiguration({ config, outbound }: Needed, provider: OpenidProvider): Promise<Configuration> {
+async function openConfiguration(
+  { config, outbound }: Needed,
+  provider: OpenidProvider,
+): Promise<Configuration> {
   const credentials: Record<OpenidProvider, [string | undefined, string | undefined]> = {
     'google-oauth2': [config.google_client_id, config.google_client_secret],
     github: [config.github_client_id, config.github_client_secret],
@@ -82,7 +101,8 @@ async function openConfiguration({ config, outbound }: Needed, provider: OpenidP
   };
   const [id = '', secret = ''] = credentials[provider];
   // undici's own types and those of Node's globals name the same things.
-  const guarded = ((url: string, options: object) => outbound.fetch(url, options)) as unknown as CustomFetch;
+  const guarded = ((url: string, options: object) =>
+    outbound.fetch(url, options)) as unknown as CustomFetch;
   if (provider === 'github') {
     const configured = new Configuration(github, id, undefined, ClientSecretPost(secret));
     configured[customFetch] = guarded;
@@ -90,12 +110,22 @@ async function openConfiguration({ config, outbound }: Needed, provider: OpenidP
     return configured;
   }
   const issuer = new URL(provider === 'gitlab' ? config.gitlab_url : google_issuer);
-  const execute = [enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : [])];
-  return discovery(issuer, id, undefined, ClientSecretPost(secret), { execute, timeout: time_limit_seconds, [customFetch]: guarded });
+  const execute = [
+    enableNonRepudiationChecks,
+    ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
+  ];
+  return discovery(issuer, id, undefined, ClientSecretPost(secret), {
+    execute,
+    timeout: time_limit_seconds,
+    [customFetch]: guarded,
+  });
 }
 
 /** What `open` gave, for an hour; a fault is not kept. */
-function kept<Opened>({ clock }: Pick<Needed, 'clock'>, open: () => Promise<Opened>): () => Promise<Opened> {
+function kept<Opened>(
+  { clock }: Pick<Needed, 'clock'>,
+  open: () => Promise<Opened>,
+): () => Promise<Opened> {
   let opened: { value: Promise<Opened>; until_ms: number } | undefined;
   return () => {
     if (opened === undefined || clock.now() >= opened.until_ms) {
@@ -120,17 +150,39 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
 
 function refusalOf(error: Error): SignInRefused {
   if (error instanceof AuthorizationResponseError)
-    return new SignInRefused('provider_refused', `The provider did not sign the person in: ${printable(error.error)}.`);
-  if (error instanceof ResponseBodyError) return new SignInRefused('provider_answer', `The provider did not redeem the code: ${printable(error.error)}.`);
+    return new SignInRefused(
+      'provider_refused',
+      `The provider did not sign the person in: ${printable(error.error)}.`,
+    );
+  if (error instanceof ResponseBodyError)
+    return new SignInRefused(
+      'provider_answer',
+      `The provider did not redeem the code: ${printable(error.error)}.`,
+    );
   const { code, cause } = error as { code?: unknown; cause?: unknown };
-  const isAnswer = typeof code === 'string' && code.startsWith('OAUTH_') && !unanswered.has(code) && !isServerFault(cause);
-  if (isAnswer) return new SignInRefused('provider_answer', `The provider's answer was not taken: ${error.message} (${code}).`);
-  const detail = cause instanceof OutboundRefused ? cause.message : `The provider does not answer: ${error.message}.`;
+  const isAnswer =
+    typeof code === 'string' &&
+    code.startsWith('OAUTH_') &&
+    !unanswered.has(code) &&
+    !isServerFault(cause);
+  if (isAnswer)
+    return new SignInRefused(
+      'provider_answer',
+      `The provider's answer was not taken: ${error.message} (${code}).`,
+    );
+  const detail =
+    cause instanceof OutboundRefused
+      ? cause.message
+      : `The provider does not answer: ${error.message}.`;
   return new SignInRefused('provider_unavailable', detail, 503);
 }
 
 function isServerFault(cause: unknown): boolean {
-  return typeof cause === 'object' && cause !== null && Number((cause as { status?: unknown }).status) >= 500;
+  return (
+    typeof cause === 'object' &&
+    cause !== null &&
+    Number((cause as { status?: unknown }).status) >= 500
+  );
 }
 
 function printable(text: string): string {

@@ -1,5 +1,9 @@
 import { fetchProtectedResource, fetchUserInfo } from 'openid-client';
-import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
+import type {
+  Configuration,
+  TokenEndpointResponse,
+  TokenEndpointResponseHelpers,
+} from 'openid-client';
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -8,7 +12,12 @@ import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { SignInRefused } from './refusal.ts';
 
 /** Whom a provider vouches for: the id there, and the addresses that it says are his, one at least, lower-case ASCII, the main one first. */
-export type OpenidPerson = { subject: string; addresses: string[]; first_name?: string; last_name?: string };
+export type OpenidPerson = {
+  subject: string;
+  addresses: string[];
+  first_name?: string;
+  last_name?: string;
+};
 
 type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
@@ -22,33 +31,69 @@ const Claims = Type.Object({
   given_name: Type.Optional(Type.String()),
   family_name: Type.Optional(Type.String()),
 });
-const GithubUser = Type.Object({ id: Type.Integer(), name: Type.Optional(Type.Union([Type.String(), Type.Null()])) });
-const GithubEmails = Type.Array(Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }));
+const GithubUser = Type.Object({
+  id: Type.Integer(),
+  name: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+const GithubEmails = Type.Array(
+  Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
+);
 
 /**
  * The person of a verified ID token, as the provider's userinfo describes him. Google vouches for an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw that
  * somebody read mail there. Throws `SignInRefused`.
  */
-export async function readOpenidPerson(configuration: Configuration, provider: OpenidProvider, tokens: Tokens): Promise<OpenidPerson> {
+export async function readOpenidPerson(
+  configuration: Configuration,
+  provider: OpenidProvider,
+  tokens: Tokens,
+): Promise<OpenidPerson> {
   const claims = tokens.claims();
-  if (claims === undefined) throw new SignInRefused('provider_answer', 'The provider sent no ID token.');
-  const info = matching(Claims, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
-  const isHosted = provider !== 'google-oauth2' || typeof claims['hd'] === 'string' || /@gmail\.com$/i.test(info.email ?? '');
-  const given = info.email !== undefined && info.email_verified === true && isHosted ? [info.email] : [];
+  if (claims === undefined)
+    throw new SignInRefused('provider_answer', 'The provider sent no ID token.');
+  const info = matching(
+    Claims,
+    await fetchUserInfo(configuration, tokens.access_token, claims.sub),
+  );
+  const isHosted =
+    provider !== 'google-oauth2' ||
+    typeof claims['hd'] === 'string' ||
+    /@gmail\.com$/i.test(info.email ?? '');
+  const given =
+    info.email !== undefined && info.email_verified === true && isHosted ? [info.email] : [];
   return personOf(claims.sub, given, info.given_name, info.family_name);
 }
 
 /** The person whom GitHub's API describes, with all addresses that GitHub has verified. Throws `SignInRefused`. */
-export async function readGithubPerson(configuration: Configuration, { access_token }: Tokens): Promise<OpenidPerson> {
-  const ask = async <Schema extends TSchema>(path: string, schema: Schema): Promise<Static<Schema>> => {
+export async function readGithubPerson(
+  configuration: Configuration,
+  { access_token }: Tokens,
+): Promise<OpenidPerson> {
+  const ask = async <Schema extends TSchema>(
+    path: string,
+    schema: Schema,
+  ): Promise<Static<Schema>> => {
     const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'sluice' });
-    const response = await fetchProtectedResource(configuration, access_token, new URL(`${github_api}${path}`), 'GET', undefined, headers);
-    if (response.status !== 200) throw new SignInRefused('provider_answer', `GitHub answered ${path} with ${response.status}.`);
+    const response = await fetchProtectedResource(
+      configuration,
+      access_token,
+      new URL(`${github_api}${path}`),
+      'GET',
+      undefined,
+      headers,
+    );
+    if (response.status !== 200)
+      throw new SignInRefused(
+        'provider_answer',
+        `GitHub answered ${path} with ${response.status}.`,
+      );
     return matching(schema, await response.json());
   };
   const user = await ask('/user', GithubUser);
   const emails = await ask('/user/emails', GithubEmails);
-  const verified = emails.filter((one) => one.verified).sort((one, other) => Number(other.primary) - Number(one.primary));
+  const verified = emails
+    .filter((one) => one.verified)
+    .sort((one, other) => Number(other.primary) - Number(one.primary));
   const [first_name, ...more] = (user.name ?? '').trim().split(/\s+/);
   return personOf(
     String(user.id),
@@ -60,21 +105,38 @@ export async function readGithubPerson(configuration: Configuration, { access_to
 
 function personOf(subject: string, given: string[], first_name = '', last_name = ''): OpenidPerson {
   const addresses = given.filter(isPlainAddress).map((address) => address.toLowerCase());
-  if (addresses.length === 0) throw new SignInRefused('email_missing', 'The provider vouches for no e-mail address of the person that can be used.');
-  return { subject, addresses, ...named('first_name', first_name), ...named('last_name', last_name) };
+  if (addresses.length === 0)
+    throw new SignInRefused(
+      'email_missing',
+      'The provider vouches for no e-mail address of the person that can be used.',
+    );
+  return {
+    subject,
+    addresses,
+    ...named('first_name', first_name),
+    ...named('last_name', last_name),
+  };
 }
 
 /** ASCII only: other letters fold to these, and the address decides whose account it is. */
 function isPlainAddress(text: string): boolean {
-  return text.length <= address_characters_max && /^[\u0021-\u007e]+$/.test(text) && isAddress(text);
+  return (
+    text.length <= address_characters_max && /^[\u0021-\u007e]+$/.test(text) && isAddress(text)
+  );
 }
 
 function named<Name extends string>(name: Name, text: string): Partial<Record<Name, string>> {
-  const line = [...text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').trim()].slice(0, name_characters_max).join('');
+  const line = [...text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').trim()]
+    .slice(0, name_characters_max)
+    .join('');
   return (line === '' ? {} : { [name]: line }) as Partial<Record<Name, string>>;
 }
 
 function matching<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
-  if (!Value.Check(schema, answer)) throw new SignInRefused('provider_answer', 'The provider described the person in a form that is not documented.');
+  if (!Value.Check(schema, answer))
+    throw new SignInRefused(
+      'provider_answer',
+      'The provider described the person in a form that is not documented.',
+    );
   return answer;
 }

@@ -20,7 +20,10 @@ import { SignInRefused } from './refusal.ts';
 import { insertRequest, useOpenidRequest } from './store.ts';
 
 /** `email` is a hint for the provider's page: which account there is meant. */
-const Login = Type.Object({ email: Type.Optional(Type.String()), next: Type.Optional(Type.String()) });
+const Login = Type.Object({
+  email: Type.Optional(Type.String()),
+  next: Type.Optional(Type.String()),
+});
 /** The provider may add more; the library gets all of it. */
 const Completion = Type.Object({ state: Type.Optional(Type.String()) });
 
@@ -30,47 +33,91 @@ export function openidRoutes(app: FastifyInstance, deps: Deps): void {
   for (const provider of openid_providers) {
     const client = configured.includes(provider) ? openOpenidClient(deps, provider) : undefined;
     app.get(`/login/${provider}/`, browserRoute(provider), async (request, reply) =>
-      client === undefined ? sendPage(reply, 404, nowhere) : begin(deps, provider, client, request, reply),
+      client === undefined
+        ? sendPage(reply, 404, nowhere)
+        : begin(deps, provider, client, request, reply),
     );
     app.get(`/complete/${provider}/`, browserRoute(provider), async (request, reply) =>
-      client === undefined ? sendPage(reply, 404, nowhere) : complete(deps, provider, client, request, reply),
+      client === undefined
+        ? sendPage(reply, 404, nowhere)
+        : complete(deps, provider, client, request, reply),
     );
   }
 }
 
-const nowhere = { title: 'No such sign-in', body: html`<p>This server has no sign-in with this provider. <a href="/login">Sign in another way</a>.</p>` };
+const nowhere = {
+  title: 'No such sign-in',
+  body: html`<p>
+    This server has no sign-in with this provider. <a href="/login">Sign in another way</a>.
+  </p>`,
+};
 
-async function begin(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function begin(
+  deps: Deps,
+  provider: OpenidProvider,
+  client: OpenidClient,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { email, next } = query(request, Login);
   const state = randomBase62();
   const url = await client.begin(secretsOf(deps, state), email);
-  await insertRequest(deps, { token: state, browser_hash: markBrowser(request, reply), provider, purpose: 'sign_in', next: localPath(next) });
+  await insertRequest(deps, {
+    token: state,
+    browser_hash: markBrowser(request, reply),
+    provider,
+    purpose: 'sign_in',
+    next: localPath(next),
+  });
   return reply.redirect(url.href, 303);
 }
 
 /** The state is used up before anything is asked of the provider, so of several requests with one code only one redeems it. */
-async function complete(deps: Deps, provider: OpenidProvider, client: OpenidClient, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function complete(
+  deps: Deps,
+  provider: OpenidProvider,
+  client: OpenidClient,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { state = '' } = query(request, Completion);
   const browser_hash = findBrowser(request);
-  const begun = browser_hash === undefined ? undefined : await useOpenidRequest(deps, provider, state, browser_hash);
-  if (begun === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
-  const person = await client.finish(secretsOf(deps, state), new URL(request.url, deps.config.public_url).search);
+  const begun =
+    browser_hash === undefined
+      ? undefined
+      : await useOpenidRequest(deps, provider, state, browser_hash);
+  if (begun === undefined)
+    throw new SignInRefused(
+      'other_browser',
+      'This browser did not begin the sign-in, or it was completed or has expired.',
+    );
+  const person = await client.finish(
+    secretsOf(deps, state),
+    new URL(request.url, deps.config.public_url).search,
+  );
   const { subject, addresses: _all, ...names } = person;
   const email = await chooseAddress(deps, person);
-  await signIn(deps, { request, reply }, { ...names, email, method: provider, identity: { provider, subject } });
+  await signIn(
+    deps,
+    { request, reply },
+    { ...names, email, method: provider, identity: { provider, subject } },
+  );
   countSignIn(request, provider, 'accepted');
   return reply.redirect(begun.next, 303);
 }
 
 /** Made of the state, so that nothing has to be kept; without the server's key nobody can. */
 function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
-  const derived = (purpose: string) => secrets.hash(`openid ${purpose} ${state}`).toString('base64url');
+  const derived = (purpose: string) =>
+    secrets.hash(`openid ${purpose} ${state}`).toString('base64url');
   return { state, nonce: derived('nonce'), verifier: derived('verifier') };
 }
 
 /** Of the addresses that are the person's, the first that has an account, else the first in a verified domain, else the main one. */
 async function chooseAddress({ db, config }: Deps, { addresses }: OpenidPerson): Promise<string> {
-  for (const address of addresses) if ((await findUserByEmail(db, address)) !== undefined) return address;
-  for (const address of addresses) if ((await findVerifiedDomain(db, config, address)) !== undefined) return address;
+  for (const address of addresses)
+    if ((await findUserByEmail(db, address)) !== undefined) return address;
+  for (const address of addresses)
+    if ((await findVerifiedDomain(db, config, address)) !== undefined) return address;
   return addresses[0]!;
 }

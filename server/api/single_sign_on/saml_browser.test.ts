@@ -16,7 +16,9 @@ let address: string;
 const provider = createServer((request, response) => {
   const asked = readLoginUrl(`http://${request.headers.host}${request.url}`);
   const form = `<form method="post" action="${asked.acs_url}"><input name="SAMLResponse" value="${encodeResponse(genuine(world, asked))}"></form>`;
-  response.writeHead(200, { 'content-type': 'text/html' }).end(`${form}<script>document.forms[0].submit()</script>`);
+  response
+    .writeHead(200, { 'content-type': 'text/html' })
+    .end(`${form}<script>document.forms[0].submit()</script>`);
 });
 before(async () => {
   provider.listen(0, '127.0.0.1');
@@ -37,45 +39,62 @@ after(async () => {
   await world.close();
 });
 
-test('a real browser comes back signed in: the cross-site form brings no cookie, the step after it does', { skip }, async () => {
-  const browser = started as Exclude<typeof started, string>;
-  const home = await world.newHome({ jit_provisioning_enabled: true });
-  await changeDomain(world, home, { saml_acs_url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/sso` });
-  const page = await (await browser.newContext()).newPage();
-  const seen: string[] = [];
-  page.on('response', async (response) => {
-    const { pathname } = new URL(response.url());
-    if (pathname !== '/complete/saml/') return;
-    const { cookie = '' } = await response.request().allHeaders();
-    seen.push(`${response.request().method()} ${response.status()} ${cookie.replace(/=\w+/, '')}`);
-  });
-  await page.goto(`${address}/login/saml/?email=ada@acme.example&next=/account`);
-  await page.waitForURL(`${address}/account`);
-  assert.ok((await page.textContent('main'))?.includes('ada@acme.example'));
-  assert.deepEqual(seen, ['POST 303 ', 'GET 303 sluice_sign_in']);
-  assert.deepEqual((await page.context().cookies()).map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]).sort(), [
-    ['sluice_session', true, 'Lax'],
-    ['sluice_sign_in', true, 'Lax'],
-  ]);
+test(
+  'a real browser comes back signed in: the cross-site form brings no cookie, the step after it does',
+  { skip },
+  async () => {
+    const browser = started as Exclude<typeof started, string>;
+    const home = await world.newHome({ jit_provisioning_enabled: true });
+    await changeDomain(world, home, {
+      saml_acs_url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/sso`,
+    });
+    const page = await (await browser.newContext()).newPage();
+    const seen: string[] = [];
+    page.on('response', async (response) => {
+      const { pathname } = new URL(response.url());
+      if (pathname !== '/complete/saml/') return;
+      const { cookie = '' } = await response.request().allHeaders();
+      seen.push(
+        `${response.request().method()} ${response.status()} ${cookie.replace(/=\w+/, '')}`,
+      );
+    });
+    await page.goto(`${address}/login/saml/?email=ada@acme.example&next=/account`);
+    await page.waitForURL(`${address}/account`);
+    assert.ok((await page.textContent('main'))?.includes('ada@acme.example'));
+    assert.deepEqual(seen, ['POST 303 ', 'GET 303 sluice_sign_in']);
+    assert.deepEqual(
+      (await page.context().cookies())
+        .map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite])
+        .sort(),
+      [
+        ['sluice_session', true, 'Lax'],
+        ['sluice_sign_in', true, 'Lax'],
+      ],
+    );
 
-  // A link on another site: asked first, and then the whole way.
-  const led = await (await browser.newContext()).newPage();
-  await led.setContent(`<a href="${address}/login/saml/?email=ada@acme.example&next=/account">Look at this</a>`);
-  await led.click('a');
-  await led.waitForURL(/\/login\/saml\//);
-  assert.ok((await led.textContent('main'))?.includes('A link on another site led you here.'));
-  assert.deepEqual(await led.context().cookies(), []);
-  await led.click('text=Go on to the sign-in of acme.example');
-  await led.waitForURL(`${address}/account`);
+    // A link on another site: asked first, and then the whole way.
+    const led = await (await browser.newContext()).newPage();
+    await led.setContent(
+      `<a href="${address}/login/saml/?email=ada@acme.example&next=/account">Look at this</a>`,
+    );
+    await led.click('a');
+    await led.waitForURL(/\/login\/saml\//);
+    assert.ok((await led.textContent('main'))?.includes('A link on another site led you here.'));
+    assert.deepEqual(await led.context().cookies(), []);
+    await led.click('text=Go on to the sign-in of acme.example');
+    await led.waitForURL(`${address}/account`);
 
-  // Somebody else's response in this browser: it has a mark, but of another sign-in.
-  const other = await (await browser.newContext()).newPage();
-  await other.route(`${address}/complete/saml/`, (route) => route.abort());
-  const posted = other.waitForRequest(`${address}/complete/saml/`);
-  await other.goto(`${address}/login/saml/?email=ada@acme.example`);
-  const SAMLResponse = new URLSearchParams((await posted).postData() ?? '').get('SAMLResponse')!;
-  await page.setContent(`<form method="post" action="${address}/complete/saml/"><input name="SAMLResponse" value="${SAMLResponse}"></form>`);
-  await page.evaluate('document.forms[0].submit()');
-  await page.waitForURL(/\/complete\/saml\/\?id=/);
-  assert.ok((await page.textContent('main'))?.includes('You could not be signed in.'));
-});
+    // Somebody else's response in this browser: it has a mark, but of another sign-in.
+    const other = await (await browser.newContext()).newPage();
+    await other.route(`${address}/complete/saml/`, (route) => route.abort());
+    const posted = other.waitForRequest(`${address}/complete/saml/`);
+    await other.goto(`${address}/login/saml/?email=ada@acme.example`);
+    const SAMLResponse = new URLSearchParams((await posted).postData() ?? '').get('SAMLResponse')!;
+    await page.setContent(
+      `<form method="post" action="${address}/complete/saml/"><input name="SAMLResponse" value="${SAMLResponse}"></form>`,
+    );
+    await page.evaluate('document.forms[0].submit()');
+    await page.waitForURL(/\/complete\/saml\/\?id=/);
+    assert.ok((await page.textContent('main'))?.includes('You could not be signed in.'));
+  },
+);

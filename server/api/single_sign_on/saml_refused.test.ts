@@ -7,7 +7,12 @@ import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
 import { forgetAllAttempts } from '../../../test/people.ts';
-import { encodeResponse, responseFacts, signedResponse, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import {
+  encodeResponse,
+  responseFacts,
+  signedResponse,
+  testIdentityProvider,
+} from '../../../test/saml/identity_provider.ts';
 import {
   accountAt,
   assertRefused,
@@ -35,16 +40,26 @@ after(() => world.close());
 
 const newBrowser = () => openNavigator(world.harness);
 const count = async (table: 'users' | 'sessions') =>
-  (await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]!['count'] as number;
+  (await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]![
+    'count'
+  ] as number;
 /** The genuine response to the request still signs in, so what was refused was not the request. */
-async function assertStillOpen(browser: Navigator, request: Parameters<typeof genuine>[1]): Promise<void> {
+async function assertStillOpen(
+  browser: Navigator,
+  request: Parameters<typeof genuine>[1],
+): Promise<void> {
   assert.equal((await respond(browser, genuine(world, request))).status, 303);
 }
 
 test('every forged response of the gate is refused here as well: one sentence, the reason in the log, no account, no session', async () => {
   const browser = newBrowser();
   const request = await beginSaml(browser);
-  const forgeries = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
+  const forgeries = [
+    ...forged_wrappings,
+    ...forged_signatures,
+    ...forged_documents,
+    ...forged_claims,
+  ];
   assert.ok(forgeries.length >= 100);
   const before_all = [await count('users'), await count('sessions')];
   for (const { name, refused, make } of forgeries) {
@@ -60,7 +75,9 @@ test('every forged response of the gate is refused here as well: one sentence, t
   }
   assert.deepEqual([await count('users'), await count('sessions')], before_all);
   const { values } = await world.harness.deps.metrics.single_sign_ons.get();
-  const counted = values.filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted').reduce((sum, { value }) => sum + value, 0);
+  const counted = values
+    .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
+    .reduce((sum, { value }) => sum + value, 0);
   assert.equal(counted, forgeries.length);
   await assertStillOpen(browser, request);
 });
@@ -68,9 +85,14 @@ test('every forged response of the gate is refused here as well: one sentence, t
 test('who sends responses that are refused, again and again, has to wait; those that are in order do not count', async () => {
   await forgetAllAttempts(world.harness);
   const browser = newBrowser();
-  const sendForged = async () => postResponse(browser, genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }));
+  const sendForged = async () =>
+    postResponse(
+      browser,
+      genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }),
+    );
   for (let number = 1; number < 50; number += 1) assert.equal((await sendForged()).status, 403);
-  for (let number = 0; number < 3; number += 1) assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
+  for (let number = 0; number < 3; number += 1)
+    assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
   assert.equal((await sendForged()).status, 403);
   const request = await beginSaml(browser);
   const slowed = await postResponse(browser, genuine(world, request));
@@ -86,13 +108,20 @@ test('who sends responses that are refused, again and again, has to wait; those 
 const bodies: [string, string, string | Buffer][] = [
   ['nothing', 'application/x-www-form-urlencoded', ''],
   ['no SAMLResponse', 'application/x-www-form-urlencoded', 'RelayState=x'],
-  ['SAMLResponse twice', 'application/x-www-form-urlencoded', 'SAMLResponse=AAAA&SAMLResponse=BBBB'],
+  [
+    'SAMLResponse twice',
+    'application/x-www-form-urlencoded',
+    'SAMLResponse=AAAA&SAMLResponse=BBBB',
+  ],
   ['JSON', 'application/json', '{"SAMLResponse":"AAAA"}'],
   ['no kind of body', 'text/plain', 'SAMLResponse=AAAA'],
 ];
 for (const [name, type, sent] of bodies) {
   test(`a body that is no form with a response: ${name}`, async () => {
-    const answer = await world.harness.request('POST', '/complete/saml/', { headers: { 'content-type': type }, body: sent });
+    const answer = await world.harness.request('POST', '/complete/saml/', {
+      headers: { 'content-type': type },
+      body: sent,
+    });
     await assertRefused(world, newBrowser(), answer, 'form', 400);
   });
 }
@@ -103,7 +132,13 @@ for (const [name, sent, reason] of [
 ] as const) {
   test(`what is not a response is 400: ${name}`, async () => {
     const browser = newBrowser();
-    await assertRefused(world, browser, await browser.post('/complete/saml/', { SAMLResponse: sent }, true), reason, 400);
+    await assertRefused(
+      world,
+      browser,
+      await browser.post('/complete/saml/', { SAMLResponse: sent }, true),
+      reason,
+      400,
+    );
   });
 }
 
@@ -128,7 +163,12 @@ test('an assertion is used once, also when the provider puts it into the answer 
   const assertion_id = '_the_same';
   assert.equal((await respond(first, genuine(world, request, { assertion_id }))).status, 303);
   const next = await beginSaml(second);
-  await assertRefused(world, second, await respond(second, genuine(world, next, { assertion_id })), 'assertion_used');
+  await assertRefused(
+    world,
+    second,
+    await respond(second, genuine(world, next, { assertion_id })),
+    'assertion_used',
+  );
   await assertStillOpen(second, next);
 });
 
@@ -138,7 +178,8 @@ test('a response that another browser brings is no sign-in: neither of the thief
   await beginSaml(stranger);
   const taken = await postResponse(thief, genuine(world, request));
   assert.equal(taken.status, 303);
-  for (const other of [thief, stranger]) await assertRefused(world, other, await other.go(taken.headers['location']!), 'other_browser');
+  for (const other of [thief, stranger])
+    await assertRefused(world, other, await other.go(taken.headers['location']!), 'other_browser');
   assert.equal((await owner.go(taken.headers['location']!)).status, 303);
   assert.ok(await accountAt(world.harness, owner));
 });
@@ -146,8 +187,16 @@ test('a response that another browser brings is no sign-in: neither of the thief
 test('the second step alone signs nobody in', async () => {
   const browser = newBrowser();
   await beginSaml(browser);
-  const row = await world.harness.deps.db.row<{ id: string }>(sql`SELECT id FROM sso_requests ORDER BY id DESC LIMIT 1`);
-  for (const id of [row!.id, crypto.randomUUID(), 'x', '']) await assertRefused(world, browser, await browser.go(`/complete/saml/?id=${id}`), 'other_browser');
+  const row = await world.harness.deps.db.row<{ id: string }>(
+    sql`SELECT id FROM sso_requests ORDER BY id DESC LIMIT 1`,
+  );
+  for (const id of [row!.id, crypto.randomUUID(), 'x', ''])
+    await assertRefused(
+      world,
+      browser,
+      await browser.go(`/complete/saml/?id=${id}`),
+      'other_browser',
+    );
   await assertRefused(world, browser, await browser.go('/complete/saml/'), 'other_browser');
 });
 
@@ -158,35 +207,73 @@ test('a sign-in has ten minutes, and its second step too', async () => {
   const taken = await postResponse(browser, genuine(world, request));
   assert.equal(taken.status, 303);
   world.clock.pass(1_000);
-  await assertRefused(world, browser, await browser.go(taken.headers['location']!), 'other_browser');
+  await assertRefused(
+    world,
+    browser,
+    await browser.go(taken.headers['location']!),
+    'other_browser',
+  );
   const late = await beginSaml(browser);
   world.clock.pass(600_000);
-  await assertRefused(world, browser, await postResponse(browser, genuine(world, late)), 'request_unknown');
+  await assertRefused(
+    world,
+    browser,
+    await postResponse(browser, genuine(world, late)),
+    'request_unknown',
+  );
 });
 
 test("another tenant's provider: for our request, in our provider's name, and with an address of ours at its own sign-in", async () => {
   const other = testIdentityProvider('other');
-  const fields = { saml_entity_id: other.entity_id, saml_acs_url: other.sso_url, saml_x509_cert: other.certificate, jit_provisioning_enabled: true };
+  const fields = {
+    saml_entity_id: other.entity_id,
+    saml_acs_url: other.sso_url,
+    saml_x509_cert: other.certificate,
+    jit_provisioning_enabled: true,
+  };
   await world.newHome(fields, 'other.example');
   const browser = newBrowser();
   const [ours, theirs] = [await beginSaml(browser), await beginSaml(browser, 'eve@other.example')];
   assert.notEqual(ours.issuer, theirs.issuer);
   const attempts: [string, string][] = [
     [genuine(world, ours, {}, other), 'issuer'],
-    [genuine(world, ours, { issuer: home.domain.saml_entity_id!, response_issuer: home.domain.saml_entity_id! }, other), 'signature'],
+    [
+      genuine(
+        world,
+        ours,
+        { issuer: home.domain.saml_entity_id!, response_issuer: home.domain.saml_entity_id! },
+        other,
+      ),
+      'signature',
+    ],
     [genuine(world, theirs, { email: 'ada@acme.example' }, other), 'email_domain'],
-    [genuine(world, theirs, { audience: ours.issuer, email: 'eve@other.example' }, other), 'audience'],
+    [
+      genuine(world, theirs, { audience: ours.issuer, email: 'eve@other.example' }, other),
+      'audience',
+    ],
     [genuine(world, ours, { audience: theirs.issuer }), 'audience'],
   ];
-  for (const [xml, reason] of attempts) await assertRefused(world, browser, await respond(browser, xml), reason);
-  assert.equal((await respond(browser, genuine(world, theirs, { email: 'eve@other.example' }, other))).status, 303);
+  for (const [xml, reason] of attempts)
+    await assertRefused(world, browser, await respond(browser, xml), reason);
+  assert.equal(
+    (await respond(browser, genuine(world, theirs, { email: 'eve@other.example' }, other))).status,
+    303,
+  );
 });
 
-const between: { name: string; reason: string; change: () => Promise<unknown>; undo: () => Promise<unknown> }[] = [
+const between: {
+  name: string;
+  reason: string;
+  change: () => Promise<unknown>;
+  undo: () => Promise<unknown>;
+}[] = [
   {
     name: 'another certificate',
     reason: 'provider_changed',
-    change: () => changeDomain(world, home, { saml_x509_cert: `${home.domain.saml_x509_cert}\n${testIdentityProvider('other').certificate}` }),
+    change: () =>
+      changeDomain(world, home, {
+        saml_x509_cert: `${home.domain.saml_x509_cert}\n${testIdentityProvider('other').certificate}`,
+      }),
     undo: () => changeDomain(world, home, { saml_x509_cert: home.domain.saml_x509_cert }),
   },
   {
@@ -198,8 +285,14 @@ const between: { name: string; reason: string; change: () => Promise<unknown>; u
   {
     name: 'a domain that lapsed',
     reason: 'domain_not_verified',
-    change: () => world.harness.deps.db.run(sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`),
-    undo: () => world.harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${home.domain.id}`),
+    change: () =>
+      world.harness.deps.db.run(
+        sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`,
+      ),
+    undo: () =>
+      world.harness.deps.db.run(
+        sql`UPDATE domains SET state = 'verified' WHERE id = ${home.domain.id}`,
+      ),
   },
 ];
 for (const { name, reason, change, undo } of between) {
@@ -209,7 +302,12 @@ for (const { name, reason, change, undo } of between) {
     const taken = await postResponse(browser, genuine(world, late));
     await change();
     try {
-      await assertRefused(world, browser, await postResponse(browser, genuine(world, early)), reason);
+      await assertRefused(
+        world,
+        browser,
+        await postResponse(browser, genuine(world, early)),
+        reason,
+      );
       await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
     } finally {
       await undo();
@@ -222,8 +320,17 @@ test('a domain that was deleted takes its sign-ins with it', async () => {
   const gone = await world.newHome({}, 'gone.example');
   const browser = newBrowser();
   const request = await beginSaml(browser, 'ada@gone.example');
-  await world.harness.request('DELETE', `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`, { key: gone.key });
-  await assertRefused(world, browser, await postResponse(browser, genuine(world, request, { email: 'ada@gone.example' })), 'request_unknown');
+  await world.harness.request(
+    'DELETE',
+    `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`,
+    { key: gone.key },
+  );
+  await assertRefused(
+    world,
+    browser,
+    await postResponse(browser, genuine(world, request, { email: 'ada@gone.example' })),
+    'request_unknown',
+  );
 });
 
 const unavailable: [string, () => Promise<string>][] = [
@@ -231,12 +338,17 @@ const unavailable: [string, () => Promise<string>][] = [
   ['no address', async () => ''],
   ['no domain', async () => 'ada'],
   ['a subdomain', async () => 'ada@mail.acme.example'],
-  ['a domain without a provider', async () => (await world.newHome({ saml_entity_id: null }, 'bare.example'), 'ada@bare.example')],
+  [
+    'a domain without a provider',
+    async () => (await world.newHome({ saml_entity_id: null }, 'bare.example'), 'ada@bare.example'),
+  ],
   [
     'a domain that is not verified',
     async () => {
       const { domain } = await world.newHome({}, 'pending.example');
-      await world.harness.deps.db.run(sql`UPDATE domains SET state = 'pending' WHERE id = ${domain.id}`);
+      await world.harness.deps.db.run(
+        sql`UPDATE domains SET state = 'pending' WHERE id = ${domain.id}`,
+      );
       return 'ada@pending.example';
     },
   ],
@@ -261,7 +373,10 @@ test('addresses that make a fault elsewhere make none here', async () => {
     'test=x',
     'test=a~b~c',
   ])
-    assert.ok([303, 400, 404].includes((await newBrowser().go(`/login/saml/?${query}`)).status), query.slice(0, 40));
+    assert.ok(
+      [303, 400, 404].includes((await newBrowser().go(`/login/saml/?${query}`)).status),
+      query.slice(0, 40),
+    );
 });
 
 test('what has expired is removed', async () => {
@@ -273,13 +388,26 @@ test('what has expired is removed', async () => {
   world.clock.pass(3_600_000);
   await sweepSingleSignOn(world.harness.deps);
   for (const table of ['sso_requests', 'saml_assertions'])
-    assert.equal((await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]!['count'], 0, table);
+    assert.equal(
+      (await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`))
+        .rows[0]!['count'],
+      0,
+      table,
+    );
 });
 
 test('an assertion that the genuine provider made for somebody else is his alone', async () => {
   const acme = testIdentityProvider('acme');
   const [ada, bob] = [newBrowser(), newBrowser()];
   const [asked, other] = [await beginSaml(ada), await beginSaml(bob, 'bob@acme.example')];
-  const stolen = signedResponse(acme, responseFacts(acme, other, { email: 'bob@acme.example' }, world.clock.now()));
-  await assertRefused(world, ada, await respond(ada, stolen.replaceAll(other.id, asked.id)), 'signature');
+  const stolen = signedResponse(
+    acme,
+    responseFacts(acme, other, { email: 'bob@acme.example' }, world.clock.now()),
+  );
+  await assertRefused(
+    world,
+    ada,
+    await respond(ada, stolen.replaceAll(other.id, asked.id)),
+    'signature',
+  );
 });

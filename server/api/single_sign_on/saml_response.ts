@@ -23,31 +23,74 @@ export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: num
  * Reads the response to a sign-in that is under way. Guarantee of an outcome that is no refusal: the domain is verified and its provider is the one that was asked, with the same settings; all rules
  * of the gate hold. Nothing is kept or used up yet.
  */
-export async function judgeResponse(deps: Deps, request: SamlRequest, form: ResponseForm, request_id: string): Promise<Judged> {
+export async function judgeResponse(
+  deps: Deps,
+  request: SamlRequest,
+  form: ResponseForm,
+  request_id: string,
+): Promise<Judged> {
   const domain = await findVerifiedDomain(deps.db, deps.config, request.domain);
-  if (domain?.id !== request.domain_id) return refused('domain_not_verified', `The domain ${request.domain} is no longer verified.`);
+  if (domain?.id !== request.domain_id)
+    return refused('domain_not_verified', `The domain ${request.domain} is no longer verified.`);
   const parties = findSamlParties(deps.config, domain);
-  if (parties === undefined || !samlSettingsHash(deps.secrets, domain).equals(request.settings_hash))
+  if (
+    parties === undefined ||
+    !samlSettingsHash(deps.secrets, domain).equals(request.settings_hash)
+  )
     return refused('provider_changed', changed(domain.domain));
   const expectations = { request_id, now_ms: deps.clock.now(), skew_ms };
   const read = await readResponse(form, parties.provider, parties.service, expectations);
   if ('refused' in read) return refused(read.refused, read.detail);
-  const { assertion_id, name_id, email, first_name, last_name, attributes, not_on_or_after_ms, session_not_on_or_after_ms } = read.sign_in;
-  const certificate = request.purpose === 'test' ? await findSigner(form, parties, expectations) : {};
-  const end = session_not_on_or_after_ms === undefined ? {} : { session_ends_at: isoInstant(session_not_on_or_after_ms) };
-  const names = { ...(first_name === undefined ? {} : { first_name }), ...(last_name === undefined ? {} : { last_name }) };
+  const {
+    assertion_id,
+    name_id,
+    email,
+    first_name,
+    last_name,
+    attributes,
+    not_on_or_after_ms,
+    session_not_on_or_after_ms,
+  } = read.sign_in;
+  const certificate =
+    request.purpose === 'test' ? await findSigner(form, parties, expectations) : {};
+  const end =
+    session_not_on_or_after_ms === undefined
+      ? {}
+      : { session_ends_at: isoInstant(session_not_on_or_after_ms) };
+  const names = {
+    ...(first_name === undefined ? {} : { first_name }),
+    ...(last_name === undefined ? {} : { last_name }),
+  };
   return {
-    outcome: { name_id, email, ...names, ...end, attribute_names: Object.keys(attributes), ...certificate },
+    outcome: {
+      name_id,
+      email,
+      ...names,
+      ...end,
+      attribute_names: Object.keys(attributes),
+      ...certificate,
+    },
     assertion: { id: assertion_id, until_ms: Math.min(not_on_or_after_ms + skew_ms, latest_ms) },
   };
 }
 
 /** Keeps what a response said for the browser to fetch, and uses request and assertion up; of responses that race one is kept. Throws `SignInRefused` for the others. */
-export async function keepJudged(deps: Deps, request: SamlRequest, { outcome, assertion }: Judged): Promise<void> {
+export async function keepJudged(
+  deps: Deps,
+  request: SamlRequest,
+  { outcome, assertion }: Judged,
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    if (!(await keepOutcome(tx, request.id, outcome))) throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
-    if (assertion !== undefined && !(await useAssertion(tx, deps, request.domain_id, assertion.id, assertion.until_ms)))
-      throw new SignInRefused('assertion_used', 'The assertion was used in another sign-in before.');
+    if (!(await keepOutcome(tx, request.id, outcome)))
+      throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+    if (
+      assertion !== undefined &&
+      !(await useAssertion(tx, deps, request.domain_id, assertion.id, assertion.until_ms))
+    )
+      throw new SignInRefused(
+        'assertion_used',
+        'The assertion was used in another sign-in before.',
+      );
   });
 }
 
@@ -61,10 +104,20 @@ function refused(reason: Extract<Outcome, { refused: string }>['refused'], detai
 }
 
 /** Which of the certificates verifies the response; of several for one key the one that is valid longest. */
-async function findSigner(form: ResponseForm, { provider, service, certificates }: SamlParties, expectations: Parameters<typeof readResponse>[3]) {
-  const longest_first = certificates.toSorted((one, other) => Date.parse(other.not_after) - Date.parse(one.not_after));
+async function findSigner(
+  form: ResponseForm,
+  { provider, service, certificates }: SamlParties,
+  expectations: Parameters<typeof readResponse>[3],
+) {
+  const longest_first = certificates.toSorted(
+    (one, other) => Date.parse(other.not_after) - Date.parse(one.not_after),
+  );
   for (const { pem, ...certificate } of longest_first) {
-    if ('sign_in' in (await readResponse(form, { ...provider, certificates: [pem] }, service, expectations))) return { certificate };
+    if (
+      'sign_in' in
+      (await readResponse(form, { ...provider, certificates: [pem] }, service, expectations))
+    )
+      return { certificate };
   }
   return {};
 }

@@ -27,11 +27,19 @@ import { openTestToken, testPage } from './test_sign_in.ts';
 const form_size_bytes_max = 512 * 1024;
 const acs = '/complete/saml/';
 /** Anybody can begin a sign-in and answer it, and to refuse a large answer under several certificates takes the processor up to seconds. */
-const responses_of_address: AttemptPolicy = { free: 50, pause_seconds_min: 2, pause_seconds_max: 300 };
+const responses_of_address: AttemptPolicy = {
+  free: 50,
+  pause_seconds_min: 2,
+  pause_seconds_max: 300,
+};
 const unreadable = new Set(['not_base64', 'not_xml', 'not_a_response', 'markup', 'too_large']);
 
 /** `test` stands in place of `email`: it begins the test that an administrator asked for. */
-const Login = Type.Object({ email: Type.Optional(Type.String()), next: Type.Optional(Type.String()), test: Type.Optional(Type.String()) });
+const Login = Type.Object({
+  email: Type.Optional(Type.String()),
+  next: Type.Optional(Type.String()),
+  test: Type.Optional(Type.String()),
+});
 const Completion = Type.Object({ id: Type.Optional(Type.String()) });
 
 /**
@@ -39,18 +47,32 @@ const Completion = Type.Object({ id: Type.Optional(Type.String()) });
  * browser that began fetches the session there with GET.
  */
 export function samlRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get('/login/saml/', browserRoute('saml'), (request, reply) => beginSignIn(deps, request, reply));
-  app.post(acs, browserRoute('saml', form_size_bytes_max), (request, reply) => takeResponse(deps, request, reply));
+  app.get('/login/saml/', browserRoute('saml'), (request, reply) =>
+    beginSignIn(deps, request, reply),
+  );
+  app.post(acs, browserRoute('saml', form_size_bytes_max), (request, reply) =>
+    takeResponse(deps, request, reply),
+  );
   app.get(acs, browserRoute('saml'), (request, reply) => completeSignIn(deps, request, reply));
 }
 
-async function beginSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function beginSignIn(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { email = '', next, test } = query(request, Login);
-  const domain = test === undefined ? await findVerifiedDomain(deps.db, deps.config, email.trim()) : await openTestToken(deps, test);
+  const domain =
+    test === undefined
+      ? await findVerifiedDomain(deps.db, deps.config, email.trim())
+      : await openTestToken(deps, test);
   const parties = domain === undefined ? undefined : findSamlParties(deps.config, domain);
   if (domain === undefined || parties === undefined) return sendPage(reply, 404, nowhere);
-  if (test === undefined && isLedHere(request)) return sendPage(reply, 200, askFirst(domain.domain, email, next));
-  const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, { service_name: 'Sluice' });
+  if (test === undefined && isLedHere(request))
+    return sendPage(reply, 200, askFirst(domain.domain, email, next));
+  const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, {
+    service_name: 'Sluice',
+  });
   await insertRequest(deps, {
     token: request_id,
     browser_hash: markBrowser(request, reply),
@@ -73,26 +95,51 @@ function isLedHere({ headers }: FastifyRequest): boolean {
 function askFirst(domain: string, email: string, next = '/'): Page {
   return {
     title: `Sign in through ${domain}?`,
-    body: html`<p>A link on another site led you here. Go on only if you have an account with an address of <strong>${domain}</strong>.</p>
-      <p><a href="/login/saml/?${new URLSearchParams({ email, next }).toString()}">Go on to the sign-in of ${domain}</a></p>
+    body: html`<p>
+        A link on another site led you here. Go on only if you have an account with an address of
+        <strong>${domain}</strong>.
+      </p>
+      <p>
+        <a href="/login/saml/?${new URLSearchParams({ email, next }).toString()}"
+          >Go on to the sign-in of ${domain}</a
+        >
+      </p>
       <p><a href="/login">Sign in another way</a></p>`,
   };
 }
 
 const nowhere = {
   title: 'No single sign-on',
-  body: html`<p>There is no single sign-on with SAML for this address. <a href="/login">Sign in another way</a>, or ask your administrator.</p>`,
+  body: html`<p>
+    There is no single sign-on with SAML for this address. <a href="/login">Sign in another way</a>,
+    or ask your administrator.
+  </p>`,
 };
 
 /** The form comes from the provider's site, so a browser sends it without our cookies: whose browser it is shows in the next step. */
-async function takeResponse(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function takeResponse(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const SAMLResponse = readForm(request).get('SAMLResponse');
-  if (SAMLResponse === undefined) throw new SignInRefused('form', 'The form has no SAMLResponse.', 400);
+  if (SAMLResponse === undefined)
+    throw new SignInRefused('form', 'The form has no SAMLResponse.', 400);
   const peeked = peekRequestId({ SAMLResponse });
-  if ('refused' in peeked) throw new SignInRefused(peeked.refused, peeked.detail, unreadable.has(peeked.refused) ? 400 : 403);
+  if ('refused' in peeked)
+    throw new SignInRefused(
+      peeked.refused,
+      peeked.detail,
+      unreadable.has(peeked.refused) ? 400 : 403,
+    );
   const begun = await findSamlRequest(deps, peeked.request_id);
-  if (begun === undefined) throw new SignInRefused('request_unknown', 'The response answers no sign-in that is under way.');
-  if (begun.is_answered) throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+  if (begun === undefined)
+    throw new SignInRefused(
+      'request_unknown',
+      'The response answers no sign-in that is under way.',
+    );
+  if (begun.is_answered)
+    throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
   const accepted = await countResponse(deps, request);
   const judged = await judgeResponse(deps, begun, { SAMLResponse }, peeked.request_id);
   const { outcome } = judged;
@@ -113,18 +160,43 @@ async function countResponse(deps: Deps, { ip }: FastifyRequest): Promise<() => 
   return () => takeBackAttempt(deps, subject);
 }
 
-async function completeSignIn(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function completeSignIn(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { id = '' } = query(request, Completion);
   const browser_hash = findBrowser(request);
-  const answered = isUuid(id) && browser_hash !== undefined ? await useAnsweredRequest(deps, id, browser_hash) : undefined;
-  if (answered === undefined) throw new SignInRefused('other_browser', 'This browser did not begin the sign-in, or it was completed or has expired.');
+  const answered =
+    isUuid(id) && browser_hash !== undefined
+      ? await useAnsweredRequest(deps, id, browser_hash)
+      : undefined;
+  if (answered === undefined)
+    throw new SignInRefused(
+      'other_browser',
+      'This browser did not begin the sign-in, or it was completed or has expired.',
+    );
   if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, answered.outcome));
   const { outcome, domain_id, settings_hash, next } = answered;
-  const { name_id: subject, attribute_names: _names, certificate: _certificate, ...person } = outcome;
-  const vouched = { ...person, method: 'saml' as const, identity: { provider: `saml:${domain_id}`, subject } };
+  const {
+    name_id: subject,
+    attribute_names: _names,
+    certificate: _certificate,
+    ...person
+  } = outcome;
+  const vouched = {
+    ...person,
+    method: 'saml' as const,
+    identity: { provider: `saml:${domain_id}`, subject },
+  };
   await signIn(deps, { request, reply }, vouched, (home) => {
-    if (home?.domain.id !== domain_id) throw new SignInRefused('domain_not_verified', `The domain of ${outcome.email} is no longer verified.`);
-    if (!samlSettingsHash(deps.secrets, home.domain).equals(settings_hash)) throw new SignInRefused('provider_changed', changed(home.domain.domain));
+    if (home?.domain.id !== domain_id)
+      throw new SignInRefused(
+        'domain_not_verified',
+        `The domain of ${outcome.email} is no longer verified.`,
+      );
+    if (!samlSettingsHash(deps.secrets, home.domain).equals(settings_hash))
+      throw new SignInRefused('provider_changed', changed(home.domain.domain));
   });
   countSignIn(request, 'saml', 'accepted');
   return reply.redirect(next, 303);

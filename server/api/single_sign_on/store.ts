@@ -28,7 +28,10 @@ export type NewRequest = {
 type Stored = Pick<Deps, 'db' | 'secrets' | 'clock'>;
 
 /** Keeps a sign-in that begins now. */
-export async function insertRequest({ db, secrets, clock }: Stored, { token, ...request }: NewRequest): Promise<void> {
+export async function insertRequest(
+  { db, secrets, clock }: Stored,
+  { token, ...request }: NewRequest,
+): Promise<void> {
   const { browser_hash, provider, purpose, next, domain_id = null, settings_hash = null } = request;
   await db.run(sql`
     INSERT INTO sso_requests (id, token_hash, browser_hash, provider, domain_id, settings_hash, purpose, next, expires_at)
@@ -37,10 +40,20 @@ export async function insertRequest({ db, secrets, clock }: Stored, { token, ...
 }
 
 /** A SAML sign-in under way. `domain` is the name of the domain whose provider was asked. */
-export type SamlRequest = { id: string; domain_id: string; domain: string; settings_hash: Buffer; purpose: NewRequest['purpose']; is_answered: boolean };
+export type SamlRequest = {
+  id: string;
+  domain_id: string;
+  domain: string;
+  settings_hash: Buffer;
+  purpose: NewRequest['purpose'];
+  is_answered: boolean;
+};
 
 /** The SAML sign-in with this request id that has not expired. Leans on sso_requests_token_unique. */
-export function findSamlRequest({ db, secrets, clock }: Stored, request_id: string): Promise<SamlRequest | undefined> {
+export function findSamlRequest(
+  { db, secrets, clock }: Stored,
+  request_id: string,
+): Promise<SamlRequest | undefined> {
   return db.row<SamlRequest>(sql`
     SELECT r.id, r.domain_id, d.domain, r.settings_hash, r.purpose, r.outcome IS NOT NULL AS is_answered FROM sso_requests r JOIN domains d ON d.id = r.domain_id
     WHERE r.token_hash = ${tokenHash(secrets, request_id)} AND r.expires_at > ${isoInstant(clock.now())}::timestamptz`);
@@ -48,11 +61,21 @@ export function findSamlRequest({ db, secrets, clock }: Stored, request_id: stri
 
 /** Keeps what the response to a SAML request said. False when one was kept before: the row's lock lets one of several win. */
 export async function keepOutcome(tx: Transaction, id: string, outcome: Outcome): Promise<boolean> {
-  return (await tx.run(sql`UPDATE sso_requests SET outcome = ${JSON.stringify(outcome)}::json WHERE id = ${id}::uuid AND outcome IS NULL`)) === 1;
+  return (
+    (await tx.run(
+      sql`UPDATE sso_requests SET outcome = ${JSON.stringify(outcome)}::json WHERE id = ${id}::uuid AND outcome IS NULL`,
+    )) === 1
+  );
 }
 
 /** Uses an assertion of the domain's provider up, until the instant (ms) after which it is not taken anyway. False when it was used before, also when both come at once. */
-export async function useAssertion(tx: Transaction, { secrets }: Stored, domain_id: string, assertion_id: string, until_ms: number): Promise<boolean> {
+export async function useAssertion(
+  tx: Transaction,
+  { secrets }: Stored,
+  domain_id: string,
+  assertion_id: string,
+  until_ms: number,
+): Promise<boolean> {
   const used = await tx.run(sql`
     INSERT INTO saml_assertions (domain_id, assertion_hash, expires_at)
     VALUES (${domain_id}::uuid, ${secrets.hash(`saml assertion ${assertion_id}`)}, ${isoInstant(until_ms)}::timestamptz)
@@ -67,7 +90,11 @@ export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; next: 
 );
 
 /** Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id that is not used or expired. Of several at once one gets it. */
-export function useAnsweredRequest({ db, clock }: Stored, id: string, browser_hash: Buffer): Promise<AnsweredRequest | undefined> {
+export function useAnsweredRequest(
+  { db, clock }: Stored,
+  id: string,
+  browser_hash: Buffer,
+): Promise<AnsweredRequest | undefined> {
   return db.row<AnsweredRequest>(sql`
     DELETE FROM sso_requests
     WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL AND expires_at > ${isoInstant(clock.now())}::timestamptz
@@ -88,7 +115,13 @@ export function useOpenidRequest(
 }
 
 /** Removes what has expired. Leans on the indexes by expiry. */
-export async function sweepSingleSignOn({ db, clock }: { db: Database; clock: Deps['clock'] }): Promise<void> {
+export async function sweepSingleSignOn({
+  db,
+  clock,
+}: {
+  db: Database;
+  clock: Deps['clock'];
+}): Promise<void> {
   const now = isoInstant(clock.now());
   await db.run(sql`DELETE FROM sso_requests WHERE expires_at <= ${now}::timestamptz`);
   await db.run(sql`DELETE FROM saml_assertions WHERE expires_at <= ${now}::timestamptz`);
@@ -102,23 +135,44 @@ export type Home = { domain: VerifiedDomain; organization: { id: string; name: s
  * The verified domain of an address, which stays as it is until the transaction ends, together with who is a member of its organization and who is invited there; undefined when the
  * address has none. Locks go from the organization to the domain; what was read before the locks is read again.
  */
-export async function holdHome(tx: Transaction, config: Deps['config'], address: string): Promise<Home | undefined> {
+export async function holdHome(
+  tx: Transaction,
+  config: Deps['config'],
+  address: string,
+): Promise<Home | undefined> {
   const seen = await findVerifiedDomain(tx, config, address);
   if (seen === undefined) return undefined;
-  const organization = await tx.row<Home['organization']>(sql`SELECT id, name FROM organizations WHERE id = ${seen.organization_id}::uuid FOR NO KEY UPDATE`);
+  const organization = await tx.row<Home['organization']>(
+    sql`SELECT id, name FROM organizations WHERE id = ${seen.organization_id}::uuid FOR NO KEY UPDATE`,
+  );
   await tx.row(sql`SELECT 1 FROM domains WHERE id = ${seen.id}::uuid FOR SHARE`);
   const domain = await findVerifiedDomain(tx, config, address);
   // Another organization may have proved the name while we waited: it is not locked, so this sign-in is none of its business.
-  return organization === undefined || domain?.id !== seen.id ? undefined : { domain, organization };
+  return organization === undefined || domain?.id !== seen.id
+    ? undefined
+    : { domain, organization };
 }
 
 /** How a person stands: the open invite to the organization, membership there, and whether he is a member of, or invited to, any organization. */
-export type Standing = { invite_id: string | null; invite_level: Level | null; is_member: boolean; is_awaited: boolean };
+export type Standing = {
+  invite_id: string | null;
+  invite_level: Level | null;
+  is_member: boolean;
+  is_awaited: boolean;
+};
 
 /** How the address, and the user who has it, stand in the organization and elsewhere; undefined: there is none. Leans on invites_by_address and members_user_unique. */
 export async function getStanding(
   tx: Transaction,
-  { organization_id = null, user_id = null, email }: { organization_id: string | null | undefined; user_id: number | null | undefined; email: string },
+  {
+    organization_id = null,
+    user_id = null,
+    email,
+  }: {
+    organization_id: string | null | undefined;
+    user_id: number | null | undefined;
+    email: string;
+  },
   now_ms: number,
 ): Promise<Standing> {
   const row = await tx.row<Standing>(sql`
@@ -138,7 +192,9 @@ export async function keepIdentity(
   user_id: number,
   { provider, subject }: { provider: string; subject: string },
 ): Promise<void> {
-  await tx.run(sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider} AND subject <> ${subject}`);
+  await tx.run(
+    sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider} AND subject <> ${subject}`,
+  );
   const now = isoInstant(now_ms);
   await tx.run(sql`
     INSERT INTO social_identities (id, user_id, provider, subject, created_at, last_used_at)
@@ -158,11 +214,18 @@ export async function limitSession(tx: Transaction, id: string, end: string): Pr
  * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail address lets nobody in by password. It looks at the domain alone, so it tells nothing about
  * accounts.
  */
-export async function refuseEnforced({ db, config }: { db: Queryable; config: Deps['config'] }, email: string): Promise<void> {
+export async function refuseEnforced(
+  { db, config }: { db: Queryable; config: Deps['config'] },
+  email: string,
+): Promise<void> {
   const enforced = (await findVerifiedDomain(db, config, email))?.sso_enforcement ?? '';
   if (enforced === '') return;
   const query = enforced === 'saml' ? `?email=${encodeURIComponent(email)}` : '';
-  throw invalid(null, 'sso_enforced', `The domain of this address asks for single sign-on: open ${config.public_url}/login/${enforced}/${query} in a browser.`);
+  throw invalid(
+    null,
+    'sso_enforced',
+    `The domain of this address asks for single sign-on: open ${config.public_url}/login/${enforced}/${query} in a browser.`,
+  );
 }
 
 function tokenHash(secrets: Deps['secrets'], token: string): Buffer {

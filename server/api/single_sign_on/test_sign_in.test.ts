@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { readLoginUrl, readTestCertificate, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
-import { changeDomain, genuine, openNavigator, openSingleSignOn, postResponse, respond, sessionOf } from '../../../test/single_sign_on.ts';
+import {
+  readLoginUrl,
+  readTestCertificate,
+  testIdentityProvider,
+} from '../../../test/saml/identity_provider.ts';
+import {
+  changeDomain,
+  genuine,
+  openNavigator,
+  openSingleSignOn,
+  postResponse,
+  respond,
+  sessionOf,
+} from '../../../test/single_sign_on.ts';
 import type { Home, Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
@@ -12,7 +24,11 @@ before(async () => {
 after(() => world.close());
 
 const ask = (home: Home, key = home.key) =>
-  world.harness.request('POST', `/api/organizations/${home.organization.id}/domains/${home.domain.id}/test_sign_in/`, { key });
+  world.harness.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/domains/${home.domain.id}/test_sign_in/`,
+    { key },
+  );
 const pathOf = (url: string) => url.slice(world.harness.deps.config.public_url.length);
 async function begin(home: Home, browser: Navigator) {
   const { status, body } = await ask(home);
@@ -21,18 +37,31 @@ async function begin(home: Home, browser: Navigator) {
   assert.equal(begun.status, 303, begun.text);
   return readLoginUrl(begun.headers['location']!);
 }
-const factsOf = (text: string) => Object.fromEntries([...text.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/g)].map(([, name, value]) => [name, value]));
+const factsOf = (text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]),
+  );
 
 test('a test shows what came and signs nobody in, before anything is enforced', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
   const answer = await respond(
     browser,
-    genuine(world, await begin(home, browser), { attributes: { email: 'Ada@acme.example', 'a<b': 'x', givenName: 'Ada' } }),
+    genuine(world, await begin(home, browser), {
+      attributes: { email: 'Ada@acme.example', 'a<b': 'x', givenName: 'Ada' },
+    }),
   );
   assert.deepEqual([answer.status, sessionOf(browser)], [200, {}]);
   assert.match(answer.text, /This was a test: nobody was signed in\./);
-  const { 'Valid until': until, 'Fingerprint (SHA-256)': fingerprint, Certificate: subject, ...facts } = factsOf(answer.text);
+  const {
+    'Valid until': until,
+    'Fingerprint (SHA-256)': fingerprint,
+    Certificate: subject,
+    ...facts
+  } = factsOf(answer.text);
   assert.deepEqual(facts, {
     'E-mail address': 'ada@acme.example',
     NameID: 'ada@acme.example',
@@ -43,13 +72,19 @@ test('a test shows what came and signs nobody in, before anything is enforced', 
   assert.match(fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
   assert.ok(subject!.length > 0 && Date.parse(until) > world.clock.now());
   assert.deepEqual(world.reasons(), []);
-  assert.equal(await world.harness.deps.db.row(sql`SELECT 1 FROM users WHERE email = 'ada@acme.example'`), undefined);
+  assert.equal(
+    await world.harness.deps.db.row(sql`SELECT 1 FROM users WHERE email = 'ada@acme.example'`),
+    undefined,
+  );
 });
 
 test('a test that would be refused says why, in the browser that began it alone; the log has it too', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
-  const taken = await postResponse(browser, genuine(world, await begin(home, browser), { audience: 'https://other.example/' }));
+  const taken = await postResponse(
+    browser,
+    genuine(world, await begin(home, browser), { audience: 'https://other.example/' }),
+  );
   assert.deepEqual([taken.status, world.reasons()], [303, ['audience']]);
   assert.equal((await openNavigator(world.harness).go(taken.headers['location']!)).status, 403);
   assert.deepEqual(world.reasons(), ['other_browser']);
@@ -61,7 +96,10 @@ test('a test that would be refused says why, in the browser that began it alone;
 });
 
 test('a test names the certificate that verified, and warns of its end', async () => {
-  const [acme, other] = [testIdentityProvider('acme').certificate, testIdentityProvider('other').certificate];
+  const [acme, other] = [
+    testIdentityProvider('acme').certificate,
+    testIdentityProvider('other').certificate,
+  ];
   // It has the key of acme's.
   const expired = readTestCertificate('saml_expired.crt');
   const shownWith = async (saml_x509_cert: string) => {
@@ -74,7 +112,10 @@ test('a test names the certificate that verified, and warns of its end', async (
   assert.match(factsOf(fresh)['Certificate'], /acme/);
   assert.match(await shownWith(expired), /Warning: the certificate has expired/);
   world.clock.pass(Date.parse(factsOf(fresh)['Valid until']) - world.clock.now() - 29 * 86_400_000);
-  assert.match(await shownWith(`${acme}\n${expired}`), /Warning: the certificate expires within 30 days/);
+  assert.match(
+    await shownWith(`${acme}\n${expired}`),
+    /Warning: the certificate expires within 30 days/,
+  );
 });
 
 test('the address of a test is for ten minutes, and nobody can make one', async () => {
@@ -92,7 +133,13 @@ test('the address of a test is for ten minutes, and nobody can make one', async 
     '~~',
     'x',
   ];
-  for (const one of wrong) assert.equal((await openNavigator(world.harness).go(`/login/saml/?test=${encodeURIComponent(one)}`)).status, 404, one);
+  for (const one of wrong)
+    assert.equal(
+      (await openNavigator(world.harness).go(`/login/saml/?test=${encodeURIComponent(one)}`))
+        .status,
+      404,
+      one,
+    );
   assert.equal((await openNavigator(world.harness).go(path)).status, 303);
   world.clock.pass(600_000);
   assert.equal((await openNavigator(world.harness).go(path)).status, 404);
@@ -105,17 +152,31 @@ test('only who may change the domain tests it, and only a verified domain with a
   assert.equal((await ask(home, (await world.harness.newOrganization()).key)).status, 404);
   await changeDomain(world, home, { saml_acs_url: null });
   assert.deepEqual([(await ask(home)).status, (await ask(home)).body.code], [400, 'invalid_input']);
-  await world.harness.deps.db.run(sql`UPDATE domains SET state = 'pending' WHERE id = ${home.domain.id}`);
-  assert.deepEqual([(await ask(home)).status, (await ask(home)).body.code], [400, 'verification_required']);
+  await world.harness.deps.db.run(
+    sql`UPDATE domains SET state = 'pending' WHERE id = ${home.domain.id}`,
+  );
+  assert.deepEqual(
+    [(await ask(home)).status, (await ask(home)).body.code],
+    [400, 'verification_required'],
+  );
 });
 
 test('the metadata is public, names the organization, and knows no other', async () => {
   const home = await world.newHome();
-  const answer = await world.harness.request('GET', `/api/saml/metadata/?organization=${home.organization.id.toUpperCase()}`);
-  assert.match(answer.text, new RegExp(`entityID="[^"]*/api/saml/metadata/\\?organization=${home.organization.id}"`));
+  const answer = await world.harness.request(
+    'GET',
+    `/api/saml/metadata/?organization=${home.organization.id.toUpperCase()}`,
+  );
+  assert.match(
+    answer.text,
+    new RegExp(`entityID="[^"]*/api/saml/metadata/\\?organization=${home.organization.id}"`),
+  );
   assert.match(answer.text, /WantAssertionsSigned="true"/);
   for (const wrong of ['01890000-0000-7000-8000-000000000000', 'x', '%00', '']) {
-    const { status } = await world.harness.request('GET', `/api/saml/metadata/?organization=${wrong}`);
+    const { status } = await world.harness.request(
+      'GET',
+      `/api/saml/metadata/?organization=${wrong}`,
+    );
     assert.ok([400, 404].includes(status), wrong);
   }
   assert.equal((await world.harness.request('GET', '/api/saml/metadata/')).status, 400);

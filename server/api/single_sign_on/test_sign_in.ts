@@ -15,18 +15,33 @@ const names_shown_max = 100;
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
 /** The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in: whoever opens it sees what the provider says of him. */
-export function makeTestUrl({ secrets, clock, config }: Maker, domain: { id: string; domain: string }): { url: string; expires_at: string } {
+export function makeTestUrl(
+  { secrets, clock, config }: Maker,
+  domain: { id: string; domain: string },
+): { url: string; expires_at: string } {
   const expires_ms = clock.now() + request_lifetime_ms;
   const token = `${domain.domain}~${expires_ms}~${sealOf(secrets, domain.id, expires_ms)}`;
-  return { url: `${config.public_url}/login/saml/?test=${encodeURIComponent(token)}`, expires_at: isoInstant(expires_ms) };
+  return {
+    url: `${config.public_url}/login/saml/?test=${encodeURIComponent(token)}`,
+    expires_at: isoInstant(expires_ms),
+  };
 }
 
 /** The verified domain that the test is for; undefined when the token was not made here, has expired, or the domain is not verified any more. */
-export async function openTestToken({ db, secrets, clock, config }: Maker & Pick<Deps, 'db'>, token: string): Promise<VerifiedDomain | undefined> {
+export async function openTestToken(
+  { db, secrets, clock, config }: Maker & Pick<Deps, 'db'>,
+  token: string,
+): Promise<VerifiedDomain | undefined> {
   const [name = '', expires = '', seal = ''] = token.split('~');
-  const domain = /^\d{1,15}$/.test(expires) && Number(expires) > clock.now() ? await findVerifiedDomain(db, config, name) : undefined;
+  const domain =
+    /^\d{1,15}$/.test(expires) && Number(expires) > clock.now()
+      ? await findVerifiedDomain(db, config, name)
+      : undefined;
   if (domain === undefined) return undefined;
-  const [shown, wanted] = [Buffer.from(seal), Buffer.from(sealOf(secrets, domain.id, Number(expires)))];
+  const [shown, wanted] = [
+    Buffer.from(seal),
+    Buffer.from(sealOf(secrets, domain.id, Number(expires))),
+  ];
   return shown.length === wanted.length && timingSafeEqual(shown, wanted) ? domain : undefined;
 }
 
@@ -61,8 +76,18 @@ function listOf(facts: Fact[]): Html {
   </dl>`;
 }
 
-function receivedFacts({ email, name_id, first_name, last_name, attribute_names, certificate }: Received): Fact[] {
-  const more = attribute_names.length > names_shown_max ? [`and ${attribute_names.length - names_shown_max} more`] : [];
+function receivedFacts({
+  email,
+  name_id,
+  first_name,
+  last_name,
+  attribute_names,
+  certificate,
+}: Received): Fact[] {
+  const more =
+    attribute_names.length > names_shown_max
+      ? [`and ${attribute_names.length - names_shown_max} more`]
+      : [];
   return [
     ['E-mail address', email],
     ['NameID', name_id],
@@ -73,7 +98,11 @@ function receivedFacts({ email, name_id, first_name, last_name, attribute_names,
   ];
 }
 
-function certificateFacts({ subject, fingerprint_sha256, not_after }: NonNullable<Received['certificate']>): Fact[] {
+function certificateFacts({
+  subject,
+  fingerprint_sha256,
+  not_after,
+}: NonNullable<Received['certificate']>): Fact[] {
   return [
     ['Certificate', subject],
     ['Fingerprint (SHA-256)', fingerprint_sha256],
@@ -84,8 +113,11 @@ function certificateFacts({ subject, fingerprint_sha256, not_after }: NonNullabl
 function certificateWarning({ certificate }: Received, now_ms: number): string | undefined {
   if (certificate === undefined) return undefined;
   const left_ms = Date.parse(certificate.not_after) - now_ms;
-  if (left_ms <= 0) return 'Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.';
-  return left_ms <= warning_ms ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.' : undefined;
+  if (left_ms <= 0)
+    return 'Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.';
+  return left_ms <= warning_ms
+    ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.'
+    : undefined;
 }
 
 function sealOf(secrets: Deps['secrets'], domain_id: string, expires_ms: number): string {

@@ -36,7 +36,8 @@ export function openKeptScripts(running: Pick<Running, 'db' | 'secrets'>): KeptS
       forget(token);
       kept.set(token, script);
       length += text.length;
-      for (const oldest of kept.keys()) if (kept.size > scripts_max || length > length_max) forget(oldest);
+      for (const oldest of kept.keys())
+        if (kept.size > scripts_max || length > length_max) forget(oldest);
       return script;
     },
   };

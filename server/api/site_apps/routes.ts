@@ -22,13 +22,20 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
   const show = async (queryable: Queryable, team_id: number): Promise<SiteScript> => {
     const token = (await findSiteToken(queryable, team_id)) ?? missing();
     const { apps } = (await findSiteApps(queryable, token)) ?? missing();
-    return { site_token: token, url: `${config.public_url}/site_apps/${token}.js`, apps: apps.map(({ id, name }) => ({ id, name })) };
+    return {
+      site_token: token,
+      url: `${config.public_url}/site_apps/${token}.js`,
+      apps: apps.map(({ id, name }) => ({ id, name })),
+    };
   };
   app.get(
     base,
     {
       config: { within: 'project', scope: 'plugin:read' },
-      schema: { summary: "Show where web pages load the project's site apps", response: { 200: SiteScript } },
+      schema: {
+        summary: "Show where web pages load the project's site apps",
+        response: { 200: SiteScript },
+      },
     },
     async (request) => {
       await requireLevel(db, request);
@@ -41,7 +48,8 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       config: { within: 'project', scope: 'plugin:write', level: 8 },
       schema: {
         summary: "Give the script of the project's site apps another address",
-        description: 'Under the old one nothing is served any more: pages that load it have to be changed. Needs the plugins access level 3.',
+        description:
+          'Under the old one nothing is served any more: pages that load it have to be changed. Needs the plugins access level 3.',
         response: { 200: SiteScript },
       },
     },
@@ -52,8 +60,16 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
         const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
         await rotateSiteToken(tx, team_id);
         const after = await show(tx, team_id);
-        const changes = [{ field: 'site_token', action: 'changed' as const, before, after: after.site_token }];
-        record({ activity: 'site_token_rotated', scope: 'project', item_id: String(team_id), item_name: null, changes });
+        const changes = [
+          { field: 'site_token', action: 'changed' as const, before, after: after.site_token },
+        ];
+        record({
+          activity: 'site_token_rotated',
+          scope: 'project',
+          item_id: String(team_id),
+          item_name: null,
+          changes,
+        });
         return after;
       }),
   );
@@ -61,25 +77,35 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
 
 function scriptRoute(app: FastifyInstance, deps: Deps): void {
   const scripts = openKeptScripts(deps);
-  app.get('/site_apps/:file', { config: { scope: 'public', accepts_anything: true }, schema: { hide: true } }, async (request, reply) => {
-    const { file } = request.params as { file: string };
-    const token = /^(slw_[0-9a-f]{32})\.js$/.exec(file)?.[1];
-    const script = token === undefined ? undefined : await scripts.find(token);
-    if (script === undefined) throw notFound();
-    // Any page may load it, and what it has is for everybody.
-    reply
-      .header('etag', script.etag)
-      .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
-      .header('access-control-allow-origin', '*')
-      .header('cross-origin-resource-policy', 'cross-origin');
-    const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-    if (known?.some((tag) => tag === script.etag || tag === '*') === true) return reply.code(304).send();
-    return reply.type('application/javascript; charset=utf-8').send(script.text);
-  });
+  app.get(
+    '/site_apps/:file',
+    { config: { scope: 'public', accepts_anything: true }, schema: { hide: true } },
+    async (request, reply) => {
+      const { file } = request.params as { file: string };
+      const token = /^(slw_[0-9a-f]{32})\.js$/.exec(file)?.[1];
+      const script = token === undefined ? undefined : await scripts.find(token);
+      if (script === undefined) throw notFound();
+      // Any page may load it, and what it has is for everybody.
+      reply
+        .header('etag', script.etag)
+        .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
+        .header('access-control-allow-origin', '*')
+        .header('cross-origin-resource-policy', 'cross-origin');
+      const known = request.headers['if-none-match']
+        ?.split(',')
+        .map((tag) => tag.trim().replace(/^W\//, ''));
+      if (known?.some((tag) => tag === script.etag || tag === '*') === true)
+        return reply.code(304).send();
+      return reply.type('application/javascript; charset=utf-8').send(script.text);
+    },
+  );
 }
 
 async function requireLevel(db: Queryable, request: FastifyRequest): Promise<void> {
-  const fault = pluginsLevelFault((await findPluginsLevel(db, request.access.organization_id)) ?? missing(), 3);
+  const fault = pluginsLevelFault(
+    (await findPluginsLevel(db, request.access.organization_id)) ?? missing(),
+    3,
+  );
   if (fault !== undefined) throw forbidden(fault);
 }
 

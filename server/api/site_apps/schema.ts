@@ -4,11 +4,23 @@ import type { Static } from 'typebox';
 /** Where web pages load the site apps of a project, and which apps these are. */
 export const SiteScript = Type.Object(
   {
-    site_token: Type.String({ description: 'Names the project in `url`. It is public, as everything is that a web page loads.' }),
-    url: Type.String({ description: 'The script with all enabled site apps of the project; a page loads it with `<script async src="...">`.' }),
-    apps: Type.Array(Type.Object({ id: Type.Integer({ description: 'Id of the config.' }), name: Type.Union([Type.String(), Type.Null()]) }), {
-      description: 'The enabled ones, in the order in which they run.',
+    site_token: Type.String({
+      description:
+        'Names the project in `url`. It is public, as everything is that a web page loads.',
     }),
+    url: Type.String({
+      description:
+        'The script with all enabled site apps of the project; a page loads it with `<script async src="...">`.',
+    }),
+    apps: Type.Array(
+      Type.Object({
+        id: Type.Integer({ description: 'Id of the config.' }),
+        name: Type.Union([Type.String(), Type.Null()]),
+      }),
+      {
+        description: 'The enabled ones, in the order in which they run.',
+      },
+    ),
   },
   { title: 'SiteScript' },
 );

@@ -43,13 +43,17 @@ before(async () => {
 after(() => harness.close());
 
 const show = async () => (await harness.request('GET', base, { key: home.key })).body;
-const load = async (path?: string, headers: Record<string, string> = {}) => fetch(path ?? (await show()).url, { headers });
+const load = async (path?: string, headers: Record<string, string> = {}) =>
+  fetch(path ?? (await show()).url, { headers });
 
 test('a script of no apps, of those that are enabled, and the same tag until something changes', async () => {
   const empty = await load();
   assert.deepEqual([empty.status, await empty.text(), (await show()).apps], [200, '', []]);
   assert.equal(empty.headers.get('content-type'), 'application/javascript; charset=utf-8');
-  const { url, id } = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('one'), { fields, config });
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('one'), {
+    fields,
+    config,
+  });
   const full = await load();
   const [text, etag] = [await full.text(), full.headers.get('etag')!];
   assert.match(text, /"second":"filled"/);
@@ -71,7 +75,10 @@ test('a script of no apps, of those that are enabled, and the same tag until som
 
 test('the address can be changed; the old one and wrong ones lead nowhere; level 0 has nothing', async () => {
   const before = await show();
-  assert.equal((await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status, 200);
+  assert.equal(
+    (await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status,
+    200,
+  );
   assert.equal((await show()).site_token, before.site_token);
   const after = (await harness.request('POST', `${base}rotate/`, { key: home.key })).body;
   assert.notEqual(after.site_token, before.site_token);
@@ -96,8 +103,16 @@ test('the address can be changed; the old one and wrong ones lead nowhere; level
 });
 
 test('code that was changed in the database is not served, and its config says why', async () => {
-  const kept = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('kept'), { fields });
-  const { url, id } = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('original'), { fields });
+  const kept = await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('kept'), {
+    fields,
+  });
+  const { url, id } = await enabledPlugin(
+    harness,
+    home,
+    'pipeline_frontend_apps',
+    shows('original'),
+    { fields },
+  );
   await harness.deps.db.run(sql`
     UPDATE plugin_versions SET code = replace(code::text, 'original', 'injected')::json WHERE plugin_id = (SELECT plugin_id FROM plugin_configs WHERE id = ${id})`);
   const text = await (await load()).text();
@@ -109,41 +124,55 @@ test('code that was changed in the database is not served, and its config says w
   await harness.request('DELETE', kept.url, { key: home.key });
 });
 
-test('a page of another site runs the apps in their order in a browser; the fault of one keeps no other away', { skip }, async () => {
-  const browser = started as Browser;
-  const faults = [
-    'throw new Error("while it is loaded"); export const inject = () => {};',
-    'export function inject() { throw new Error("in inject"); }',
-    'export async function inject() { await null; throw new Error("later"); }',
-    'export const nothing = 1;',
-  ];
-  await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('last'), { fields, order: 9 });
-  for (const fault of faults) await enabledPlugin(harness, home, 'pipeline_frontend_apps', fault, { fields, order: 2 });
-  await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('first'), { fields, config, order: 1 });
-  const { url } = await show();
-  const site = await openSite(`<!doctype html><body><script src="${url}"></script></body>`);
-  const { page, context, complaints } = await openVisitor(browser, site.address);
-  try {
-    await page.goto('/');
-    const lines = await page.locator('p').allTextContents();
-    assert.deepEqual(lines, [
-      `first ${JSON.stringify({ text: config.text, second: 'filled' })}`,
-      `last ${JSON.stringify({ text: 'standard', second: 'filled' })}`,
-    ]);
-    const told = complaints.filter((line) => line.startsWith('Site app'));
-    assert.deepEqual(
-      told.map((line) => /while it is loaded|in inject|later/.exec(line)?.[0]),
-      ['while it is loaded', 'in inject', 'later'],
-    );
-  } finally {
-    await context.close();
-    await browser.close();
-    await site.close();
-  }
-});
+test(
+  'a page of another site runs the apps in their order in a browser; the fault of one keeps no other away',
+  { skip },
+  async () => {
+    const browser = started as Browser;
+    const faults = [
+      'throw new Error("while it is loaded"); export const inject = () => {};',
+      'export function inject() { throw new Error("in inject"); }',
+      'export async function inject() { await null; throw new Error("later"); }',
+      'export const nothing = 1;',
+    ];
+    await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('last'), {
+      fields,
+      order: 9,
+    });
+    for (const fault of faults)
+      await enabledPlugin(harness, home, 'pipeline_frontend_apps', fault, { fields, order: 2 });
+    await enabledPlugin(harness, home, 'pipeline_frontend_apps', shows('first'), {
+      fields,
+      config,
+      order: 1,
+    });
+    const { url } = await show();
+    const site = await openSite(`<!doctype html><body><script src="${url}"></script></body>`);
+    const { page, context, complaints } = await openVisitor(browser, site.address);
+    try {
+      await page.goto('/');
+      const lines = await page.locator('p').allTextContents();
+      assert.deepEqual(lines, [
+        `first ${JSON.stringify({ text: config.text, second: 'filled' })}`,
+        `last ${JSON.stringify({ text: 'standard', second: 'filled' })}`,
+      ]);
+      const told = complaints.filter((line) => line.startsWith('Site app'));
+      assert.deepEqual(
+        told.map((line) => /while it is loaded|in inject|later/.exec(line)?.[0]),
+        ['while it is loaded', 'in inject', 'later'],
+      );
+    } finally {
+      await context.close();
+      await browser.close();
+      await site.close();
+    }
+  },
+);
 
 async function openSite(html: string): Promise<{ address: string; close(): Promise<void> }> {
-  const server: Server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(html));
+  const server: Server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end(html),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

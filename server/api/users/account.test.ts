@@ -29,8 +29,10 @@ const addMember = (organization_id: string, user: { id: number }, level: number)
   harness.deps.db.run(
     sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
   );
-const violationsOf = ({ body }: Answer): string[] => body.errors.map((one: Record<string, string>) => `${one['attr']} ${one['code']}`);
-const exists = async (user: { id: number }) => (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
+const violationsOf = ({ body }: Answer): string[] =>
+  body.errors.map((one: Record<string, string>) => `${one['attr']} ${one['code']}`);
+const exists = async (user: { id: number }) =>
+  (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
 
 test('the account says who it is and tells the truth about its ways in', async () => {
   const user = await newPerson(harness, { first_name: 'Grace' });
@@ -53,30 +55,44 @@ test('the account says who it is and tells the truth about its ways in', async (
     organizations: [],
   });
   await setUpSecondFactor(harness, browser);
-  await harness.deps.db.run(sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (gen_random_uuid(), ${user.id}, 'github', ${user.uuid})`);
+  await harness.deps.db.run(
+    sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (gen_random_uuid(), ${user.id}, 'github', ${user.uuid})`,
+  );
   const later = (await browser.ask('GET', url)).body;
-  assert.deepEqual([later.is_2fa_enabled, later.recovery_codes_left, later.has_social_auth], [true, 10, true]);
+  assert.deepEqual(
+    [later.is_2fa_enabled, later.recovery_codes_left, later.has_social_auth],
+    [true, 10, true],
+  );
   const without = await newPerson(harness, { password_hash: null });
-  assert.equal((await harness.request('GET', url, { key: await harness.newKey(without) })).body.has_password, false);
+  assert.equal(
+    (await harness.request('GET', url, { key: await harness.newKey(without) })).body.has_password,
+    false,
+  );
 });
 
 test('the organizations are those that the key reaches, also those that are closed without a second factor', async () => {
   const one = await harness.newOrganization({ name: 'One' });
   const other = await harness.newOrganization({ name: 'Other' });
   await addMember(other.organization.id, one.user, 1);
-  await harness.deps.db.run(sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`);
+  await harness.deps.db.run(
+    sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
+  );
   const named = async (key: string) =>
-    (await harness.request('GET', url, { key })).body.organizations.map((row: Record<string, unknown>) => [
-      row['name'],
-      row['membership_level'],
-      row['enforce_2fa'],
-    ]);
+    (await harness.request('GET', url, { key })).body.organizations.map(
+      (row: Record<string, unknown>) => [row['name'], row['membership_level'], row['enforce_2fa']],
+    );
   assert.deepEqual(await named(one.key), [
     ['One', 15, null],
     ['Other', 1, true],
   ]);
-  assert.deepEqual(await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })), [['One', 15, null]]);
-  assert.deepEqual(await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })), []);
+  assert.deepEqual(
+    await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })),
+    [['One', 15, null]],
+  );
+  assert.deepEqual(
+    await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })),
+    [],
+  );
 });
 
 test('PATCH and PUT change the names and the mascot, and nothing else', async () => {
@@ -94,10 +110,21 @@ test('PATCH and PUT change the names and the mascot, and nothing else', async ()
   for (const method of ['PATCH', 'PUT']) {
     const { status, body } = await harness.request(method, url, { key, body: sent });
     assert.equal(status, 200);
-    assert.deepEqual({ ...body, updated_at: '' }, { ...before, first_name: 'Grace', mascot_config: sent.mascot_config, updated_at: '' });
+    assert.deepEqual(
+      { ...body, updated_at: '' },
+      { ...before, first_name: 'Grace', mascot_config: sent.mascot_config, updated_at: '' },
+    );
   }
   assert.equal((await harness.request('PATCH', url, { key, body: { last_name: '' } })).status, 200);
-  assert.equal((await harness.request('PATCH', url, { key: await harness.newKey(user, { scopes: ['user:read'] }), body: {} })).status, 403);
+  assert.equal(
+    (
+      await harness.request('PATCH', url, {
+        key: await harness.newKey(user, { scopes: ['user:read'] }),
+        body: {},
+      })
+    ).status,
+    403,
+  );
 });
 
 test('wrong fields are named; a stale If-Match is 412', async () => {
@@ -116,14 +143,27 @@ test('wrong fields are named; a stale If-Match is 412', async () => {
     const answer = await harness.request('PATCH', url, { key, body });
     assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, attr, code], attr);
   }
-  const both = await harness.request('PATCH', url, { key, body: { first_name: 'x'.repeat(151), mascot_config: { x: 'x'.repeat(10_000) } } });
+  const both = await harness.request('PATCH', url, {
+    key,
+    body: { first_name: 'x'.repeat(151), mascot_config: { x: 'x'.repeat(10_000) } },
+  });
   assert.deepEqual(violationsOf(both), ['first_name max_length', 'mascot_config max_length']);
   const found = await harness.request('GET', url, { key });
-  const change = (etag: string) => harness.request('PATCH', url, { key, body: { first_name: 'New' }, headers: { 'if-match': etag } });
+  const change = (etag: string) =>
+    harness.request('PATCH', url, {
+      key,
+      body: { first_name: 'New' },
+      headers: { 'if-match': etag },
+    });
   assert.equal((await change(found.headers['etag']!)).status, 200);
   assert.equal((await change(found.headers['etag']!)).status, 412);
   assert.equal(
-    (await harness.request('GET', url, { key, headers: { 'if-none-match': (await harness.request('GET', url, { key })).headers['etag']! } })).status,
+    (
+      await harness.request('GET', url, {
+        key,
+        headers: { 'if-none-match': (await harness.request('GET', url, { key })).headers['etag']! },
+      })
+    ).status,
     304,
   );
 });
@@ -132,17 +172,33 @@ test('a missing password is named together with the other fields', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
   const cases: [string, string, unknown, string[]][] = [
     ['POST', 'email/', {}, ['current_password required', 'email required']],
-    ['POST', 'email/', { current_password: '', email: 'nobody' }, ['current_password blank', 'email invalid_input']],
+    [
+      'POST',
+      'email/',
+      { current_password: '', email: 'nobody' },
+      ['current_password blank', 'email invalid_input'],
+    ],
     ['POST', 'password/', {}, ['current_password required', 'new_password required']],
-    ['POST', 'password/', { new_password: 'short' }, ['current_password required', 'new_password min_length']],
+    [
+      'POST',
+      'password/',
+      { new_password: 'short' },
+      ['current_password required', 'new_password min_length'],
+    ],
     ['DELETE', 'totp/', {}, ['code required', 'current_password required']],
     ['POST', 'recovery_codes/', {}, ['code required', 'current_password required']],
     ['POST', 'totp/', {}, ['current_password required']],
     ['DELETE', '', {}, ['current_password required']],
   ];
-  for (const [method, path, body, named] of cases) assert.deepEqual(violationsOf(await browser.ask(method, url + path, body)).sort(), named, path);
-  const without = openBrowser(harness, await harness.newSession(await newPerson(harness, { password_hash: null })));
-  assert.deepEqual(violationsOf(await without.ask('POST', `${url}password/`, {})), ['new_password required']);
+  for (const [method, path, body, named] of cases)
+    assert.deepEqual(violationsOf(await browser.ask(method, url + path, body)).sort(), named, path);
+  const without = openBrowser(
+    harness,
+    await harness.newSession(await newPerson(harness, { password_hash: null })),
+  );
+  assert.deepEqual(violationsOf(await without.ask('POST', `${url}password/`, {})), [
+    'new_password required',
+  ]);
 });
 
 test('deleting the account takes the password and a session; everything of the person goes, what he made stays', async () => {
@@ -151,20 +207,39 @@ test('deleting the account takes the password and a session; everything of the p
   await addMember(home.organization.id, user, 8);
   const browser = await signedIn(harness, user);
   const key = await harness.newKey(user);
-  assert.equal((await harness.request('DELETE', url, { key, body: { current_password: password } })).status, 403);
+  assert.equal(
+    (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
+    403,
+  );
   assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
-  assert.equal((await browser.ask('DELETE', url, { current_password: 'another password' })).status, 400);
-  assert.equal((await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password })).status, 204);
+  assert.equal(
+    (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
+    400,
+  );
+  assert.equal(
+    (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
+      .status,
+    204,
+  );
   assert.ok(await exists(user));
   const deleted = await browser.ask('DELETE', url, { current_password: password });
   assert.equal(deleted.status, 204);
   assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
   assert.ok(!(await exists(user)));
   assert.equal((await harness.request('GET', url, { key })).status, 401);
-  assert.equal((await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key: home.key })).body.member_count, '1');
+  assert.equal(
+    (await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key: home.key }))
+      .body.member_count,
+    '1',
+  );
   assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
-  const log = await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, { key: home.key });
-  assert.deepEqual([log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name], ['user', 'deleted', user.email]);
+  const log = await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
+    key: home.key,
+  });
+  assert.deepEqual(
+    [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
+    ['user', 'deleted', user.email],
+  );
 });
 
 test('the only owner of an organization stays, and is told of which', async () => {
@@ -194,7 +269,11 @@ test('of two owners who delete their accounts at once one stays', async () => {
     for (const user of [one, other]) await addMember(organization.id, user, 15);
     await harness.deps.db.run(sql`DELETE FROM users WHERE id = ${first.id}`);
     const browsers = [await signedIn(harness, one), await signedIn(harness, other)];
-    const statuses = (await Promise.all(browsers.map((browser) => browser.ask('DELETE', url, { current_password: password })))).map(({ status }) => status);
+    const statuses = (
+      await Promise.all(
+        browsers.map((browser) => browser.ask('DELETE', url, { current_password: password })),
+      )
+    ).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, 409]);
   }
 });
@@ -213,17 +292,24 @@ test('who is made an owner while his account is being deleted is not the last on
     await eventually('it did not come to that', async () => (await waiting(db)) === 1);
     const promotion = harness.request('PATCH', member(user.uuid), { key, body: { level: 15 } });
     const leaving = promotion.then(() => harness.request('DELETE', member(first.uuid), { key }));
-    await eventually('it did not come to that', async () => (await waiting(db)) === 2 || (await isSettled(leaving)));
+    await eventually(
+      'it did not come to that',
+      async () => (await waiting(db)) === 2 || (await isSettled(leaving)),
+    );
     return [going, promotion, leaving];
   });
   assert.equal((await deletion).status, 204);
-  assert.deepEqual(await Promise.all(others.map(async (answer) => (await answer).status)), [404, 409]);
+  assert.deepEqual(
+    await Promise.all(others.map(async (answer) => (await answer).status)),
+    [404, 409],
+  );
 });
 
 /** How many statements of the server wait for a lock. */
 async function waiting(db: Harness['deps']['db']): Promise<number> {
-  return (await db.row<{ count: number }>(sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))!
-    .count;
+  return (await db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  ))!.count;
 }
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -235,10 +321,14 @@ test('no body makes a fault, signed in or not', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
   const routes: [string, string][] = [
     ...(['PATCH', 'PUT', 'DELETE'] as const).map((method): [string, string] => [method, url]),
-    ...['email/', 'password/', 'verify_email/', 'totp/', 'totp/confirm/', 'recovery_codes/'].map((path): [string, string] => ['POST', url + path]),
+    ...['email/', 'password/', 'verify_email/', 'totp/', 'totp/confirm/', 'recovery_codes/'].map(
+      (path): [string, string] => ['POST', url + path],
+    ),
     ['DELETE', `${url}totp/`],
     ['POST', '/api/sessions/'],
-    ...['verify_email/', 'reset_password/', 'reset_password/confirm/'].map((path): [string, string] => ['POST', `/api/users/${path}`]),
+    ...['verify_email/', 'reset_password/', 'reset_password/confirm/'].map(
+      (path): [string, string] => ['POST', `/api/users/${path}`],
+    ),
   ];
   const deep = '['.repeat(5_000);
   const texts = [

@@ -26,7 +26,14 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
   const { clock, db } = deps;
   app.get(
     url,
-    { config: { scope: 'user:read' }, schema: { summary: 'Retrieve your account', operationId: 'users_me_retrieve', response: { 200: Account } } },
+    {
+      config: { scope: 'user:read' },
+      schema: {
+        summary: 'Retrieve your account',
+        operationId: 'users_me_retrieve',
+        response: { 200: Account },
+      },
+    },
     (request) => getAccount(db, request, isoInstant(clock.now())),
   );
 
@@ -42,12 +49,24 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
       return after;
     });
   const changing = {
-    summary: 'Change what is sent of your account; the address and the password have routes of their own',
+    summary:
+      'Change what is sent of your account; the address and the password have routes of their own',
     body: AccountPatch,
     response: { 200: Account },
   };
-  app.patch(url, { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_partial_update' } }, change);
-  app.put(url, { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_update' } }, change);
+  app.patch(
+    url,
+    {
+      config: { scope: 'user:write' },
+      schema: { ...changing, operationId: 'users_me_partial_update' },
+    },
+    change,
+  );
+  app.put(
+    url,
+    { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_update' } },
+    change,
+  );
   deleteRoute(app, deps);
 }
 
@@ -66,8 +85,18 @@ function readChanges(request: FastifyRequest): Static<typeof AccountPatch> {
 }
 
 function sizeViolations(mascot_config: unknown): Violation[] {
-  if (typeof mascot_config !== 'object' || JSON.stringify(mascot_config).length <= mascot_config_length_max) return [];
-  return [{ attr: 'mascot_config', code: 'max_length', detail: `Must have at most ${mascot_config_length_max} characters of JSON.` }];
+  if (
+    typeof mascot_config !== 'object' ||
+    JSON.stringify(mascot_config).length <= mascot_config_length_max
+  )
+    return [];
+  return [
+    {
+      attr: 'mascot_config',
+      code: 'max_length',
+      detail: `Must have at most ${mascot_config_length_max} characters of JSON.`,
+    },
+  ];
 }
 
 function deleteRoute(app: FastifyInstance, deps: Deps): void {
@@ -77,7 +106,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'user:write', session: true },
       schema: {
         summary: 'Delete your account with its keys, sessions and memberships',
-        description: '409 while you are the only owner of an organization: delete the organization, or make somebody else its owner, first.',
+        description:
+          '409 while you are the only owner of an organization: delete the organization, or make somebody else its owner, first.',
         operationId: 'users_me_destroy',
         body: Confirmation.any,
         response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
@@ -91,7 +121,9 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         const before = await getAccount(tx, request, isoInstant(deps.clock.now()));
         ifMatch(request, before);
         if (owned.length > 0)
-          throw conflict(`You are the only owner of ${owned.join(', ')}: delete what nobody needs any more, or make somebody else an owner, first.`);
+          throw conflict(
+            `You are the only owner of ${owned.join(', ')}: delete what nobody needs any more, or make somebody else an owner, first.`,
+          );
         const also = (await listHomes(tx, user.id)).map((organization_id) => ({ organization_id }));
         await deleteUser(tx, user.id);
         afterwards(succeeded);
@@ -103,8 +135,14 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /** Throws 401 when the account was deleted since the request came in. */
-async function getAccount(db: Queryable, request: FastifyRequest, now: string, lock?: 'lock'): Promise<AccountRow> {
+async function getAccount(
+  db: Queryable,
+  request: FastifyRequest,
+  now: string,
+  lock?: 'lock',
+): Promise<AccountRow> {
   const account = await findAccount(db, request.caller, now, lock);
-  if (account === undefined) throw unauthenticated('authentication_failed', 'The account has been deleted.');
+  if (account === undefined)
+    throw unauthenticated('authentication_failed', 'The account has been deleted.');
   return account;
 }

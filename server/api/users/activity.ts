@@ -8,15 +8,29 @@ type Person = Pick<Identity, 'uuid' | 'email'>;
 
 /** The log's entry for something that a person did with his account; it is his alone, so it stands in his own chain. */
 export function accountEntry(activity: string, { uuid, email }: Person, changes: Change[]): Entry {
-  return { activity, scope: 'user', item_id: uuid, item_name: email, changes, chain: { user_uuid: uuid } };
+  return {
+    activity,
+    scope: 'user',
+    item_id: uuid,
+    item_name: email,
+    changes,
+    chain: { user_uuid: uuid },
+  };
 }
 
 /** What differs between two states of an account, without what belongs to its organizations. */
-export function accountChanges(before: AccountRow | undefined, after: AccountRow | undefined): Change[] {
+export function accountChanges(
+  before: AccountRow | undefined,
+  after: AccountRow | undefined,
+): Change[] {
   return changesOf(before, after, ['updated_at', 'organizations']);
 }
 
 /** Whom the log names on a route that needs no credentials: the person who proved himself by a link. */
-export function actorOf({ id, uuid, email }: Pick<Identity, 'id' | 'uuid' | 'email'>): NonNullable<Entry['actor']> {
+export function actorOf({
+  id,
+  uuid,
+  email,
+}: Pick<Identity, 'id' | 'uuid' | 'email'>): NonNullable<Entry['actor']> {
   return { user_id: id, user_uuid: uuid, email };
 }

@@ -23,15 +23,20 @@ type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
  * every violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that is too old, 429 after too many tries. A right password is no failure; it ends
  * the series of failures of an account without a second factor only, because for the others it is not all that it takes.
  */
-export async function confirmPerson<Body extends TObject, BodyWithPassword extends typeof Confirmation.with_password>(
+export async function confirmPerson<
+  Body extends TObject,
+  BodyWithPassword extends typeof Confirmation.with_password,
+>(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   request: FastifyRequest,
   wanted: { any: Body; with_password: BodyWithPassword },
 ): Promise<Confirmed<Static<Body> | Static<BodyWithPassword>>> {
   const user = await findIdentityById(db, request.caller.user_id);
-  if (user === undefined) throw unauthenticated('authentication_failed', 'The account has been closed.');
+  if (user === undefined)
+    throw unauthenticated('authentication_failed', 'The account has been closed.');
   const { password_hash } = user;
-  const succeeded = async () => (user.has_second_factor ? undefined : forgiveTries(request, user.address));
+  const succeeded = async () =>
+    user.has_second_factor ? undefined : forgiveTries(request, user.address);
   if (password_hash === null) {
     const given = body(request, wanted.any);
     await refuseOldSession(db, request, clock.now());
@@ -39,29 +44,50 @@ export async function confirmPerson<Body extends TObject, BodyWithPassword exten
   }
   const given = body(request, wanted.with_password);
   return countTry(request, user.address, async (held) => {
-    if (!(await isPassword(given.current_password, password_hash))) throw invalid('current_password', 'invalid_input', 'This is not the present password.');
+    if (!(await isPassword(given.current_password, password_hash)))
+      throw invalid('current_password', 'invalid_input', 'This is not the present password.');
     held();
     return { user, given, succeeded };
   });
 }
 
-async function refuseOldSession(db: Queryable, { caller }: FastifyRequest, now_ms: number): Promise<void> {
+async function refuseOldSession(
+  db: Queryable,
+  { caller }: FastifyRequest,
+  now_ms: number,
+): Promise<void> {
   const began_after = isoInstant(now_ms - fresh_ms);
-  const fresh = await db.row(sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid AND created_at > ${began_after}::timestamptz`);
-  if (fresh === undefined) throw forbidden('This account has no password, so this needs a fresh sign-in: sign in again, then repeat it within ten minutes.');
+  const fresh = await db.row(
+    sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid AND created_at > ${began_after}::timestamptz`,
+  );
+  if (fresh === undefined)
+    throw forbidden(
+      'This account has no password, so this needs a fresh sign-in: sign in again, then repeat it within ten minutes.',
+    );
 }
 
 /** Holds the user as he was confirmed until the transaction ends. Throws 409 when his password was changed meanwhile: who did that may have ended this very session. */
 export async function holdConfirmed(tx: Transaction, confirmed: Identity): Promise<Identity> {
   const user = await findIdentityById(tx, confirmed.id, 'lock');
   if (user === undefined || user.password_hash !== confirmed.password_hash)
-    throw conflict('The account was changed at the same time: sign in again, then repeat it if it is still wanted.');
+    throw conflict(
+      'The account was changed at the same time: sign in again, then repeat it if it is still wanted.',
+    );
   return user;
 }
 
 /** Uses a code of the user's second factor up. Throws 400 for a wrong one and for one that was used before. */
-export async function requireCode(tx: Transaction, { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>, user: Identity, code: string): Promise<void> {
+export async function requireCode(
+  tx: Transaction,
+  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  user: Identity,
+  code: string,
+): Promise<void> {
   const used = await useCode(tx, secrets, clock.now(), user, code);
   if (used === undefined)
-    throw invalid('code', 'invalid_input', 'The code is wrong or was used before: send the one that the app shows now, or a recovery code.');
+    throw invalid(
+      'code',
+      'invalid_input',
+      'The code is wrong or was used before: send the one that the app shows now, or a recovery code.',
+    );
 }

@@ -6,7 +6,9 @@ import type { Transaction } from '../../platform/postgres/database.ts';
  * ends: of the two last owners who go at once one is told to stay, and nobody makes him an owner meanwhile and goes.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
-  await tx.rows(sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`);
+  await tx.rows(
+    sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`,
+  );
   const rows = await tx.rows<{ name: string }>(sql`
     SELECT o.name FROM organizations o JOIN members own ON own.organization_id = o.id AND own.user_id = ${user_id} AND own.level = 15 WHERE NOT EXISTS (
       SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active WHERE m.organization_id = o.id AND m.level = 15 AND m.user_id <> ${user_id})
@@ -16,7 +18,9 @@ export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<s
 
 /** The organizations that the user belongs to, in the order of their ids. */
 export async function listHomes(tx: Transaction, user_id: number): Promise<string[]> {
-  const rows = await tx.rows<{ organization_id: string }>(sql`SELECT organization_id FROM members WHERE user_id = ${user_id} ORDER BY organization_id`);
+  const rows = await tx.rows<{ organization_id: string }>(
+    sql`SELECT organization_id FROM members WHERE user_id = ${user_id} ORDER BY organization_id`,
+  );
   return rows.map(({ organization_id }) => organization_id);
 }
 

@@ -6,7 +6,17 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { openMailServer } from '../../../test/mail_server.ts';
 import type { MailServer } from '../../../test/mail_server.ts';
-import { activitiesOf, forgetAllAttempts, inMail, mailedToken, newPerson, openTestClock, password, signedIn, trySignIn } from '../../../test/people.ts';
+import {
+  activitiesOf,
+  forgetAllAttempts,
+  inMail,
+  mailedToken,
+  newPerson,
+  openTestClock,
+  password,
+  signedIn,
+  trySignIn,
+} from '../../../test/people.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail.ts';
 
@@ -17,7 +27,12 @@ let server: MailServer;
 let harness: Harness;
 before(async () => {
   server = await openMailServer();
-  const mail = openMail({ url: server.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock });
+  const mail = openMail({
+    url: server.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
   harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
 });
 after(async () => {
@@ -27,9 +42,13 @@ after(async () => {
 beforeEach(() => forgetAllAttempts(harness));
 
 const newAddress = () => `${randomUUID()}@example.org`;
-const verify = (token: string) => harness.request('POST', '/api/users/verify_email/', { body: { token } });
-const change = (browser: Awaited<ReturnType<typeof signedIn>>, email: string, current_password = password) =>
-  browser.ask('POST', `${url}email/`, { email, current_password });
+const verify = (token: string) =>
+  harness.request('POST', '/api/users/verify_email/', { body: { token } });
+const change = (
+  browser: Awaited<ReturnType<typeof signedIn>>,
+  email: string,
+  current_password = password,
+) => browser.ask('POST', `${url}email/`, { email, current_password });
 
 test('an address is proved by the link that is mailed to it, once', async () => {
   const user = await newPerson(harness);
@@ -39,9 +58,18 @@ test('an address is proved by the link that is mailed to it, once', async () => 
   const token = await mailedToken(server, user.email, 'verify-email');
   assert.deepEqual((await verify(token)).body, { email: user.email });
   assert.equal((await harness.request('GET', url, { key })).body.is_email_verified, true);
-  assert.deepEqual([(await verify(token)).body.code, (await verify(token)).body.attr], ['expired', 'token']);
-  assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).body.code, 'already_verified');
-  assert.deepEqual(await activitiesOf(harness, user), ['user requested_verification', 'user verified_email']);
+  assert.deepEqual(
+    [(await verify(token)).body.code, (await verify(token)).body.attr],
+    ['expired', 'token'],
+  );
+  assert.equal(
+    (await harness.request('POST', `${url}verify_email/`, { key })).body.code,
+    'already_verified',
+  );
+  assert.deepEqual(await activitiesOf(harness, user), [
+    'user requested_verification',
+    'user verified_email',
+  ]);
 });
 
 test('a link is good for three days, and a newer one takes its place', async () => {
@@ -63,18 +91,29 @@ test('a new address takes effect when its link is opened; the old one is told, a
   await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
   const reset = await mailedToken(server, user.email, 'reset-password');
   const waiting = await change(browser, email);
-  assert.deepEqual([waiting.status, waiting.body.email, waiting.body.pending_email], [200, user.email, email]);
+  assert.deepEqual(
+    [waiting.status, waiting.body.email, waiting.body.pending_email],
+    [200, user.email, email],
+  );
   const token = await mailedToken(server, email, 'verify-email');
-  const notice = await inMail(server, user.email, ({ content }) => (content.subject === 'Your e-mail address is being changed' ? content.text : undefined));
+  const notice = await inMail(server, user.email, ({ content }) =>
+    content.subject === 'Your e-mail address is being changed' ? content.text : undefined,
+  );
   const words = notice.replaceAll(/\s+/g, ' ');
-  assert.ok(words.includes(`wants ${email} to be the address`) && words.includes(`${user.email} stays its address`), words);
+  assert.ok(
+    words.includes(`wants ${email} to be the address`) &&
+      words.includes(`${user.email} stays its address`),
+    words,
+  );
   assert.equal((await trySignIn(harness, email)).status, 401);
   assert.deepEqual((await verify(token)).body, { email });
   const { body } = await browser.ask('GET', url);
   assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
   assert.equal((await trySignIn(harness, email)).status, 201);
   assert.equal((await trySignIn(harness, user.email)).status, 401);
-  const late = await harness.request('POST', '/api/users/reset_password/confirm/', { body: { token: reset, password: 'violet anchor mosaic dune' } });
+  const late = await harness.request('POST', '/api/users/reset_password/confirm/', {
+    body: { token: reset, password: 'violet anchor mosaic dune' },
+  });
   assert.equal(late.body.code, 'expired');
 });
 
@@ -86,13 +125,20 @@ test('a change that waits is taken back by the present address, by a new passwor
   await change(browser, one);
   const first = await mailedToken(server, one, 'verify-email');
   await change(browser, other);
-  assert.deepEqual((await browser.ask('POST', `${url}verify_email/`)).body, { email: other }, 'what is sent again is the link to the new address');
+  assert.deepEqual(
+    (await browser.ask('POST', `${url}verify_email/`)).body,
+    { email: other },
+    'what is sent again is the link to the new address',
+  );
   assert.deepEqual([(await verify(first)).status, await pending()], [400, other]);
   assert.equal((await change(browser, user.email)).body.pending_email, null);
   assert.equal((await verify(await mailedToken(server, other, 'verify-email'))).status, 400);
   await forgetAllAttempts(harness);
   await change(browser, one);
-  await browser.ask('POST', `${url}password/`, { current_password: password, new_password: 'violet anchor mosaic dune' });
+  await browser.ask('POST', `${url}password/`, {
+    current_password: password,
+    new_password: 'violet anchor mosaic dune',
+  });
   assert.equal(await pending(), null);
 });
 
@@ -100,9 +146,15 @@ test('it takes a session and the password; an address of somebody else is refuse
   const [user, other] = [await newPerson(harness), await newPerson(harness)];
   const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
   const email = newAddress();
-  const by_key = await harness.request('POST', `${url}email/`, { key: await harness.newKey(user), body: { email, current_password: password } });
+  const by_key = await harness.request('POST', `${url}email/`, {
+    key: await harness.newKey(user),
+    body: { email, current_password: password },
+  });
   assert.equal(by_key.status, 403);
-  assert.deepEqual((await change(browser, email, 'another password')).body.attr, 'current_password');
+  assert.deepEqual(
+    (await change(browser, email, 'another password')).body.attr,
+    'current_password',
+  );
   assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
   assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
   const taken = await change(browser, other.email.toUpperCase());
@@ -122,7 +174,9 @@ test('of ten who open one link at once one succeeds', async () => {
   const user = await newPerson(harness);
   await harness.request('POST', `${url}verify_email/`, { key: await harness.newKey(user) });
   const token = await mailedToken(server, user.email, 'verify-email');
-  const statuses = (await Promise.all(Array.from({ length: 10 }, () => verify(token)))).map(({ status }) => status);
+  const statuses = (await Promise.all(Array.from({ length: 10 }, () => verify(token)))).map(
+    ({ status }) => status,
+  );
   assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);
 });
 
@@ -133,16 +187,29 @@ test('the domain of a new address is kept in lower case; the present one in anot
   const name = `Grace.${randomUUID()}`;
   const waiting = await change(browser, ` ${name}@Example.ORG `);
   assert.equal(waiting.body.pending_email, `${name}@example.org`);
-  assert.equal((await change(browser, user.email.replace('example', 'Example'))).body.pending_email, null);
+  assert.equal(
+    (await change(browser, user.email.replace('example', 'Example'))).body.pending_email,
+    null,
+  );
 });
 
 test('a broken body and one of another type are refused, and no mail is sent', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user);
   const send = async (body: string, type: string) =>
-    (await harness.request('POST', `${url}verify_email/`, { key, body, headers: { 'content-type': type } })).status;
+    (
+      await harness.request('POST', `${url}verify_email/`, {
+        key,
+        body,
+        headers: { 'content-type': type },
+      })
+    ).status;
   assert.deepEqual(
-    [await send('{', 'application/json'), await send('[]', 'application/json'), await send('a=b', 'application/x-www-form-urlencoded')],
+    [
+      await send('{', 'application/json'),
+      await send('[]', 'application/json'),
+      await send('a=b', 'application/x-www-form-urlencoded'),
+    ],
     [400, 400, 415],
   );
   assert.deepEqual(await activitiesOf(harness, user), []);
@@ -152,11 +219,20 @@ test('a broken body and one of another type are refused, and no mail is sent', a
 test('mails are limited for an account', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user);
-  for (let mails = 0; mails < 3; mails += 1) assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).status, 202);
+  for (let mails = 0; mails < 3; mails += 1)
+    assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).status, 202);
   const refused = await harness.request('POST', `${url}verify_email/`, { key });
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
   // Else it would show that there is an account: nobody has these mails sent to an address without one.
   for (let links = 0; links < 3; links += 1)
-    assert.equal((await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } })).status, 202);
-  assert.equal((await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } })).status, 429);
+    assert.equal(
+      (await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } }))
+        .status,
+      202,
+    );
+  assert.equal(
+    (await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } }))
+      .status,
+    429,
+  );
 });

@@ -43,7 +43,8 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       const confirmed = await confirmPerson(deps, request, EmailChange);
       const email = withLowerCaseDomain(confirmed.given.email);
       const isPresent = (user: Identity) => email === withLowerCaseDomain(user.email);
-      if (mail.is_configured && !isPresent(confirmed.user)) await countMail(request, 'mail', confirmed.user.address);
+      if (mail.is_configured && !isPresent(confirmed.user))
+        await countMail(request, 'mail', confirmed.user.address);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         const now = isoInstant(clock.now());
@@ -82,7 +83,8 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:write' },
       schema: {
-        summary: 'Have a link mailed again that proves your address, or the one that it is being changed to',
+        summary:
+          'Have a link mailed again that proves your address, or the one that it is being changed to',
         operationId: 'users_me_verify_email_create',
         body: NoFields,
         response: { 202: LinkedEmail },
@@ -91,15 +93,24 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       body(request, NoFields);
       if (!mail.is_configured)
-        throw invalid(null, 'feature_not_available', 'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.');
+        throw invalid(
+          null,
+          'feature_not_available',
+          'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.',
+        );
       const user = await findIdentityById(db, request.caller.user_id);
       if (user !== undefined) await countMail(request, 'mail', user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
         const account = await findAccount(tx, request.caller, isoInstant(clock.now()), 'lock');
-        const email = account?.pending_email ?? (account?.is_email_verified === false ? account.email : undefined);
-        if (account === undefined || email === undefined) throw invalid(null, 'already_verified', 'The address is verified already.');
+        const email =
+          account?.pending_email ??
+          (account?.is_email_verified === false ? account.email : undefined);
+        if (account === undefined || email === undefined)
+          throw invalid(null, 'already_verified', 'The address is verified already.');
         const link = await makeLink(tx, deps, 'verify_email', account.id, email);
-        afterwards(async () => void mail.send(verificationMail(email, link, email !== account.email)));
+        afterwards(
+          async () => void mail.send(verificationMail(email, link, email !== account.email)),
+        );
         record(accountEntry('requested_verification', account, []));
         return { email };
       });
@@ -114,20 +125,33 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'public' },
       schema: {
         summary: 'Prove an address with the token of the link that was mailed to it',
-        description: '400 `expired`: the link was used, is older than 3 days, or a newer one took its place.',
+        description:
+          '400 `expired`: the link was used, is older than 3 days, or a newer one took its place.',
         body: GivenToken,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
-        const { user, email } = await useLink(tx, deps, 'verify_email', body(request, GivenToken).token);
+        const { user, email } = await useLink(
+          tx,
+          deps,
+          'verify_email',
+          body(request, GivenToken).token,
+        );
         // A CHECK of the table: a link of this purpose has an address.
         const proved = email!;
         await changeEmail(tx, user.id, proved, true, null);
         const changes = [
-          ...(proved === user.email ? [] : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),
-          { field: 'is_email_verified', action: 'changed' as const, before: user.is_email_verified, after: true },
+          ...(proved === user.email
+            ? []
+            : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),
+          {
+            field: 'is_email_verified',
+            action: 'changed' as const,
+            before: user.is_email_verified,
+            after: true,
+          },
         ];
         record({ ...accountEntry('verified_email', user, changes), actor: actorOf(user) });
         return { email: proved };

@@ -12,8 +12,14 @@ import type { Identity } from './store.ts';
 export type Purpose = 'verify_email' | 'reset_password';
 
 const hour_ms = 3_600_000;
-const lifetimes_ms: Record<Purpose, number> = { verify_email: 72 * hour_ms, reset_password: hour_ms };
-const pages: Record<Purpose, string> = { verify_email: 'verify-email', reset_password: 'reset-password' };
+const lifetimes_ms: Record<Purpose, number> = {
+  verify_email: 72 * hour_ms,
+  reset_password: hour_ms,
+};
+const pages: Record<Purpose, string> = {
+  verify_email: 'verify-email',
+  reset_password: 'reset-password',
+};
 
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 type Reader = Pick<Deps, 'secrets' | 'clock'>;
@@ -22,7 +28,13 @@ type Reader = Pick<Deps, 'secrets' | 'clock'>;
  * Makes a link of the user and gives its address, whose last part is a token of 256 random bits; the one before it for the same purpose is void. `email` is the address that opening
  * the link proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for 3 days to verify an address.
  */
-export async function makeLink(tx: Transaction, { secrets, clock, config }: Maker, purpose: Purpose, user_id: number, email: string | null): Promise<string> {
+export async function makeLink(
+  tx: Transaction,
+  { secrets, clock, config }: Maker,
+  purpose: Purpose,
+  user_id: number,
+  email: string | null,
+): Promise<string> {
   const token = randomBase62();
   const now = clock.now();
   await tx.run(sql`
@@ -34,7 +46,12 @@ export async function makeLink(tx: Transaction, { secrets, clock, config }: Make
 }
 
 /** Whose link it is. Throws 400 `expired` for one that is unknown, used, expired or void, and for that of a user who is not active. */
-export async function readLink(db: Queryable, { secrets, clock }: Reader, purpose: Purpose, token: string): Promise<Identity> {
+export async function readLink(
+  db: Queryable,
+  { secrets, clock }: Reader,
+  purpose: Purpose,
+  token: string,
+): Promise<Identity> {
   const link = await db.row<{ user_id: number }>(
     sql`SELECT user_id FROM user_links WHERE token_hash = ${tokenHash(secrets, token)} AND purpose = ${purpose} AND expires_at > ${isoInstant(clock.now())}::timestamptz`,
   );
@@ -44,7 +61,12 @@ export async function readLink(db: Queryable, { secrets, clock }: Reader, purpos
 }
 
 /** Uses the link up and holds its user until the transaction ends; of requests that race one gets it. `email` is the address that it proves. Throws as `readLink`. */
-export async function useLink(tx: Transaction, reader: Reader, purpose: Purpose, token: string): Promise<{ user: Identity; email: string | null }> {
+export async function useLink(
+  tx: Transaction,
+  reader: Reader,
+  purpose: Purpose,
+  token: string,
+): Promise<{ user: Identity; email: string | null }> {
   const { id } = await readLink(tx, reader, purpose, token);
   // The user's lock comes first, as in every change of a user.
   const user = await findIdentityById(tx, id, 'lock');
@@ -56,8 +78,14 @@ export async function useLink(tx: Transaction, reader: Reader, purpose: Purpose,
 }
 
 /** Makes the user's links void, all or those of one purpose. */
-export async function deleteLinks(tx: Transaction, user_id: number, purpose?: Purpose): Promise<void> {
-  await tx.run(sql`DELETE FROM user_links WHERE user_id = ${user_id} ${purpose === undefined ? empty : sql`AND purpose = ${purpose}`}`);
+export async function deleteLinks(
+  tx: Transaction,
+  user_id: number,
+  purpose?: Purpose,
+): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM user_links WHERE user_id = ${user_id} ${purpose === undefined ? empty : sql`AND purpose = ${purpose}`}`,
+  );
 }
 
 function tokenHash(secrets: Reader['secrets'], token: string): Buffer {
@@ -65,5 +93,9 @@ function tokenHash(secrets: Reader['secrets'], token: string): Buffer {
 }
 
 function voidLink(): ApiError {
-  return invalid('token', 'expired', 'This link was used already, has expired, or a newer one took its place: ask for a new one.');
+  return invalid(
+    'token',
+    'expired',
+    'This link was used already, has expired, or a newer one took its place: ask for a new one.',
+  );
 }

@@ -16,15 +16,28 @@ export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): P
   try {
     await deps.mail.send(resetMail(user.email, await makeLoggedLink(deps, user, asked)));
   } catch (error) {
-    deps.log.error({ err: error, request_id: asked.id }, 'a link to choose a new password could not be made');
+    deps.log.error(
+      { err: error, request_id: asked.id },
+      'a link to choose a new password could not be made',
+    );
   }
 }
 
 function makeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<string> {
   return deps.db.transaction(async (tx) => {
     const link = await makeLink(tx, deps, 'reset_password', user.id, user.email);
-    const { activity, scope, item_id, item_name, changes } = accountEntry('requested_reset', user, []);
-    await appendActivity(tx, deps.secrets, { user_uuid: user.uuid }, { ...server_actor, ip, request_id: id }, { activity, scope, item_id, item_name, changes });
+    const { activity, scope, item_id, item_name, changes } = accountEntry(
+      'requested_reset',
+      user,
+      [],
+    );
+    await appendActivity(
+      tx,
+      deps.secrets,
+      { user_uuid: user.uuid },
+      { ...server_actor, ip, request_id: id },
+      { activity, scope, item_id, item_name, changes },
+    );
     return link;
   });
 }

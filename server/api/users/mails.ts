@@ -8,24 +8,48 @@ export function verificationMail(to: string, url: string, is_new: boolean): Mail
       ? `Somebody who is signed in wants ${to} to be the address of the account. It takes effect when this link is opened.`
       : `Open this link to confirm that ${to} is your address.`,
   ];
-  const footer = 'The link works once, for 3 days. If this was not you, nothing changes when you ignore this mail.';
+  const footer =
+    'The link works once, for 3 days. If this was not you, nothing changes when you ignore this mail.';
   const heading = 'Confirm your e-mail address';
-  return { to, subject: heading, ...compose({ heading, paragraphs, action: { label: 'Confirm the address', url }, footer }) };
+  return {
+    to,
+    subject: heading,
+    ...compose({ heading, paragraphs, action: { label: 'Confirm the address', url }, footer }),
+  };
 }
 
 /** The mail with the link under which a new password can be chosen. */
 export function resetMail(to: string, url: string): MailMessage {
   const heading = 'Choose a new password';
-  const paragraphs = ['Somebody asked for a new password for your account. Choosing one signs you out everywhere; a second factor stays as it is.'];
-  const footer = 'The link works once, for 1 hour. If this was not you, your password stays as it is when you ignore this mail.';
-  return { to, subject: heading, ...compose({ heading, paragraphs, action: { label: 'Choose a password', url }, footer }) };
+  const paragraphs = [
+    'Somebody asked for a new password for your account. Choosing one signs you out everywhere; a second factor stays as it is.',
+  ];
+  const footer =
+    'The link works once, for 1 hour. If this was not you, your password stays as it is when you ignore this mail.';
+  return {
+    to,
+    subject: heading,
+    ...compose({ heading, paragraphs, action: { label: 'Choose a password', url }, footer }),
+  };
 }
 
 const notices = {
-  password: ['Your password was changed', 'The password of your account was changed, and all other sessions were ended.'],
-  second_factor_set_up: ['A second factor was set up', 'From now on, signing in to your account with the password also takes a code.'],
-  second_factor_removed: ['Your second factor was removed', 'From now on, the password alone is enough to sign in to your account.'],
-  recovery_codes: ['You have new recovery codes', 'New recovery codes were made for your account; the ones before them no longer work.'],
+  password: [
+    'Your password was changed',
+    'The password of your account was changed, and all other sessions were ended.',
+  ],
+  second_factor_set_up: [
+    'A second factor was set up',
+    'From now on, signing in to your account with the password also takes a code.',
+  ],
+  second_factor_removed: [
+    'Your second factor was removed',
+    'From now on, the password alone is enough to sign in to your account.',
+  ],
+  recovery_codes: [
+    'You have new recovery codes',
+    'New recovery codes were made for your account; the ones before them no longer work.',
+  ],
 } as const;
 
 /** Tells the owner of an account of a change that he should know of if it was not his own. */
@@ -41,6 +65,7 @@ export function addressChangeMail(to: string, email: string): MailMessage {
 }
 
 function warning(to: string, heading: string, sentence: string): MailMessage {
-  const footer = 'If this was not you, choose a new password at once, and tell the administrators of your organization.';
+  const footer =
+    'If this was not you, choose a new password at once, and tell the administrators of your organization.';
   return { to, subject: heading, ...compose({ heading, paragraphs: [sentence], footer }) };
 }

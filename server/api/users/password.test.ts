@@ -28,7 +28,12 @@ let server: MailServer;
 let harness: Harness;
 before(async () => {
   server = await openMailServer();
-  const mail = openMail({ url: server.url, from: 'Sluice <sluice@example.com>', log: silentLog(), clock });
+  const mail = openMail({
+    url: server.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
   harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
 });
 after(async () => {
@@ -38,10 +43,22 @@ after(async () => {
 beforeEach(() => forgetAllAttempts(harness));
 
 const askForLink = (email: string, remoteAddress = '127.0.0.1') =>
-  harness.app.inject({ method: 'POST', url: '/api/users/reset_password/', payload: { email }, remoteAddress });
-const choose = (token: string, chosen = other_password) => harness.request('POST', '/api/users/reset_password/confirm/', { body: { token, password: chosen } });
-const isSignedIn = async (browser: ReturnType<typeof openBrowser>) => (await browser.ask('GET', me)).status === 200;
-const isNotified = (email: string) => inMail(server, email, ({ content }) => (content.subject === 'Your password was changed' ? true : undefined));
+  harness.app.inject({
+    method: 'POST',
+    url: '/api/users/reset_password/',
+    payload: { email },
+    remoteAddress,
+  });
+const choose = (token: string, chosen = other_password) =>
+  harness.request('POST', '/api/users/reset_password/confirm/', {
+    body: { token, password: chosen },
+  });
+const isSignedIn = async (browser: ReturnType<typeof openBrowser>) =>
+  (await browser.ask('GET', me)).status === 200;
+const isNotified = (email: string) =>
+  inMail(server, email, ({ content }) =>
+    content.subject === 'Your password was changed' ? true : undefined,
+  );
 const told = ({ status, body }: Answer) => [status, body.attr, body.code];
 
 test('a change of the password ends all other sessions and gives this one a new token; the old token is dead at once', async () => {
@@ -49,21 +66,39 @@ test('a change of the password ends all other sessions and gives this one a new 
   const [browser, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const thief = openBrowser(harness, browser.cookie());
   const key = await harness.newKey(user);
-  assert.equal((await browser.ask('POST', `${me}password/`, { current_password: password, new_password: other_password })).status, 204);
-  assert.deepEqual([await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)], [true, false, false]);
+  assert.equal(
+    (
+      await browser.ask('POST', `${me}password/`, {
+        current_password: password,
+        new_password: other_password,
+      })
+    ).status,
+    204,
+  );
+  assert.deepEqual(
+    [await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)],
+    [true, false, false],
+  );
   assert.ok(await isSignedIn(browser), 'the dead token ended nothing');
   assert.equal((await harness.request('GET', me, { key })).status, 200);
   assert.equal((await trySignIn(harness, user.email)).status, 401);
   assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
   assert.ok(await isNotified(user.email));
-  assert.equal((await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password').length, 1);
+  assert.equal(
+    (await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password').length,
+    1,
+  );
 });
 
 test('it takes a session, the present password, and a new one that will do', async () => {
   const user = await newPerson(harness, { first_name: 'Hieronymus' });
   const browser = await signedIn(harness, user);
   const body = { current_password: password, new_password: other_password };
-  assert.equal((await harness.request('POST', `${me}password/`, { key: await harness.newKey(user), body })).status, 403);
+  assert.equal(
+    (await harness.request('POST', `${me}password/`, { key: await harness.newKey(user), body }))
+      .status,
+    403,
+  );
   const cases: [Record<string, unknown>, string, string][] = [
     [{ current_password: undefined }, 'current_password', 'required'],
     [{ current_password: 'another password' }, 'current_password', 'invalid_input'],
@@ -75,7 +110,11 @@ test('it takes a session, the present password, and a new one that will do', asy
   ];
   for (const [changes, attr, code] of cases) {
     await forgetAllAttempts(harness);
-    assert.deepEqual(told(await browser.ask('POST', `${me}password/`, { ...body, ...changes })), [400, attr, code]);
+    assert.deepEqual(told(await browser.ask('POST', `${me}password/`, { ...body, ...changes })), [
+      400,
+      attr,
+      code,
+    ]);
   }
   assert.equal((await browser.ask('POST', `${me}password/?validate_only=true`, body)).status, 204);
   assert.equal((await trySignIn(harness, user.email)).status, 201);
@@ -84,8 +123,15 @@ test('it takes a session, the present password, and a new one that will do', asy
 test('of changes at once with the same present password one succeeds', async () => {
   const user = await newPerson(harness);
   const browsers = await Promise.all(Array.from({ length: 4 }, () => signedIn(harness, user)));
-  const bodies = browsers.map((_one, index) => ({ current_password: password, new_password: `${other_password} ${index}` }));
-  const statuses = await Promise.all(browsers.map(async (browser, index) => (await browser.ask('POST', `${me}password/`, bodies[index])).status));
+  const bodies = browsers.map((_one, index) => ({
+    current_password: password,
+    new_password: `${other_password} ${index}`,
+  }));
+  const statuses = await Promise.all(
+    browsers.map(
+      async (browser, index) => (await browser.ask('POST', `${me}password/`, bodies[index])).status,
+    ),
+  );
   assert.equal(statuses.filter((status) => status === 204).length, 1, statuses.join());
   const open = await Promise.all(browsers.map(isSignedIn));
   assert.deepEqual(
@@ -123,14 +169,25 @@ test('a link sets the password once, ends all sessions, does not sign in and lea
   const token = await mailedToken(server, user.email, 'reset-password');
   assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
   const chosen = await choose(token);
-  assert.deepEqual([chosen.status, chosen.body, chosen.headers['set-cookie']], [200, { email: user.email }, undefined]);
+  assert.deepEqual(
+    [chosen.status, chosen.body, chosen.headers['set-cookie']],
+    [200, { email: user.email }, undefined],
+  );
   assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
   assert.equal(await isSignedIn(browser), false);
-  assert.equal((await trySignIn(harness, user.email, { password: other_password })).body.code, 'second_factor_required');
+  assert.equal(
+    (await trySignIn(harness, user.email, { password: other_password })).body.code,
+    'second_factor_required',
+  );
   assert.ok(await isNotified(user.email));
-  const { is_email_verified } = (await harness.request('GET', me, { key: await harness.newKey(user) })).body;
+  const { is_email_verified } = (
+    await harness.request('GET', me, { key: await harness.newKey(user) })
+  ).body;
   assert.ok(is_email_verified, 'who reads the mail has the address');
-  assert.deepEqual((await activitiesOf(harness, user)).slice(-2), ['user requested_reset', 'user reset_password']);
+  assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
+    'user requested_reset',
+    'user reset_password',
+  ]);
 });
 
 test('of ten who open one link at once one chooses the password', async () => {
@@ -138,9 +195,14 @@ test('of ten who open one link at once one chooses the password', async () => {
   await askForLink(user.email);
   const token = await mailedToken(server, user.email, 'reset-password');
   const chosen = Array.from({ length: 10 }, (_one, index) => `${other_password} ${index}`);
-  const statuses = (await Promise.all(chosen.map((one) => choose(token, one)))).map(({ status }) => status);
+  const statuses = (await Promise.all(chosen.map((one) => choose(token, one)))).map(
+    ({ status }) => status,
+  );
   assert.equal(statuses.filter((status) => status === 200).length, 1, statuses.join());
-  assert.equal((await trySignIn(harness, user.email, { password: chosen[statuses.indexOf(200)]! })).status, 201);
+  assert.equal(
+    (await trySignIn(harness, user.email, { password: chosen[statuses.indexOf(200)]! })).status,
+    201,
+  );
 });
 
 test('a link is void after an hour, after a newer one, and for somebody who is not active; another kind of link is none', async () => {
@@ -149,19 +211,25 @@ test('a link is void after an hour, after a newer one, and for somebody who is n
   const first = await mailedToken(server, user.email, 'reset-password');
   await askForLink(user.email);
   const second = await mailedToken(server, user.email, 'reset-password', [first]);
-  const active = (is_active: boolean) => harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
+  const active = (is_active: boolean) =>
+    harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
   await active(false);
   assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
   await active(true);
-  assert.deepEqual(told(await harness.request('POST', '/api/users/verify_email/', { body: { token: second } })), [400, 'token', 'expired']);
-  for (const token of [first, 'x', second.slice(1)]) assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
+  assert.deepEqual(
+    told(await harness.request('POST', '/api/users/verify_email/', { body: { token: second } })),
+    [400, 'token', 'expired'],
+  );
+  for (const token of [first, 'x', second.slice(1)])
+    assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
   clock.pass(3_600_000);
   assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
 });
 
 test('a lost password ends the pause that somebody else brought on the account', async () => {
   const user = await newPerson(harness);
-  for (let time = 0; time < 5; time += 1) await trySignIn(harness, user.email, { password: 'another password' });
+  for (let time = 0; time < 5; time += 1)
+    await trySignIn(harness, user.email, { password: 'another password' });
   await askForLink(user.email);
   await choose(await mailedToken(server, user.email, 'reset-password'));
   assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
@@ -170,10 +238,12 @@ test('a lost password ends the pause that somebody else brought on the account',
 test('links are limited for an account, with or without one, and for who asks', async () => {
   const user = await newPerson(harness);
   for (const email of [user.email, 'nobody@example.com']) {
-    for (let links = 0; links < 3; links += 1) assert.equal((await askForLink(email, '192.0.2.7')).statusCode, 202);
+    for (let links = 0; links < 3; links += 1)
+      assert.equal((await askForLink(email, '192.0.2.7')).statusCode, 202);
     const refused = await askForLink(email, '192.0.2.8');
     assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '60']);
   }
-  for (let links = 0; links < 14; links += 1) assert.equal((await askForLink(`nobody-${links}@example.com`, '192.0.2.7')).statusCode, 202);
+  for (let links = 0; links < 14; links += 1)
+    assert.equal((await askForLink(`nobody-${links}@example.com`, '192.0.2.7')).statusCode, 202);
   assert.equal((await askForLink('another@example.com', '192.0.2.7')).statusCode, 429);
 });

@@ -35,7 +35,8 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'user:write', session: true },
       schema: {
         summary: 'Change your password, or choose the first one; ends all your other sessions',
-        description: 'This session goes on with a new cookie. Links that were mailed to you before are void. Personal API keys stay as they are.',
+        description:
+          'This session goes on with a new cookie. Links that were mailed to you before are void. Personal API keys stay as they are.',
         operationId: 'users_me_password_create',
         body: PasswordChange.any,
         response: { 204: { type: 'null' } },
@@ -94,7 +95,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');
         // Begun and not waited for, so that the answer takes no longer for an address that has an account.
-        if (user !== undefined && mail.is_configured) afterwards(async () => void mailResetLink(deps, user, request));
+        if (user !== undefined && mail.is_configured)
+          afterwards(async () => void mailResetLink(deps, user, request));
         return { detail };
       });
     },
@@ -126,14 +128,21 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
         await endSessions(tx, user.id, null);
         afterwards(() => forgiveTries(request, user.address));
         afterwards(async () => void deps.mail.send(noticeMail(user.email, 'password')));
-        record({ ...accountEntry('reset_password', user, [passwordChange(user)]), actor: actorOf(user) });
+        record({
+          ...accountEntry('reset_password', user, [passwordChange(user)]),
+          actor: actorOf(user),
+        });
         return { email: user.email };
       });
     },
   );
 }
 
-function refuseWeak(attr: string, password: string, { email, first_name, last_name }: Identity): void {
+function refuseWeak(
+  attr: string,
+  password: string,
+  { email, first_name, last_name }: Identity,
+): void {
   const fault = passwordFault(password, [email, first_name, last_name]);
   if (fault !== undefined) throw invalid(attr, 'invalid_input', fault);
 }

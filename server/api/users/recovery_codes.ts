@@ -10,7 +10,11 @@ const group_length = 5;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** Gives the user ten fresh recovery codes (`ABCDE-FGHIJ`, 50 random bits each) in place of those before. Only their HMAC is kept: this is the one time that they can be shown. */
-export async function replaceRecoveryCodes(tx: Transaction, secrets: Secrets, user_id: number): Promise<string[]> {
+export async function replaceRecoveryCodes(
+  tx: Transaction,
+  secrets: Secrets,
+  user_id: number,
+): Promise<string[]> {
   const made = Array.from({ length: codes }, () => [randomGroup(), randomGroup()] as const);
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
   await tx.run(

@@ -6,12 +6,18 @@ import { single_line } from '../../platform/http/validator.ts';
 const person = {
   id: Type.Integer(),
   uuid: Type.String({ format: 'uuid', description: 'The id in paths.' }),
-  distinct_id: Type.String({ description: 'Name of the person in events about the use of this server.' }),
+  distinct_id: Type.String({
+    description: 'Name of the person in events about the use of this server.',
+  }),
   first_name: Type.String(),
   last_name: Type.String(),
   email: Type.String({ format: 'email' }),
-  is_email_verified: Type.Boolean({ description: 'Whether a link sent to the address was opened.' }),
-  mascot_config: Type.Record(Type.String(), Type.Unknown(), { description: 'How the person wants the mascot to look; any keys.' }),
+  is_email_verified: Type.Boolean({
+    description: 'Whether a link sent to the address was opened.',
+  }),
+  mascot_config: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'How the person wants the mascot to look; any keys.',
+  }),
 };
 
 /** A person as members, invites and other records show him. */
@@ -21,7 +27,12 @@ const Membership = Type.Object({
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   membership_level: Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' }),
-  enforce_2fa: nullable(Type.Boolean({ description: 'When true, the organization is closed to the person until he has a second factor.' })),
+  enforce_2fa: nullable(
+    Type.Boolean({
+      description:
+        'When true, the organization is closed to the person until he has a second factor.',
+    }),
+  ),
 });
 
 /** The caller's own account. */
@@ -29,35 +40,62 @@ export const Account = Type.Object(
   {
     ...person,
     pending_email: nullable(
-      Type.String({ format: 'email', description: 'The address that `email` becomes when the link sent to it is opened; null when none is waiting.' }),
+      Type.String({
+        format: 'email',
+        description:
+          'The address that `email` becomes when the link sent to it is opened; null when none is waiting.',
+      }),
     ),
     has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),
     is_2fa_enabled: Type.Boolean({ description: 'Whether a second factor is set up.' }),
     recovery_codes_left: Type.Integer({ description: 'Recovery codes that are not used yet.' }),
-    has_social_auth: Type.Boolean({ description: 'Whether the person has signed in through another provider.' }),
-    organizations: Type.Array(Membership, { description: 'Those that the key or session reaches, in the order in which the person joined them.' }),
+    has_social_auth: Type.Boolean({
+      description: 'Whether the person has signed in through another provider.',
+    }),
+    organizations: Type.Array(Membership, {
+      description:
+        'Those that the key or session reaches, in the order in which the person joined them.',
+    }),
     created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time', description: 'When the account was last changed.' }),
+    updated_at: Type.String({
+      format: 'date-time',
+      description: 'When the account was last changed.',
+    }),
   },
   { title: 'Account' },
 );
 /** The caller's own account as SELECT gives it. */
 export type AccountRow = Static<typeof Account>;
 
-const name = (description: string) => Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
+const name = (description: string) =>
+  Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
 
 /** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
 export const AccountPatch = Type.Object({
   first_name: name('At most 150 characters; may be blank.'),
   last_name: name('At most 150 characters; may be blank.'),
-  mascot_config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100, description: 'Any keys; at most 10,000 characters of JSON.' })),
+  mascot_config: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 100,
+      description: 'Any keys; at most 10,000 characters of JSON.',
+    }),
+  ),
 });
 
 /** The address of an account that is being named, in any spelling; an operator may have made one whose form no other rule would take. */
-export const GivenAddress = Type.String({ trim: true, minLength: 1, maxLength: 254, description: 'E-mail address of the account, in any case.' });
+export const GivenAddress = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 254,
+  description: 'E-mail address of the account, in any case.',
+});
 
 /** A password that is being chosen. Beside its length, `passwordFault` of the platform says whether it will do. */
-export const NewPassword = Type.String({ minLength: 12, maxLength: 200, description: '12 to 200 characters of any kind; none that everybody would guess.' });
+export const NewPassword = Type.String({
+  minLength: 12,
+  maxLength: 200,
+  description: '12 to 200 characters of any kind; none that everybody would guess.',
+});
 
 /** A password that is being shown; as long as it may ever have been. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1000 });
@@ -65,16 +103,25 @@ export const GivenPassword = Type.String({ minLength: 1, maxLength: 1000 });
 const current_password = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: 'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
+  description:
+    'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
 });
 
 /** Bodies by which a person proves anew that it is him: `any` is what the API describes, `with_password` what an account with a password has to send. */
 function confirmed<Fields extends TProperties>(fields: Fields) {
-  return { any: Type.Object({ current_password: Type.Optional(current_password), ...fields }), with_password: Type.Object({ current_password, ...fields }) };
+  return {
+    any: Type.Object({ current_password: Type.Optional(current_password), ...fields }),
+    with_password: Type.Object({ current_password, ...fields }),
+  };
 }
 
 /** A code of the second factor: six digits of the app, or a recovery code. */
-export const SecondFactorCode = Type.String({ trim: true, minLength: 1, maxLength: 40, description: 'Six digits of the app, or a recovery code.' });
+export const SecondFactorCode = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 40,
+  description: 'Six digits of the app, or a recovery code.',
+});
 
 /** Body of what the person has to prove anew that it is him for. */
 export const Confirmation = confirmed({});
@@ -84,14 +131,23 @@ export const ConfirmationWithCode = confirmed({ code: SecondFactorCode });
 export const PasswordChange = confirmed({ new_password: NewPassword });
 /** Body of the change of the e-mail address. */
 export const EmailChange = confirmed({
-  email: Type.String({ trim: true, format: 'email', maxLength: 254, description: 'White space around it is removed; the domain is stored in lower case.' }),
+  email: Type.String({
+    trim: true,
+    format: 'email',
+    maxLength: 254,
+    description: 'White space around it is removed; the domain is stored in lower case.',
+  }),
 });
 /** Body that asks for a link to choose a new password. */
 export const ResetRequest = Type.Object({ email: GivenAddress });
 /** An answer that names the address which a link went to or belongs to. */
 export const LinkedEmail = Type.Object({ email: Type.String() });
 
-const token = Type.String({ minLength: 1, maxLength: 200, description: 'The last part of the address of a link.' });
+const token = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'The last part of the address of a link.',
+});
 /** Body of what a link opens. */
 export const GivenToken = Type.Object({ token });
 /** Body of the choice of a new password by a link. */
@@ -99,14 +155,24 @@ export const PasswordReset = Type.Object({ token, password: NewPassword });
 
 /** The seed of a second factor that is being set up. */
 export const TotpSecret = Type.Object({
-  secret: Type.Optional(Type.String({ description: 'The seed in base 32, for typing it in; `validate_only` makes none and shows none.' })),
+  secret: Type.Optional(
+    Type.String({
+      description:
+        'The seed in base 32, for typing it in; `validate_only` makes none and shows none.',
+    }),
+  ),
   otpauth_url: Type.Optional(Type.String({ description: 'What a QR code for the app holds.' })),
 });
 /** Body that finishes setting up a second factor. */
-export const TotpCode = Type.Object({ code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }) });
+export const TotpCode = Type.Object({
+  code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }),
+});
 /** Body of what takes no fields. */
 export const NoFields = Type.Object({});
 /** Recovery codes; shown once. */
 export const RecoveryCodes = Type.Object({
-  recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code of the app; `validate_only` makes none and shows none.' }),
+  recovery_codes: Type.Array(Type.String(), {
+    description:
+      'Each signs in once in place of a code of the app; `validate_only` makes none and shows none.',
+  }),
 });

@@ -13,8 +13,20 @@ import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
 import { noticeMail } from './mails.ts';
 import { replaceRecoveryCodes } from './recovery_codes.ts';
-import { Confirmation, ConfirmationWithCode, RecoveryCodes, TotpCode, TotpSecret } from './schema.ts';
-import { confirmTotp, findIdentityById, removeSecondFactor, setTotpSecret, totpSealContext } from './store.ts';
+import {
+  Confirmation,
+  ConfirmationWithCode,
+  RecoveryCodes,
+  TotpCode,
+  TotpSecret,
+} from './schema.ts';
+import {
+  confirmTotp,
+  findIdentityById,
+  removeSecondFactor,
+  setTotpSecret,
+  totpSealContext,
+} from './store.ts';
 
 const url = '/api/users/@me/totp/';
 const config = { scope: 'user:write', session: true } as const;
@@ -45,7 +57,10 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       const confirmed = await confirmPerson(deps, request, Confirmation);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
-        if (user.has_second_factor) throw conflict('A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).');
+        if (user.has_second_factor)
+          throw conflict(
+            'A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).',
+          );
         const secret = makeTotpSecret();
         await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
         afterwards(confirmed.succeeded);
@@ -63,7 +78,8 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Finish setting up the second factor with a code of the app; gives the recovery codes, once',
+        summary:
+          'Finish setting up the second factor with a code of the app; gives the recovery codes, once',
         operationId: 'users_me_totp_confirm_create',
         body: TotpCode,
         response: { 200: RecoveryCodes },
@@ -73,14 +89,28 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
       write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await findIdentityById(tx, request.caller.user_id, 'lock');
         const { code } = body(request, TotpCode);
-        if (user === undefined || user.totp_secret === null) throw conflict('Setting up a second factor begins with POST /api/users/@me/totp/.');
+        if (user === undefined || user.totp_secret === null)
+          throw conflict('Setting up a second factor begins with POST /api/users/@me/totp/.');
         if (user.has_second_factor) throw conflict('The second factor is set up already.');
         const now = clock.now();
-        const step = stepOfCode(secrets.open(user.totp_secret, totpSealContext(user.id)), code, now);
-        if (step === undefined) throw invalid('code', 'invalid_input', 'This is not the code that the app shows now: check the clocks of both devices.');
+        const step = stepOfCode(
+          secrets.open(user.totp_secret, totpSealContext(user.id)),
+          code,
+          now,
+        );
+        if (step === undefined)
+          throw invalid(
+            'code',
+            'invalid_input',
+            'This is not the code that the app shows now: check the clocks of both devices.',
+          );
         await confirmTotp(tx, user.id, step, isoInstant(now));
         afterwards(async () => void mail.send(noticeMail(user.email, 'second_factor_set_up')));
-        record(accountEntry('set_up_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: false, after: true }]));
+        record(
+          accountEntry('set_up_second_factor', user, [
+            { field: 'is_2fa_enabled', action: 'changed', before: false, after: true },
+          ]),
+        );
         const recovery_codes = await replaceRecoveryCodes(tx, secrets, user.id);
         return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
       }),
@@ -94,7 +124,8 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         summary: 'Remove the second factor and its recovery codes',
-        description: 'Takes the password and a code. Organizations that enforce a second factor are closed to you from then on.',
+        description:
+          'Takes the password and a code. Organizations that enforce a second factor are closed to you from then on.',
         operationId: 'users_me_totp_destroy',
         body: ConfirmationWithCode.any,
         response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
@@ -114,8 +145,14 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
           held();
           await removeSecondFactor(tx, user.id);
           afterwards(() => forgiveTries(request, user.address));
-          afterwards(async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')));
-          record(accountEntry('removed_second_factor', user, [{ field: 'is_2fa_enabled', action: 'changed', before: true, after: false }]));
+          afterwards(
+            async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')),
+          );
+          record(
+            accountEntry('removed_second_factor', user, [
+              { field: 'is_2fa_enabled', action: 'changed', before: true, after: false },
+            ]),
+          );
         }),
       );
     },
@@ -143,14 +180,20 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
           if (!user.has_second_factor) {
             // There is no code to try.
             held();
-            throw conflict('Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).');
+            throw conflict(
+              'Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).',
+            );
           }
           await requireCode(tx, deps, user, confirmed.given.code);
           held();
           const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
           afterwards(() => forgiveTries(request, user.address));
           afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
-          record(accountEntry('replaced_recovery_codes', user, [secretChange('recovery_codes', 'changed')]));
+          record(
+            accountEntry('replaced_recovery_codes', user, [
+              secretChange('recovery_codes', 'changed'),
+            ]),
+          );
           return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
         }),
       );

@@ -10,7 +10,13 @@ import { stepOfCode } from '../../platform/totp.ts';
 import type { AccountRow } from './schema.ts';
 
 /** What sign-in and the command line need to know of a user. */
-export type UserRow = { id: number; uuid: string; email: string; is_active: boolean; password_hash: string | null };
+export type UserRow = {
+  id: number;
+  uuid: string;
+  email: string;
+  is_active: boolean;
+  password_hash: string | null;
+};
 
 /** A user with everything by which he proves who he is. `address` is his e-mail address as it is compared; `totp_secret` is sealed. */
 export type Identity = UserRow & {
@@ -28,14 +34,27 @@ const identity = sql`
 
 /** The user of alias `alias` as the JSON of the schema `User`, for nesting in other records. */
 export function userJson(alias: 'u'): Sql {
-  const fields = ['id', 'uuid', 'distinct_id', 'first_name', 'last_name', 'email', 'is_email_verified', 'mascot_config'];
-  return raw(`json_build_object(${fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')})`);
+  const fields = [
+    'id',
+    'uuid',
+    'distinct_id',
+    'first_name',
+    'last_name',
+    'email',
+    'is_email_verified',
+    'mascot_config',
+  ];
+  return raw(
+    `json_build_object(${fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')})`,
+  );
 }
 
 /** The address as accounts keep it: the part before the @ as it was written, A to Z of the domain in lower case. */
 export function withLowerCaseDomain(email: string): string {
   const at = email.lastIndexOf('@') + 1;
-  return email.slice(0, at) + email.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return (
+    email.slice(0, at) + email.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  );
 }
 
 /** Makes an active user. The address is kept as `withLowerCaseDomain` gives it; another user with the same address in any case makes a violation of `users_email_unique`. */
@@ -52,24 +71,37 @@ export async function insertUser(
 
 /** The user with this address, however it is written. Leans on the unique index over comparable_address(email). */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
-  return db.row<UserRow>(sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${email})`);
+  return db.row<UserRow>(
+    sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${email})`,
+  );
 }
 
 /** An address as it is compared, and the active user who has it; one statement whether there is such a user or not. Leans on the unique index over comparable_address(email). */
-export async function findIdentity(db: Queryable, email: string): Promise<{ address: string; user: Identity | undefined }> {
+export async function findIdentity(
+  db: Queryable,
+  email: string,
+): Promise<{ address: string; user: Identity | undefined }> {
   const row = await db.row<Omit<Identity, 'id'> & { id: number | null; asked: string }>(sql`
     SELECT asked.address AS asked, ${identity} FROM (SELECT comparable_address(${email}) AS address) asked LEFT JOIN users u ON comparable_address(u.email) = asked.address AND u.is_active`);
   return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
 }
 
 /** The active user; undefined when he was deleted or deactivated. With `lock` his row stays as it is until the transaction ends. */
-export function findIdentityById(db: Queryable, id: number, lock?: 'lock'): Promise<Identity | undefined> {
-  return db.row<Identity>(sql`SELECT ${identity} FROM users u WHERE u.id = ${id} AND u.is_active ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`);
+export function findIdentityById(
+  db: Queryable,
+  id: number,
+  lock?: 'lock',
+): Promise<Identity | undefined> {
+  return db.row<Identity>(
+    sql`SELECT ${identity} FROM users u WHERE u.id = ${id} AND u.is_active ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`,
+  );
 }
 
 /** The user as the schema `User` shows him. */
 export async function getUser(db: Queryable, id: number): Promise<Record<string, unknown>> {
-  const row = await db.row<{ user: Record<string, unknown> }>(sql`SELECT ${userJson('u')} AS user FROM users u WHERE u.id = ${id}`);
+  const row = await db.row<{ user: Record<string, unknown> }>(
+    sql`SELECT ${userJson('u')} AS user FROM users u WHERE u.id = ${id}`,
+  );
   if (row === undefined) throw new Error('A user was gone in the transaction that signs him in.');
   return row.user;
 }
@@ -99,7 +131,9 @@ export function findAccount(
 }
 
 /** What can be set of a user. */
-type UserChanges = Partial<Pick<AccountRow, 'first_name' | 'last_name' | 'mascot_config' | 'email' | 'is_email_verified'>> & {
+type UserChanges = Partial<
+  Pick<AccountRow, 'first_name' | 'last_name' | 'mascot_config' | 'email' | 'is_email_verified'>
+> & {
   password_hash?: string;
   is_active?: boolean;
 };
@@ -111,18 +145,33 @@ export async function updateUser(tx: Transaction, id: number, changes: UserChang
 }
 
 /** Keeps a sealed seed that does not count yet. */
-export async function setTotpSecret(tx: Transaction, user_id: number, sealed: Buffer): Promise<void> {
-  await tx.run(sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`);
+export async function setTotpSecret(
+  tx: Transaction,
+  user_id: number,
+  sealed: Buffer,
+): Promise<void> {
+  await tx.run(
+    sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`,
+  );
 }
 
 /** Makes the kept seed count from now on; the step whose code showed that the app has it is used. */
-export async function confirmTotp(tx: Transaction, user_id: number, step: number, now: string): Promise<void> {
-  await tx.run(sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step}, updated_at = now() WHERE id = ${user_id}`);
+export async function confirmTotp(
+  tx: Transaction,
+  user_id: number,
+  step: number,
+  now: string,
+): Promise<void> {
+  await tx.run(
+    sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step}, updated_at = now() WHERE id = ${user_id}`,
+  );
 }
 
 /** Takes the user's second factor away, with its recovery codes. */
 export async function removeSecondFactor(tx: Transaction, user_id: number): Promise<void> {
-  await tx.run(sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`);
+  await tx.run(
+    sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`,
+  );
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
 }
 
@@ -133,10 +182,23 @@ export type UsedFactor = 'totp' | 'recovery_code';
  * Uses a code of the user's second factor up: a code of the app for its time step and all before it, a recovery code for good. Gives which of the two it was, undefined for a
  * wrong code and for one that was used before, also when the same code comes several times at once.
  */
-export async function useCode(tx: Transaction, secrets: Secrets, now_ms: number, user: Identity, code: string): Promise<UsedFactor | undefined> {
+export async function useCode(
+  tx: Transaction,
+  secrets: Secrets,
+  now_ms: number,
+  user: Identity,
+  code: string,
+): Promise<UsedFactor | undefined> {
   const plain = code.replaceAll(/[\s-]/g, '').toUpperCase();
   if (!/^\d{6}$/.test(plain))
-    return (await useRecoveryCode(tx, user.id, recoveryCodeHash(secrets, user.id, plain), isoInstant(now_ms))) ? 'recovery_code' : undefined;
+    return (await useRecoveryCode(
+      tx,
+      user.id,
+      recoveryCodeHash(secrets, user.id, plain),
+      isoInstant(now_ms),
+    ))
+      ? 'recovery_code'
+      : undefined;
   if (user.totp_secret === null) return undefined;
   const step = stepOfCode(secrets.open(user.totp_secret, totpSealContext(user.id)), plain, now_ms);
   return step !== undefined && (await useTotpStep(tx, user.id, step)) ? 'totp' : undefined;
@@ -154,11 +216,20 @@ export function recoveryCodeHash(secrets: Secrets, user_id: number, code: string
 
 /** False when the step, or a later one, was used before; the row's lock lets one of several win. */
 async function useTotpStep(tx: Transaction, user_id: number, step: number): Promise<boolean> {
-  return (await tx.run(sql`UPDATE users SET totp_last_step = ${step} WHERE id = ${user_id} AND coalesce(totp_last_step, -1) < ${step}`)) === 1;
+  return (
+    (await tx.run(
+      sql`UPDATE users SET totp_last_step = ${step} WHERE id = ${user_id} AND coalesce(totp_last_step, -1) < ${step}`,
+    )) === 1
+  );
 }
 
 /** False when the user has no such code or it was used before; the row's lock lets one of several win. */
-async function useRecoveryCode(tx: Transaction, user_id: number, code_hash: Buffer, now: string): Promise<boolean> {
+async function useRecoveryCode(
+  tx: Transaction,
+  user_id: number,
+  code_hash: Buffer,
+  now: string,
+): Promise<boolean> {
   const used = await tx.run(
     sql`UPDATE recovery_codes SET used_at = ${now}::timestamptz WHERE user_id = ${user_id} AND code_hash = ${code_hash} AND used_at IS NULL`,
   );

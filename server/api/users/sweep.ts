@@ -10,6 +10,8 @@ export async function sweepPeople(deps: Pick<Deps, 'db' | 'clock'>): Promise<voi
   // Reads every session, of which there are few; the look-up has refused the ended ones all along.
   await deps.db.run(sql`
     DELETE FROM sessions WHERE expires_at <= ${isoInstant(now)}::timestamptz OR last_used_at < ${isoInstant(now - session_idle_ms)}::timestamptz`);
-  await deps.db.run(sql`DELETE FROM user_links WHERE expires_at <= ${isoInstant(now)}::timestamptz`);
+  await deps.db.run(
+    sql`DELETE FROM user_links WHERE expires_at <= ${isoInstant(now)}::timestamptz`,
+  );
   await sweepAttempts(deps);
 }

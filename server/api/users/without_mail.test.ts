@@ -4,7 +4,14 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { forgetAllAttempts, newPerson, openTestClock, password, signedIn, trySignIn } from '../../../test/people.ts';
+import {
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  signedIn,
+  trySignIn,
+} from '../../../test/people.ts';
 import { sweepPeople } from './sweep.ts';
 
 const clock = openTestClock();
@@ -23,9 +30,18 @@ test('without mail nobody takes an address of a domain that an organization has 
     INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at, reason, created_at)
     VALUES (gen_random_uuid(), ${home.organization.id}, ${domain}, 'challenge', 'verified', now(), '', now())`);
   const browser = await signedIn(harness, await newPerson(harness));
-  const refused = await browser.ask('POST', '/api/users/@me/email/', { email: `colleague@${domain.toUpperCase()}`, current_password: password });
-  assert.deepEqual([refused.status, refused.body.code, refused.body.attr], [400, 'verification_required', 'email']);
-  const other = await browser.ask('POST', '/api/users/@me/email/', { email: `colleague@sub.${domain}`, current_password: password });
+  const refused = await browser.ask('POST', '/api/users/@me/email/', {
+    email: `colleague@${domain.toUpperCase()}`,
+    current_password: password,
+  });
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.attr],
+    [400, 'verification_required', 'email'],
+  );
+  const other = await browser.ask('POST', '/api/users/@me/email/', {
+    email: `colleague@sub.${domain}`,
+    current_password: password,
+  });
   assert.equal(other.status, 200);
 });
 
@@ -37,20 +53,30 @@ test('without mail a new address takes effect at once, unverified', async () => 
   const { body } = await browser.ask('POST', `${me}email/`, { email, current_password: password });
   assert.deepEqual([body.email, body.is_email_verified, body.pending_email], [email, false, null]);
   assert.equal((await trySignIn(harness, email)).status, 201);
-  const taken = await browser.ask('POST', `${me}email/`, { email: other.email.toUpperCase(), current_password: password });
+  const taken = await browser.ask('POST', `${me}email/`, {
+    email: other.email.toUpperCase(),
+    current_password: password,
+  });
   assert.deepEqual([taken.status, taken.body.attr, taken.body.code], [400, 'email', 'unique']);
 });
 
 test('without mail what needs one says so', async () => {
   const user = await newPerson(harness);
-  const verification = await harness.request('POST', `${me}verify_email/`, { key: await harness.newKey(user) });
+  const verification = await harness.request('POST', `${me}verify_email/`, {
+    key: await harness.newKey(user),
+  });
   assert.deepEqual([verification.status, verification.body.code], [400, 'feature_not_available']);
   for (const email of [user.email, 'nobody@example.com']) {
-    const { status, body } = await harness.request('POST', '/api/users/reset_password/', { body: { email } });
+    const { status, body } = await harness.request('POST', '/api/users/reset_password/', {
+      body: { email },
+    });
     assert.equal(status, 202);
     assert.match(body.detail, /operator/);
   }
-  assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM user_links WHERE user_id = ${user.id}`), undefined);
+  assert.equal(
+    await harness.deps.db.row(sql`SELECT 1 FROM user_links WHERE user_id = ${user.id}`),
+    undefined,
+  );
 });
 
 test('what no longer counts is removed, and nothing else', async () => {
@@ -59,7 +85,11 @@ test('what no longer counts is removed, and nothing else', async () => {
   await signedIn(harness, user);
   const count = async () => {
     const tables = ['sessions', 'user_links', 'attempts'];
-    const rows = await Promise.all(tables.map((table) => harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)));
+    const rows = await Promise.all(
+      tables.map((table) =>
+        harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`),
+      ),
+    );
     return rows.map((found) => found.rows[0]?.['count']);
   };
   const now = () => new Date(clock.now()).toISOString();
@@ -76,7 +106,11 @@ test('what no longer counts is removed, and nothing else', async () => {
   assert.deepEqual(await count(), [1, 1, 2]);
   clock.pass(7 * day_ms);
   await sweepPeople(harness.deps);
-  assert.deepEqual(await count(), [1, 0, 0], 'the session was used 7 days ago, which is not longer than that');
+  assert.deepEqual(
+    await count(),
+    [1, 0, 0],
+    'the session was used 7 days ago, which is not longer than that',
+  );
   clock.pass(1);
   await sweepPeople(harness.deps);
   assert.deepEqual(await count(), [0, 0, 0]);

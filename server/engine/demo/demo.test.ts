@@ -40,17 +40,32 @@ test('an hour later the hours in common have the same events', () => {
 test('the shop is believable: funnels leak, nights are quiet, customers come back and are known', () => {
   const events = [...generateWebShop(range)];
   const count = (name: string) => events.filter((event) => event.event === name).length;
-  const funnel = ['$pageview', 'product viewed', 'added to cart', 'checkout started', 'order completed'].map(count);
-  for (const [step, amount] of funnel.entries()) assert.ok(step === 0 || (amount > 0 && amount < funnel[step - 1]!), String(funnel));
-  const at = (wanted: number) => events.filter((event) => new Date(event.timestamp).getUTCHours() === wanted).length;
+  const funnel = [
+    '$pageview',
+    'product viewed',
+    'added to cart',
+    'checkout started',
+    'order completed',
+  ].map(count);
+  for (const [step, amount] of funnel.entries())
+    assert.ok(step === 0 || (amount > 0 && amount < funnel[step - 1]!), String(funnel));
+  const at = (wanted: number) =>
+    events.filter((event) => new Date(event.timestamp).getUTCHours() === wanted).length;
   assert.ok(at(19) > 5 * at(3));
   assert.ok(events.some((event) => event.event === 'signed up' && '$set' in event.properties));
   const sessions = new Map<string, Set<unknown>>();
-  for (const event of events) sessions.set(event.distinct_id, (sessions.get(event.distinct_id) ?? new Set()).add(event.properties['$session_id']));
+  for (const event of events)
+    sessions.set(
+      event.distinct_id,
+      (sessions.get(event.distinct_id) ?? new Set()).add(event.properties['$session_id']),
+    );
   assert.ok([...sessions.values()].some((own) => own.size > 3));
   const order = events.find((event) => event.event === 'order completed')!.properties;
   const items = order['items'] as { price: number; quantity: number }[];
-  assert.equal(Math.round(items.reduce((sum, item) => sum + item.price * item.quantity, 0) * 100), Math.round(Number(order['total']) * 100));
+  assert.equal(
+    Math.round(items.reduce((sum, item) => sum + item.price * item.quantity, 0) * 100),
+    Math.round(Number(order['total']) * 100),
+  );
 });
 
 test('the fast filling gives rows like those of ingestion', async () => {
@@ -62,8 +77,14 @@ test('the fast filling gives rows like those of ingestion', async () => {
     format: 'JSONEachRow',
   });
   const [row] = await found.json<Record<string, unknown>>();
-  assert.deepEqual([row!['rows'], row!['uuids'], row!['batches'], row!['valid']], [25_000, 25_000, 3, 25_000]);
+  assert.deepEqual(
+    [row!['rows'], row!['uuids'], row!['batches'], row!['valid']],
+    [25_000, 25_000, 3, 25_000],
+  );
   assert.ok(Number(row!['bytes']) > 400 && Number(row!['bytes']) < 600, String(row!['bytes']));
-  assert.deepEqual([row!['first'], row!['inserted']], ['2026-03-02T07:00:00.000000Z', '2026-03-02T07:00:00.000000Z']);
+  assert.deepEqual(
+    [row!['first'], row!['inserted']],
+    ['2026-03-02T07:00:00.000000Z', '2026-03-02T07:00:00.000000Z'],
+  );
   assert.match(String(row!['last']), /^2026-03-02T07:59:59/);
 });

@@ -18,14 +18,16 @@ export type Random = {
 export function openRandom(...seed: (number | string)[]): Random {
   // FNV-1a over the seed, then mulberry32: small, fast and good enough to look at.
   let state = 0x811c9dc5;
-  for (const character of seed.join('/')) state = Math.imul(state ^ character.charCodeAt(0), 0x01000193);
+  for (const character of seed.join('/'))
+    state = Math.imul(state ^ character.charCodeAt(0), 0x01000193);
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const hex = (digits: number) => Array.from({ length: digits }, () => Math.floor(next() * 16).toString(16)).join('');
+  const hex = (digits: number) =>
+    Array.from({ length: digits }, () => Math.floor(next() * 16).toString(16)).join('');
   return {
     next,
     below: (below) => Math.floor(next() * below),

@@ -6,20 +6,43 @@ import { visitorOf } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
 /** An event as the ingestion endpoint takes it. */
-export type DemoEvent = { uuid: string; event: string; distinct_id: string; timestamp: string; properties: Record<string, unknown> };
+export type DemoEvent = {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  properties: Record<string, unknown>;
+};
 
 /** How many events a session has on average; measured over 164,000 sessions. */
 export const events_per_session = 5.46;
 
-type Walk = { at: number; readonly random: Random; readonly visitor: Visitor; readonly session_id: string; readonly events: DemoEvent[] };
+type Walk = {
+  at: number;
+  readonly random: Random;
+  readonly visitor: Visitor;
+  readonly session_id: string;
+  readonly events: DemoEvent[];
+};
 type CartLine = { product: Product; quantity: number };
 
 const shop_url = 'https://shop.example.com';
 
 /** One visit from its first page to where the visitor leaves, most of them before the checkout. Events are in the order of time, within about half an hour. */
-export function sessionEvents(seed: number, startsAt: number, slot: string, visitorNumber: number): DemoEvent[] {
+export function sessionEvents(
+  seed: number,
+  startsAt: number,
+  slot: string,
+  visitorNumber: number,
+): DemoEvent[] {
   const random = openRandom(seed, 'session', slot);
-  const walk: Walk = { at: startsAt, random, visitor: visitorOf(seed, visitorNumber), session_id: random.uuidAt(startsAt), events: [] };
+  const walk: Walk = {
+    at: startsAt,
+    random,
+    visitor: visitorOf(seed, visitorNumber),
+    session_id: random.uuidAt(startsAt),
+    events: [],
+  };
   const referrer = random.pick(referrers);
   page(
     walk,
@@ -28,7 +51,10 @@ export function sessionEvents(seed: number, startsAt: number, slot: string, visi
       [3, '/c/coffee'],
       [2, '/blog/dialling-in'],
     ]),
-    { $referrer: referrer ?? '$direct', $referring_domain: referrer === null ? '$direct' : new URL(referrer).hostname },
+    {
+      $referrer: referrer ?? '$direct',
+      $referring_domain: referrer === null ? '$direct' : new URL(referrer).hostname,
+    },
   );
   if (random.chance(0.3)) return walk.events;
   if (walk.visitor.is_customer) signIn(walk);
@@ -46,7 +72,13 @@ function add(walk: Walk, event: string, properties: Record<string, unknown>): vo
     event,
     distinct_id: visitor.distinct_id,
     timestamp: new Date(walk.at).toISOString().replace('Z', `${microseconds}Z`),
-    properties: { ...properties, $session_id: walk.session_id, ...visitor.device, $geoip_country_code: visitor.place.country, $lib: 'web' },
+    properties: {
+      ...properties,
+      $session_id: walk.session_id,
+      ...visitor.device,
+      $geoip_country_code: visitor.place.country,
+      $lib: 'web',
+    },
   });
   walk.at += Math.round(1_500 + random.around(25_000));
 }
@@ -91,7 +123,10 @@ function checkOut(walk: Walk, cart: CartLine[]): void {
   if (random.chance(0.35)) return;
   if (!visitor.is_customer && random.chance(0.4)) {
     const { name, email, place } = visitor;
-    add(walk, 'signed up', { $set: { name, email, plan: 'free', country: place.country }, $set_once: { signed_up_at: new Date(walk.at).toISOString() } });
+    add(walk, 'signed up', {
+      $set: { name, email, plan: 'free', country: place.country },
+      $set_once: { signed_up_at: new Date(walk.at).toISOString() },
+    });
   }
   const payment = random.pick([
     [45, 'card'],
@@ -111,11 +146,22 @@ function checkOut(walk: Walk, cart: CartLine[]): void {
     });
     if (random.chance(0.5)) return;
   }
-  add(walk, 'order completed', { order_id: `R-${String(random.below(10 ** 9)).padStart(9, '0')}`, items, total, currency: visitor.place.currency, payment });
+  add(walk, 'order completed', {
+    order_id: `R-${String(random.below(10 ** 9)).padStart(9, '0')}`,
+    items,
+    total,
+    currency: visitor.place.currency,
+    payment,
+  });
 }
 
 function lineOf(product: Product, visitor: Visitor) {
-  return { sku: product.sku, name: product.name, price: cents((product.price_cents / 100) * visitor.place.rate), currency: visitor.place.currency };
+  return {
+    sku: product.sku,
+    name: product.name,
+    price: cents((product.price_cents / 100) * visitor.place.rate),
+    currency: visitor.place.currency,
+  };
 }
 
 function cents(amount: number): number {

@@ -24,7 +24,9 @@ export function visitorOf(seed: number, number: number): Visitor {
     .replace(/[^a-z.]/g, '');
   const isCustomer = random.chance(0.25);
   return {
-    distinct_id: isCustomer ? `customer_${1000 + number}` : random.uuidAt(1_735_689_600_000 + number * 60_000),
+    distinct_id: isCustomer
+      ? `customer_${1000 + number}`
+      : random.uuidAt(1_735_689_600_000 + number * 60_000),
     is_customer: isCustomer,
     device: random.pick(devices),
     place: random.pick(countries),

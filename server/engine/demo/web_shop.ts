@@ -8,7 +8,9 @@ export type WebShopRange = { seed: number; from: number; to: number; events: num
 const hour_ms = 3_600_000;
 const visitors_total = 3_000;
 // Share of a day's visits in each hour of the day, UTC, in per mille: quiet nights, a noon hump, a busy evening.
-const rhythm = [14, 9, 6, 5, 6, 11, 22, 36, 46, 50, 53, 57, 61, 56, 51, 50, 53, 60, 72, 81, 79, 62, 38, 22];
+const rhythm = [
+  14, 9, 6, 5, 6, 11, 22, 36, 46, 50, 53, 57, 61, 56, 51, 50, 53, 60, 72, 81, 79, 62, 38, 22,
+];
 const rhythm_mean = rhythm.reduce((sum, share) => sum + share, 0) / rhythm.length;
 
 /**

@@ -34,7 +34,8 @@ function countLines(): RecordCounter {
   return {
     take: (chunk) => {
       if (chunk.length === 0) return;
-      for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1)) lines += 1;
+      for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1))
+        lines += 1;
       last = chunk[chunk.length - 1] ?? last;
     },
     total: () => {
@@ -59,7 +60,8 @@ function countCsvRecords(): RecordCounter {
       last = chunk[chunk.length - 1] ?? last;
     },
     total: () => {
-      if (quoted || last !== line_feed) throw new Error('The source ended in the middle of a CSV record.');
+      if (quoted || last !== line_feed)
+        throw new Error('The source ended in the middle of a CSV record.');
       return Math.max(0, lines - 1);
     },
   };
@@ -73,7 +75,10 @@ function countParquetRows(): RecordCounter {
     take: (chunk) => {
       for (let at = 0; at < chunk.length;) {
         if (blocks.length === 0 || filled === tail_block_bytes) {
-          blocks.push((blocks.length > footer_bytes_max / tail_block_bytes ? blocks.shift() : undefined) ?? Buffer.allocUnsafeSlow(tail_block_bytes));
+          blocks.push(
+            (blocks.length > footer_bytes_max / tail_block_bytes ? blocks.shift() : undefined) ??
+              Buffer.allocUnsafeSlow(tail_block_bytes),
+          );
           filled = 0;
         }
         const copied = chunk.copy(blocks.at(-1)!, filled, at);
@@ -81,13 +86,19 @@ function countParquetRows(): RecordCounter {
         at += copied;
       }
     },
-    total: () => rowsOfFooter(blocks.map((block, index) => (index === blocks.length - 1 ? block.subarray(0, filled) : block))),
+    total: () =>
+      rowsOfFooter(
+        blocks.map((block, index) =>
+          index === blocks.length - 1 ? block.subarray(0, filled) : block,
+        ),
+      ),
   };
 }
 
 function rowsOfFooter(tail: Buffer[]): number {
   const end = lastBytes(tail, 8);
-  if (end.length < 8 || end.toString('latin1', 4) !== parquet_magic) throw new Error('The source ended before the end of the Parquet file.');
+  if (end.length < 8 || end.toString('latin1', 4) !== parquet_magic)
+    throw new Error('The source ended before the end of the Parquet file.');
   const footer = lastBytes(tail, end.readUInt32LE(0) + 8);
   const bytes = new Uint8Array(footer).buffer;
   return Number(parquetMetadata(bytes).num_rows);

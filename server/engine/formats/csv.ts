@@ -1,13 +1,26 @@
 import type { Column } from '../models/column.ts';
-import { booleanExpression, common_settings, identifier, jsonExpression, textExpression } from './expression.ts';
+import {
+  booleanExpression,
+  common_settings,
+  identifier,
+  jsonExpression,
+  textExpression,
+} from './expression.ts';
 import type { FormatSelection } from './expression.ts';
 
 /** RFC 4180 with a header line and LF line ends: text always in quotes, `json` as text, null as an empty field without quotes (an empty text is `""`). */
 export function selectCsv(columns: Column[]): FormatSelection {
   return {
-    expressions: columns.map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`).join(', '),
+    expressions: columns
+      .map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`)
+      .join(', '),
     format: 'CSVWithNames',
-    settings: { ...common_settings, format_csv_delimiter: ',', format_csv_null_representation: '', output_format_csv_crlf_end_of_line: 0 },
+    settings: {
+      ...common_settings,
+      format_csv_delimiter: ',',
+      format_csv_null_representation: '',
+      output_format_csv_crlf_end_of_line: 0,
+    },
   };
 }
 

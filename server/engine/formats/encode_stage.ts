@@ -91,9 +91,15 @@ function compressorOf(encoding: Encoding): Duplex | undefined {
     case 'gzip':
       return createGzip({ level: 6, chunkSize: chunk_bytes });
     case 'brotli':
-      return createBrotliCompress({ chunkSize: chunk_bytes, params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+      return createBrotliCompress({
+        chunkSize: chunk_bytes,
+        params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
+      });
     case 'zstd':
-      return createZstdCompress({ chunkSize: chunk_bytes, params: { [constants.ZSTD_c_compressionLevel]: 3 } });
+      return createZstdCompress({
+        chunkSize: chunk_bytes,
+        params: { [constants.ZSTD_c_compressionLevel]: 3 },
+      });
     default:
       throw new Error(`${encoding.format} cannot be compressed with ${encoding.compression}.`);
   }

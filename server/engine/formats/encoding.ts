@@ -5,7 +5,9 @@ export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV';
 export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
 /** How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads. */
-export type Encoding = { format: FileFormat; compression: Compression | null } | { format: 'TabSeparated'; compression: null };
+export type Encoding =
+  | { format: FileFormat; compression: Compression | null }
+  | { format: 'TabSeparated'; compression: null };
 
 /** All file formats, the default first. */
 export const fileFormats = ['JSONLines', 'Parquet', 'CSV'] as const satisfies readonly FileFormat[];
@@ -17,8 +19,16 @@ const compressions: Record<FileFormat, readonly Compression[]> = {
   Parquet: ['zstd', 'lz4', 'snappy', 'gzip', 'brotli'],
 };
 
-const formatExtensions: Record<FileFormat, string> = { JSONLines: '.jsonl', Parquet: '.parquet', CSV: '.csv' };
-const compressionExtensions: Partial<Record<Compression, string>> = { gzip: '.gz', brotli: '.br', zstd: '.zst' };
+const formatExtensions: Record<FileFormat, string> = {
+  JSONLines: '.jsonl',
+  Parquet: '.parquet',
+  CSV: '.csv',
+};
+const compressionExtensions: Partial<Record<Compression, string>> = {
+  gzip: '.gz',
+  brotli: '.br',
+  zstd: '.zst',
+};
 
 /** The compressions that a format can have; none is always possible as well. */
 export function compressionsOf(format: FileFormat): readonly Compression[] {
@@ -28,6 +38,9 @@ export function compressionsOf(format: FileFormat): readonly Compression[] {
 /** The end of a file's name, with its dot: `.jsonl.gz`, `.csv`; a Parquet file is `.parquet` whatever its compression. */
 export function extensionOf(encoding: Encoding): string {
   if (encoding.format === 'TabSeparated') return '.tsv';
-  const outer = encoding.compression === null || encoding.format === 'Parquet' ? '' : (compressionExtensions[encoding.compression] ?? '');
+  const outer =
+    encoding.compression === null || encoding.format === 'Parquet'
+      ? ''
+      : (compressionExtensions[encoding.compression] ?? '');
   return formatExtensions[encoding.format] + outer;
 }

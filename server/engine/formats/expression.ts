@@ -1,13 +1,22 @@
 import type { Column } from '../models/column.ts';
 
 /** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
-export type FormatSelection = { expressions: string; format: string; settings: Record<string, string | number> };
+export type FormatSelection = {
+  expressions: string;
+  format: string;
+  settings: Record<string, string | number>;
+};
 
 /**
  * Settings that every format needs: instants as ISO 8601 with Z, names that mean the table's columns even where an output column is named the same, an hour
  * instead of 30 seconds for a destination that takes no bytes for a while, and room for a long selection in the text of the query (256 KiB otherwise).
  */
-export const common_settings = { date_time_output_format: 'iso', prefer_column_name_to_alias: 1, http_send_timeout: 3_600, max_query_size: 16_000_000 };
+export const common_settings = {
+  date_time_output_format: 'iso',
+  prefer_column_name_to_alias: 1,
+  http_send_timeout: 3_600,
+  max_query_size: 16_000_000,
+};
 
 /** A text as a ClickHouse string literal. */
 export function literal(text: string): string {
@@ -46,13 +55,24 @@ const escaped_nul = "'\\\\u0000'";
  * still is no JSON becomes a JSON string that holds the text. `for_jsonb` also takes `\u0000` out and makes a string of JSON with numbers beyond
  * PostgreSQL's; `one_line` turns line breaks, which in JSON can only stand between tokens, into spaces.
  */
-export function jsonExpression(column: Column, index: number, options: { for_jsonb?: boolean; one_line?: boolean }): string {
-  const { definition, use } = named({ ...column, expression: `toString(${column.expression})` }, index);
+export function jsonExpression(
+  column: Column,
+  index: number,
+  options: { for_jsonb?: boolean; one_line?: boolean },
+): string {
+  const { definition, use } = named(
+    { ...column, expression: `toString(${column.expression})` },
+    index,
+  );
   const forJsonb = options.for_jsonb === true;
-  const always = [`NOT startsWith(${use}, ${byte_order_mark})`, ...(forJsonb ? fitsNumeric(use) : [])];
+  const always = [
+    `NOT startsWith(${use}, ${byte_order_mark})`,
+    ...(forJsonb ? fitsNumeric(use) : []),
+  ];
   const fits = [`isValidJSON(${definition})`, ...always];
   if (forJsonb) fits.push(`position(${use}, ${escaped_nul}) = 0`);
-  if (options.one_line === true) fits.push(`position(${use}, '\\n') = 0`, `position(${use}, '\\r') = 0`);
+  if (options.one_line === true)
+    fits.push(`position(${use}, '\\n') = 0`, `position(${use}, '\\r') = 0`);
   const repaired = repair(use, forJsonb);
   const result = options.one_line === true ? `translate(${repaired}, '\\n\\r', '  ')` : repaired;
   const repairable = [isJson(repaired), ...always];
@@ -65,7 +85,10 @@ export function jsonExpression(column: Column, index: number, options: { for_jso
  */
 function fitsNumeric(text: string): string[] {
   const start = '(?:^|[:\\\\[,\\\\s])-?';
-  return [`NOT match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}')`, `(length(${text}) < 6000 OR NOT match(${text}, '${start}[0-9.]{1000}'))`];
+  return [
+    `NOT match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}')`,
+    `(length(${text}) < 6000 OR NOT match(${text}, '${start}[0-9.]{1000}'))`,
+  ];
 }
 
 function asJsonString(text: string, withoutNul: boolean): string {

@@ -9,7 +9,10 @@ const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
 
 /** The schema of `prefix`; `place` says what the prefix is a part of. */
 export function prefixKey(place: string) {
-  return Type.String({ maxLength: 900, description: `${place} May hold the variables ${variables}, filled in from the end of the interval in UTC.` });
+  return Type.String({
+    maxLength: 900,
+    description: `${place} May hold the variables ${variables}, filled in from the end of the interval in UTC.`,
+  });
 }
 
 /** The config keys that every destination of files or objects has beside its `prefix`. */
@@ -28,7 +31,8 @@ export const file_keys = {
         type: 'string',
         enum: ['gzip', 'brotli', 'zstd', 'snappy', 'lz4'],
         default: null,
-        description: 'JSONLines and CSV: gzip, brotli, zstd. Parquet, inside the file: zstd, lz4, snappy, gzip, brotli. Null: none.',
+        description:
+          'JSONLines and CSV: gzip, brotli, zstd. Parquet, inside the file: zstd, lz4, snappy, gzip, brotli. Null: none.',
       }),
     ),
   ),
@@ -38,14 +42,20 @@ export const file_keys = {
         minimum: 1,
         maximum: 1_000_000,
         default: null,
-        description: 'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.',
+        description:
+          'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.',
       }),
     ),
   ),
 };
 
 /** The values of `file_keys`, as far as a user has set them. */
-export type FileConfig = { prefix: string; file_format?: FileFormat; compression?: Compression | null; max_file_size_mb?: number | null };
+export type FileConfig = {
+  prefix: string;
+  file_format?: FileFormat;
+  compression?: Compression | null;
+  max_file_size_mb?: number | null;
+};
 
 const bytes_per_mebibyte = 1024 * 1024;
 
@@ -56,7 +66,9 @@ export function fileEncoding(config: FileConfig): Encoding {
 
 /** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */
 export function fileSliceBytes(config: FileConfig): number | undefined {
-  return config.max_file_size_mb === undefined || config.max_file_size_mb === null ? undefined : config.max_file_size_mb * bytes_per_mebibyte;
+  return config.max_file_size_mb === undefined || config.max_file_size_mb === null
+    ? undefined
+    : config.max_file_size_mb * bytes_per_mebibyte;
 }
 
 /** Violations of the rules that hold for every destination of files: known prefix variables, no control characters, a compression that the format has. */
@@ -65,11 +77,24 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
   const unknown = unknownPrefixVariables(config.prefix);
   if (unknown.length > 0) {
     const names = unknown.map((name) => `{${name}}`).join(', ');
-    violations.push({ attr: 'prefix', code: 'invalid_input', detail: `${names} is not a variable; use ${variables}.` });
+    violations.push({
+      attr: 'prefix',
+      code: 'invalid_input',
+      detail: `${names} is not a variable; use ${variables}.`,
+    });
   }
   if (hasLooseBrace(config.prefix))
-    violations.push({ attr: 'prefix', code: 'invalid_input', detail: `The prefix has a brace without its other half; variables are ${variables}.` });
-  if (hasControlCharacter(config.prefix)) violations.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold control characters.' });
+    violations.push({
+      attr: 'prefix',
+      code: 'invalid_input',
+      detail: `The prefix has a brace without its other half; variables are ${variables}.`,
+    });
+  if (hasControlCharacter(config.prefix))
+    violations.push({
+      attr: 'prefix',
+      code: 'invalid_input',
+      detail: 'The prefix must not hold control characters.',
+    });
   const { format, compression } = fileEncoding(config);
   const possible = compressionsOf(format as FileFormat);
   if (compression !== null && !possible.includes(compression)) {

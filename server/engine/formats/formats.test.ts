@@ -6,7 +6,12 @@ import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { openClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
-import { contractColumns, contractRows, contractTable, expectedRow } from '../../../test/contract_rows.ts';
+import {
+  contractColumns,
+  contractRows,
+  contractTable,
+  expectedRow,
+} from '../../../test/contract_rows.ts';
 import { parseCsv, parseJsonLines, parseParquet } from '../../../test/read_formats.ts';
 import { encodeStage } from './encode_stage.ts';
 import { compressionsOf, extensionOf, fileFormats } from './encoding.ts';
@@ -34,12 +39,15 @@ async function encode(encoding: Encoding, pieces: Buffer[]) {
 /** Cuts bytes into pieces of odd sizes, so that every kind of border is hit. */
 function pieces(bytes: Buffer): Buffer[] {
   const result: Buffer[] = [];
-  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 65_537) result.push(bytes.subarray(at, at + Math.max(size, 1)));
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 65_537)
+    result.push(bytes.subarray(at, at + Math.max(size, 1)));
   return result;
 }
 
 test('JSON lines hold every value exactly, one object a line', async () => {
-  const text = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, contractColumns), from)).toString('utf8');
+  const text = (
+    await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, contractColumns), from)
+  ).toString('utf8');
   assert.equal(text.split('\n').length, contractRows.length + 1);
   assert.ok(!text.includes('\r'));
   assert.deepEqual(parseJsonLines(Buffer.from(text)), expected);
@@ -48,33 +56,72 @@ test('JSON lines hold every value exactly, one object a line', async () => {
 test('ClickHouse knows the settings that every query gets', async () => {
   for (const format of fileFormats) {
     const { settings } = selectFor({ format, ...none }, contractColumns);
-    assert.deepEqual([settings['http_send_timeout'], settings['max_query_size']], [3_600, 16_000_000]);
-    const known = { expressions: "getSetting('http_send_timeout'), getSetting('max_query_size')", format: 'TSV', settings };
+    assert.deepEqual(
+      [settings['http_send_timeout'], settings['max_query_size']],
+      [3_600, 16_000_000],
+    );
+    const known = {
+      expressions: "getSetting('http_send_timeout'), getSetting('max_query_size')",
+      format: 'TSV',
+      settings,
+    };
     assert.equal((await clickhouse.bytes(known, 'system.one')).toString(), '3600\t16000000\n');
   }
 });
 
 test('CSV holds every value exactly', async () => {
-  const bytes = await clickhouse.bytes(selectFor({ format: 'CSV', ...none }, contractColumns), from);
+  const bytes = await clickhouse.bytes(
+    selectFor({ format: 'CSV', ...none }, contractColumns),
+    from,
+  );
   assert.deepEqual(parseCsv(bytes, contractColumns), expected);
-  assert.equal(bytes.toString('utf8').split('\n')[0], contractColumns.map((column) => `"${column.name}"`).join(','));
+  assert.equal(
+    bytes.toString('utf8').split('\n')[0],
+    contractColumns.map((column) => `"${column.name}"`).join(','),
+  );
 });
 
 test('Parquet holds every value exactly in every compression', async () => {
   for (const compression of [null, ...compressionsOf('Parquet')]) {
-    const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', compression }, contractColumns), from);
-    const codec = { gzip: 'GZIP', zstd: 'ZSTD', brotli: 'BROTLI', snappy: 'SNAPPY', lz4: 'LZ4_RAW', none: 'UNCOMPRESSED' }[compression ?? 'none'];
+    const bytes = await clickhouse.bytes(
+      selectFor({ format: 'Parquet', compression }, contractColumns),
+      from,
+    );
+    const codec = {
+      gzip: 'GZIP',
+      zstd: 'ZSTD',
+      brotli: 'BROTLI',
+      snappy: 'SNAPPY',
+      lz4: 'LZ4_RAW',
+      none: 'UNCOMPRESSED',
+    }[compression ?? 'none'];
     const metadata = parquetMetadata(new Uint8Array(bytes).buffer);
-    assert.deepEqual(new Set(metadata.row_groups.flatMap((group) => group.columns.map((column) => column.meta_data?.codec))), new Set([codec]));
-    if (compression === null || compression === 'snappy') assert.deepEqual(await parseParquet(bytes, contractColumns), expected);
+    assert.deepEqual(
+      new Set(
+        metadata.row_groups.flatMap((group) =>
+          group.columns.map((column) => column.meta_data?.codec),
+        ),
+      ),
+      new Set([codec]),
+    );
+    if (compression === null || compression === 'snappy')
+      assert.deepEqual(await parseParquet(bytes, contractColumns), expected);
   }
 });
 
 test('the schema of a Parquet file follows from the columns', async () => {
-  const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', ...none }, contractColumns), from);
+  const bytes = await clickhouse.bytes(
+    selectFor({ format: 'Parquet', ...none }, contractColumns),
+    from,
+  );
   const schema = parquetMetadata(new Uint8Array(bytes).buffer).schema.slice(1);
   assert.deepEqual(
-    schema.map((field) => [field.name, field.type, field.repetition_type, field.logical_type?.type]),
+    schema.map((field) => [
+      field.name,
+      field.type,
+      field.repetition_type,
+      field.logical_type?.type,
+    ]),
     [
       ['uuid', 'BYTE_ARRAY', 'REQUIRED', 'STRING'],
       ['event', 'BYTE_ARRAY', 'REQUIRED', 'STRING'],
@@ -89,18 +136,32 @@ test('the schema of a Parquet file follows from the columns', async () => {
 });
 
 test('the same rows give the same bytes', async () => {
-  const many = '(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number';
-  const column = { name: 'text', type: 'text', nullable: false, expression: 'toString(n.number)' } as const;
+  const many =
+    '(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number';
+  const column = {
+    name: 'text',
+    type: 'text',
+    nullable: false,
+    expression: 'toString(n.number)',
+  } as const;
   const selection = selectFor({ format: 'Parquet', compression: 'zstd' }, [column]);
-  const [first, second] = [await clickhouse.bytes(selection, many), await clickhouse.bytes(selection, many)];
+  const [first, second] = [
+    await clickhouse.bytes(selection, many),
+    await clickhouse.bytes(selection, many),
+  ];
   assert.ok(first.equals(second));
-  const groups = parquetMetadata(new Uint8Array(first).buffer).row_groups.map((group) => Number(group.num_rows));
+  const groups = parquetMetadata(new Uint8Array(first).buffer).row_groups.map((group) =>
+    Number(group.num_rows),
+  );
   assert.deepEqual(groups, [50_000, 50_000, 20_000]);
 });
 
 test('records are counted in the bytes, whatever the pieces', async () => {
   for (const format of [...fileFormats, 'TabSeparated'] as const) {
-    const bytes = await clickhouse.bytes(selectFor({ format, compression: null }, contractColumns), from);
+    const bytes = await clickhouse.bytes(
+      selectFor({ format, compression: null }, contractColumns),
+      from,
+    );
     const result = await encode({ format, compression: null }, pieces(bytes));
     assert.equal(result.records, contractRows.length, format);
     assert.equal(result.bytes, bytes.length);
@@ -110,7 +171,10 @@ test('records are counted in the bytes, whatever the pieces', async () => {
 
 test('what is compressed opens again, and is what was hashed', async () => {
   const open = { gzip: gunzipSync, brotli: brotliDecompressSync, zstd: zstdDecompressSync };
-  const bytes = await clickhouse.bytes(selectFor({ format: 'CSV', ...none }, contractColumns), from);
+  const bytes = await clickhouse.bytes(
+    selectFor({ format: 'CSV', ...none }, contractColumns),
+    from,
+  );
   for (const compression of ['gzip', 'brotli', 'zstd'] as const) {
     const result = await encode({ format: 'CSV', compression }, pieces(bytes));
     assert.ok(open[compression](result.content).equals(bytes));
@@ -184,15 +248,22 @@ test('JSON that ClickHouse calls invalid but is not stays JSON; what is not beco
   ];
   for (const [text, isKept] of cases) {
     const column = { name: 'p', type: 'json', nullable: false, expression: 'properties' } as const;
-    await clickhouse.run('CREATE OR REPLACE TABLE one (properties String) ENGINE = MergeTree ORDER BY tuple()');
+    await clickhouse.run(
+      'CREATE OR REPLACE TABLE one (properties String) ENGINE = MergeTree ORDER BY tuple()',
+    );
     await clickhouse.run(`INSERT INTO one VALUES ('${text.replaceAll('\\', '\\\\')}')`);
-    const line = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [column]), 'one')).toString('utf8');
+    const line = (
+      await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [column]), 'one')
+    ).toString('utf8');
     assert.equal(line, isKept ? `{"p":${text}}\n` : `{"p":${JSON.stringify(text)}}\n`);
   }
 });
 
 test('values of other types arrive as their column says', async () => {
-  const column = (type: 'text' | 'integer' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'json', expression: string) => ({
+  const column = (
+    type: 'text' | 'integer' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'json',
+    expression: string,
+  ) => ({
     name: 'v',
     type,
     nullable: true,
@@ -208,12 +279,20 @@ test('values of other types arrive as their column says', async () => {
     [column('boolean', 'toUInt8(1)'), 'true'],
     [column('boolean', 'NULL'), 'null'],
     [column('uuid', "CAST(NULL, 'Nullable(UUID)')"), 'null'],
-    [column('timestamp', "toDateTime64('2020-01-01 00:00:00.5', 6, 'Europe/Berlin')"), '"2019-12-31T23:00:00.500000Z"'],
-    [column('timestamp', "toDateTime('2020-01-01 00:00:00', 'UTC')"), '"2020-01-01T00:00:00.000000Z"'],
+    [
+      column('timestamp', "toDateTime64('2020-01-01 00:00:00.5', 6, 'Europe/Berlin')"),
+      '"2019-12-31T23:00:00.500000Z"',
+    ],
+    [
+      column('timestamp', "toDateTime('2020-01-01 00:00:00', 'UTC')"),
+      '"2020-01-01T00:00:00.000000Z"',
+    ],
     [column('json', "CAST(NULL, 'Nullable(String)')"), 'null'],
   ];
   for (const [value, text] of cases) {
-    const line = (await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [value]), 'numbers(1)')).toString('utf8');
+    const line = (
+      await clickhouse.bytes(selectFor({ format: 'JSONLines', ...none }, [value]), 'numbers(1)')
+    ).toString('utf8');
     assert.equal(line, `{"v":${text}}\n`);
   }
 });
@@ -230,7 +309,10 @@ test('names end in the extension of format and compression', () => {
 });
 
 test('an empty Parquet file has no rows', async () => {
-  const bytes = await clickhouse.bytes(selectFor({ format: 'Parquet', ...none }, contractColumns), 'contract WHERE position < 0');
+  const bytes = await clickhouse.bytes(
+    selectFor({ format: 'Parquet', ...none }, contractColumns),
+    'contract WHERE position < 0',
+  );
   assert.equal((await parquetReadObjects({ file: new Uint8Array(bytes).buffer })).length, 0);
   assert.equal((await encode({ format: 'Parquet', ...none }, [bytes])).records, 0);
 });

@@ -2,17 +2,38 @@ import type { Encoding } from './encoding.ts';
 import { extensionOf } from './encoding.ts';
 
 /** What names need to know of a delivery. */
-export type NamedDelivery = { delivery_id: string; model: string; data_interval_start: string; data_interval_end: string };
+export type NamedDelivery = {
+  delivery_id: string;
+  model: string;
+  data_interval_start: string;
+  data_interval_end: string;
+};
 
 /** The variables that a prefix may hold in braces. */
-export const prefixVariables = ['year', 'month', 'day', 'hour', 'minute', 'second', 'table', 'data_interval_start', 'data_interval_end'] as const;
+export const prefixVariables = [
+  'year',
+  'month',
+  'day',
+  'hour',
+  'minute',
+  'second',
+  'table',
+  'data_interval_start',
+  'data_interval_end',
+] as const;
 
 const variable = /\{([^{}]*)\}/g;
 
 /** Variables in braces that a prefix must not hold, each once, as they are written. */
 export function unknownPrefixVariables(prefix: string): string[] {
   const known = new Set<string>(prefixVariables);
-  return [...new Set([...prefix.matchAll(variable)].map((match) => match[1] ?? '').filter((name) => !known.has(name)))];
+  return [
+    ...new Set(
+      [...prefix.matchAll(variable)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => !known.has(name)),
+    ),
+  ];
 }
 
 /** Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every name as it is. */
@@ -54,7 +75,12 @@ export function stemOf(prefix: string, delivery: NamedDelivery): string {
 }
 
 /** The name of a slice: the stem, the number in four digits, the extension. */
-export function sliceName(prefix: string, delivery: NamedDelivery, number: number, encoding: Encoding): string {
+export function sliceName(
+  prefix: string,
+  delivery: NamedDelivery,
+  number: number,
+  encoding: Encoding,
+): string {
   return `${stemOf(prefix, delivery)}-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
 }
 
@@ -65,7 +91,9 @@ export function manifestName(prefix: string, delivery: NamedDelivery): string {
 
 /** True for names that this product gives to slices and manifests, of whichever delivery. */
 export function isDeliveryName(name: string): boolean {
-  return /(^|\/)\d{8}T\d{6}Z-\d{8}T\d{6}Z-[0-9a-f]{12}(-\d{4,}\.(jsonl|csv|parquet)(\.\w+)?|_manifest\.json)$/.test(name);
+  return /(^|\/)\d{8}T\d{6}Z-\d{8}T\d{6}Z-[0-9a-f]{12}(-\d{4,}\.(jsonl|csv|parquet)(\.\w+)?|_manifest\.json)$/.test(
+    name,
+  );
 }
 
 /** The name of the manifest that lists a slice, from the slice's name. */

@@ -1,6 +1,12 @@
 import type { Column } from '../models/column.ts';
 import type { Compression } from './encoding.ts';
-import { booleanExpression, common_settings, identifier, jsonExpression, textExpression } from './expression.ts';
+import {
+  booleanExpression,
+  common_settings,
+  identifier,
+  jsonExpression,
+  textExpression,
+} from './expression.ts';
 import type { FormatSelection } from './expression.ts';
 
 /**
@@ -9,7 +15,9 @@ import type { FormatSelection } from './expression.ts';
  */
 export function selectParquet(columns: Column[], compression: Compression | null): FormatSelection {
   return {
-    expressions: columns.map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`).join(', '),
+    expressions: columns
+      .map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`)
+      .join(', '),
     format: 'Parquet',
     settings: {
       ...common_settings,

@@ -1,5 +1,10 @@
 import type { Column } from '../models/column.ts';
-import { booleanExpression, common_settings, jsonExpression, textExpression } from './expression.ts';
+import {
+  booleanExpression,
+  common_settings,
+  jsonExpression,
+  textExpression,
+} from './expression.ts';
 import type { FormatSelection } from './expression.ts';
 
 /**
@@ -7,7 +12,11 @@ import type { FormatSelection } from './expression.ts';
  * UTF-8 becomes U+FFFD, lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON string.
  */
 export function selectTabSeparated(columns: Column[]): FormatSelection {
-  return { expressions: columns.map((column, index) => value(column, index)).join(', '), format: 'TabSeparated', settings: { ...common_settings } };
+  return {
+    expressions: columns.map((column, index) => value(column, index)).join(', '),
+    format: 'TabSeparated',
+    settings: { ...common_settings },
+  };
 }
 
 function value(column: Column, index: number): string {

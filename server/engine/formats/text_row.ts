@@ -6,7 +6,10 @@ export type TextRow = { columns: Column[]; values: string[] };
 
 /** The columns with the values of the row in the place of their expressions: what `selectFor` makes of them reads nothing and gives this row. */
 export function literalColumns({ columns, values }: TextRow): Column[] {
-  return columns.map((column, index) => ({ ...column, expression: literalOf(column, literal(values[index] ?? '')) }));
+  return columns.map((column, index) => ({
+    ...column,
+    expression: literalOf(column, literal(values[index] ?? '')),
+  }));
 }
 
 function literalOf({ type }: Column, text: string): string {

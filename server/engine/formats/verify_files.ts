@@ -18,7 +18,10 @@ const manifest_head_bytes = 4 * 1024;
  * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; then names files that nobody accounts for in the folders of these
  * deliveries. Files that the manifest of another export names are left out. Memory holds names only, never contents.
  */
-export async function verifyFiles(store: FileStore, delivered: DeliveredSlices[]): Promise<Difference[]> {
+export async function verifyFiles(
+  store: FileStore,
+  delivered: DeliveredSlices[],
+): Promise<Difference[]> {
   const differences: Difference[] = [];
   const expected = new Set<string>();
   for (const { outcomes, manifest } of delivered) {
@@ -33,7 +36,8 @@ export async function verifyFiles(store: FileStore, delivered: DeliveredSlices[]
     differences.push(...(await compare(name, () => compareManifest(store, name, manifest))));
   }
   const folders = new Set([...expected].map(folderPart));
-  for (const folder of folders) differences.push(...(await compare(folder, () => findAdded(store, folder, expected))));
+  for (const folder of folders)
+    differences.push(...(await compare(folder, () => findAdded(store, folder, expected))));
   return differences;
 }
 
@@ -42,32 +46,63 @@ async function compare(name: string, work: () => Promise<Difference[]>): Promise
   try {
     return await work();
   } catch (error) {
-    return [{ kind: 'unreadable', name, detail: error instanceof Error ? error.message : 'It cannot be read.' }];
+    return [
+      {
+        kind: 'unreadable',
+        name,
+        detail: error instanceof Error ? error.message : 'It cannot be read.',
+      },
+    ];
   }
 }
 
 async function compareSlice(store: FileStore, outcome: SliceOutcome): Promise<Difference[]> {
   const { name } = outcome;
   const content = await store.read(name);
-  if (content === undefined) return [{ kind: 'missing', name, detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.` }];
+  if (content === undefined)
+    return [
+      {
+        kind: 'missing',
+        name,
+        detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.`,
+      },
+    ];
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
     hash.update(chunk);
     bytes += chunk.length;
   }
-  if (bytes !== outcome.bytes) return [{ kind: 'changed', name, detail: `It has ${bytes} bytes, the receipt says ${outcome.bytes}.` }];
-  if (hash.digest('hex') !== outcome.sha256) return [{ kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' }];
+  if (bytes !== outcome.bytes)
+    return [
+      {
+        kind: 'changed',
+        name,
+        detail: `It has ${bytes} bytes, the receipt says ${outcome.bytes}.`,
+      },
+    ];
+  if (hash.digest('hex') !== outcome.sha256)
+    return [{ kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' }];
   return [];
 }
 
-async function compareManifest(store: FileStore, name: string, text: string): Promise<Difference[]> {
+async function compareManifest(
+  store: FileStore,
+  name: string,
+  text: string,
+): Promise<Difference[]> {
   const found = await readStoredText(store, name);
   if (found === undefined) return [{ kind: 'missing', name, detail: 'The manifest is gone.' }];
-  return found === text ? [] : [{ kind: 'changed', name, detail: 'Its text is not that of the receipt.' }];
+  return found === text
+    ? []
+    : [{ kind: 'changed', name, detail: 'Its text is not that of the receipt.' }];
 }
 
-async function findAdded(store: FileStore, folder: string, expected: Set<string>): Promise<Difference[]> {
+async function findAdded(
+  store: FileStore,
+  folder: string,
+  expected: Set<string>,
+): Promise<Difference[]> {
   const differences: Difference[] = [];
   const accounted = new Map<string, Set<string>>();
   for await (const name of store.list(folder)) {
@@ -78,7 +113,12 @@ async function findAdded(store: FileStore, folder: string, expected: Set<string>
 }
 
 /** True for a file that a manifest which is not ours names, and for such a manifest. Each manifest is read once. */
-async function isOfAnother(store: FileStore, name: string, expected: Set<string>, accounted: Map<string, Set<string>>): Promise<boolean> {
+async function isOfAnother(
+  store: FileStore,
+  name: string,
+  expected: Set<string>,
+  accounted: Map<string, Set<string>>,
+): Promise<boolean> {
   if (!isDeliveryName(name)) return false;
   const manifest = manifestOfSlice(name);
   if (expected.has(manifest)) return false;
@@ -101,7 +141,10 @@ function namesOf(text: string): string[] {
 }
 
 /** A small text of a store, such as a manifest, or undefined when there is none. Throws when it is larger than 64 MiB. */
-export async function readStoredText(store: Pick<FileStore, 'read'>, name: string): Promise<string | undefined> {
+export async function readStoredText(
+  store: Pick<FileStore, 'read'>,
+  name: string,
+): Promise<string | undefined> {
   const content = await store.read(name);
   if (content === undefined) return undefined;
   const chunks: Buffer[] = [];

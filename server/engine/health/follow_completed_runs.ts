@@ -13,7 +13,10 @@ type CompletedRun = ClaimedRun & ComparedRun & { is_make_up: boolean; records_co
  * Follows runs of the present revisions of different exports, which are about to complete, into the health of these exports. `to_be_told` are those by which a condition of the export would begin or end: of
  * them nothing is stored. The caller holds the locks on the exports' rows.
  */
-export async function followCompletedRuns<Run extends CompletedRun>(tx: Transaction, runs: Run[]): Promise<{ followed: Run[]; to_be_told: Run[] }> {
+export async function followCompletedRuns<Run extends CompletedRun>(
+  tx: Transaction,
+  runs: Run[],
+): Promise<{ followed: Run[]; to_be_told: Run[] }> {
   const followed: Run[] = [];
   const to_be_told: Run[] = [];
   if (runs.length === 0) return { followed, to_be_told };
@@ -37,8 +40,13 @@ export async function followCompletedRuns<Run extends CompletedRun>(tx: Transact
   return { followed, to_be_told };
 }
 
-async function listVolumes<Run extends CompletedRun>(tx: Transaction, runs: Run[]): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
+async function listVolumes<Run extends CompletedRun>(
+  tx: Transaction,
+  runs: Run[],
+): Promise<Map<Run, ReturnType<typeof judgeVolume>>> {
   const judged = runs.filter(hasVolume);
   const comparable = await listComparableRows(tx, judged);
-  return new Map(judged.map((run, index) => [run, judgeVolume(run.records_completed, comparable[index]!)]));
+  return new Map(
+    judged.map((run, index) => [run, judgeVolume(run.records_completed, comparable[index]!)]),
+  );
 }

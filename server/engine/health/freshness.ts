@@ -21,7 +21,9 @@ function freshnessLimit(interval: Interval, settle_seconds: number): number {
 
 /** The limit of export `e` in seconds: its own, else that of its rhythm. */
 function limitOf(judge: Judge): Sql {
-  const limits = Object.fromEntries(intervals.map((interval) => [interval, freshnessLimit(interval, judge.settle_seconds)]));
+  const limits = Object.fromEntries(
+    intervals.map((interval) => [interval, freshnessLimit(interval, judge.settle_seconds)]),
+  );
   return sql`coalesce(e.freshness_seconds, (${JSON.stringify(limits)}::jsonb ->> e."interval")::float8)`;
 }
 
@@ -45,7 +47,10 @@ export async function judgeFreshness(judge: Judge): Promise<number> {
     try {
       if (await judgeOne(judge, id, isLate)) told += 1;
     } catch (error) {
-      judge.log.warn({ err: error, batch_export_id: id }, 'the freshness of an export could not be judged; it is tried again');
+      judge.log.warn(
+        { err: error, batch_export_id: id },
+        'the freshness of an export could not be judged; it is tried again',
+      );
     }
   }
   return told;
@@ -56,7 +61,9 @@ type Freshness = { revision: number; is_watched: boolean; is_late: boolean; limi
 async function judgeOne(judge: Judge, id: string, isLate: Sql): Promise<boolean> {
   return judge.db.transaction(async (tx) => {
     // The lock first and the look afterwards: a look that waited in the same statement would still see the health from before. SKIP LOCKED: who has the row changes it, so it is looked at again later.
-    const locked = await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE SKIP LOCKED`);
+    const locked = await tx.row(
+      sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE SKIP LOCKED`,
+    );
     if (locked === undefined) return false;
     const row = (await tx.row<Freshness>(sql`
       SELECT e.revision, ${is_watched} AS is_watched, ${isLate} AS is_late, ${limitOf(judge)} AS limit_seconds
@@ -70,10 +77,22 @@ async function judgeOne(judge: Judge, id: string, isLate: Sql): Promise<boolean>
   });
 }
 
-function noticeOf({ is_late, limit_seconds: freshness_seconds }: Freshness, delivered_until: string | null): Notice {
+function noticeOf(
+  { is_late, limit_seconds: freshness_seconds }: Freshness,
+  delivered_until: string | null,
+): Notice {
   const facts = { delivered_until, freshness_seconds };
-  const state = delivered_until === null ? 'It has not delivered anything yet.' : `It has delivered what was taken in until ${delivered_until}.`;
-  if (!is_late) return { event: 'recovered', detail: `The export is up to date again. ${state}`, run: null, facts: { recovered_from: 'late', ...facts } };
+  const state =
+    delivered_until === null
+      ? 'It has not delivered anything yet.'
+      : `It has delivered what was taken in until ${delivered_until}.`;
+  if (!is_late)
+    return {
+      event: 'recovered',
+      detail: `The export is up to date again. ${state}`,
+      run: null,
+      facts: { recovered_from: 'late', ...facts },
+    };
   const detail = `The export is late. ${state} ${freshness_seconds} seconds are allowed. Look at its latest runs and at the workers.`;
   return { event: 'late', detail, run: null, facts };
 }

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { healthAfterRun, newHealth } from './health.ts';
 import type { EndedRun, Health } from './health.ts';
 
-type Step = { status: EndedRun['status']; revision?: number; volume?: boolean; end?: string | null };
+type Step = {
+  status: EndedRun['status'];
+  revision?: number;
+  volume?: boolean;
+  end?: string | null;
+};
 const completed: Step = { status: 'Completed' };
 const failed: Step = { status: 'Failed' };
 
@@ -12,29 +17,73 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
   let health = newHealth(1);
   const changes: string[] = [];
   for (const { status, revision = 1, volume, end = '2026-01-01T00:00:00Z' } of steps) {
-    const next = healthAfterRun(health, { status, revision, delivered_until: end, is_volume_unusual: volume });
-    changes.push(next.changes.map(({ condition, has_begun }) => `${has_begun ? '+' : '-'}${condition}`).join(' '));
+    const next = healthAfterRun(health, {
+      status,
+      revision,
+      delivered_until: end,
+      is_volume_unusual: volume,
+    });
+    changes.push(
+      next.changes
+        .map(({ condition, has_begun }) => `${has_begun ? '+' : '-'}${condition}`)
+        .join(' '),
+    );
     health = next.health;
   }
   return { changes, health };
 }
 
 const cases: [what: string, steps: Step[], changes: string[], health: Partial<Health>][] = [
-  ['good runs tell nothing', [completed, completed], ['', ''], { is_failing: false, consecutive_failures: 0 }],
-  ['the first failure of an export tells', [failed], ['+failing'], { is_failing: true, consecutive_failures: 1 }],
-  ['further failures count and tell nothing', [failed, { status: 'FailedRetryable' }, failed], ['+failing', '', ''], { consecutive_failures: 3 }],
-  ['the first good run ends it', [failed, failed, completed, completed], ['+failing', '', '-failing', ''], { is_failing: false, consecutive_failures: 0 }],
-  ['a cancelled run changes nothing', [failed, { status: 'Cancelled' }, failed], ['+failing', '', ''], { consecutive_failures: 2 }],
+  [
+    'good runs tell nothing',
+    [completed, completed],
+    ['', ''],
+    { is_failing: false, consecutive_failures: 0 },
+  ],
+  [
+    'the first failure of an export tells',
+    [failed],
+    ['+failing'],
+    { is_failing: true, consecutive_failures: 1 },
+  ],
+  [
+    'further failures count and tell nothing',
+    [failed, { status: 'FailedRetryable' }, failed],
+    ['+failing', '', ''],
+    { consecutive_failures: 3 },
+  ],
+  [
+    'the first good run ends it',
+    [failed, failed, completed, completed],
+    ['+failing', '', '-failing', ''],
+    { is_failing: false, consecutive_failures: 0 },
+  ],
+  [
+    'a cancelled run changes nothing',
+    [failed, { status: 'Cancelled' }, failed],
+    ['+failing', '', ''],
+    { consecutive_failures: 2 },
+  ],
   [
     'a new revision goes on failing, and counts anew',
     [failed, failed, { ...failed, revision: 2 }],
     ['+failing', '', ''],
     { consecutive_failures: 1, revision: 2 },
   ],
-  ['a new revision that works has recovered', [failed, { ...completed, revision: 2 }], ['+failing', '-failing'], { is_failing: false }],
+  [
+    'a new revision that works has recovered',
+    [failed, { ...completed, revision: 2 }],
+    ['+failing', '-failing'],
+    { is_failing: false },
+  ],
   [
     'an unusual volume tells once, until it is usual again',
-    [{ ...completed, volume: true }, { ...completed, volume: true }, completed, { ...completed, volume: false }],
+    [
+      { ...completed, volume: true },
+      { ...completed, volume: true },
+      completed,
+      { ...completed, volume: false },
+    ],
     ['+unusual_volume', '', '', '-unusual_volume'],
     { is_volume_unusual: false },
   ],
@@ -47,7 +96,12 @@ const cases: [what: string, steps: Step[], changes: string[], health: Partial<He
     ['+unusual_volume', ''],
     { is_volume_unusual: false },
   ],
-  ['both can change at once', [failed, { ...completed, volume: true }], ['+failing', '-failing +unusual_volume'], {}],
+  [
+    'both can change at once',
+    [failed, { ...completed, volume: true }],
+    ['+failing', '-failing +unusual_volume'],
+    {},
+  ],
   [
     'an older interval does not move what is delivered back',
     [

@@ -17,22 +17,44 @@ export type Condition = 'failing' | 'late' | 'unusual_volume';
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
 /** What a run that has ended says of its export: until when it has delivered the schedule's data (null for a run that made up for a backfill), and whether its rows are unusual (undefined where they cannot be judged). */
-export type EndedRun = { status: RunEnd['status']; revision: number; delivered_until: string | null; is_volume_unusual: boolean | undefined };
+export type EndedRun = {
+  status: RunEnd['status'];
+  revision: number;
+  delivered_until: string | null;
+  is_volume_unusual: boolean | undefined;
+};
 
 /** The health of an export that nothing is known of. */
 export function newHealth(revision: number): Health {
-  return { revision, consecutive_failures: 0, is_failing: false, is_late: false, is_volume_unusual: false, delivered_until: null };
+  return {
+    revision,
+    consecutive_failures: 0,
+    is_failing: false,
+    is_late: false,
+    is_volume_unusual: false,
+    delivered_until: null,
+  };
 }
 
 /**
  * The health after a run of the export's present revision, and what has changed by it. Guarantees: a condition changes only when it was not so before; a cancelled run changes nothing; a new
  * revision begins with no failures and a usual volume, and is failing until one of its runs completes when its predecessor was.
  */
-export function healthAfterRun(before: Health, run: EndedRun): { health: Health; changes: ConditionChange[] } {
+export function healthAfterRun(
+  before: Health,
+  run: EndedRun,
+): { health: Health; changes: ConditionChange[] } {
   if (run.status === 'Cancelled') return { health: before, changes: [] };
-  const current = run.revision === before.revision ? before : { ...before, revision: run.revision, consecutive_failures: 0, is_volume_unusual: false };
+  const current =
+    run.revision === before.revision
+      ? before
+      : { ...before, revision: run.revision, consecutive_failures: 0, is_volume_unusual: false };
   if (run.status !== 'Completed') {
-    const health = { ...current, is_failing: true, consecutive_failures: current.consecutive_failures + 1 };
+    const health = {
+      ...current,
+      is_failing: true,
+      consecutive_failures: current.consecutive_failures + 1,
+    };
     return { health, changes: changesBetween(current, health) };
   }
   const health = {
@@ -47,8 +69,10 @@ export function healthAfterRun(before: Health, run: EndedRun): { health: Health;
 
 function changesBetween(before: Health, after: Health): ConditionChange[] {
   const changes: ConditionChange[] = [];
-  if (before.is_failing !== after.is_failing) changes.push({ condition: 'failing', has_begun: after.is_failing });
-  if (before.is_volume_unusual !== after.is_volume_unusual) changes.push({ condition: 'unusual_volume', has_begun: after.is_volume_unusual });
+  if (before.is_failing !== after.is_failing)
+    changes.push({ condition: 'failing', has_begun: after.is_failing });
+  if (before.is_volume_unusual !== after.is_volume_unusual)
+    changes.push({ condition: 'unusual_volume', has_begun: after.is_volume_unusual });
   return changes;
 }
 

@@ -17,7 +17,13 @@ type Paused = { name: string; last_paused_at: string | null; organization_id: st
  * Pauses an active export after failures in a row, of which `run` is the last. Guarantee: the pause with its reason, the notice, the line in the export's log and the entry of the server in the activity
  * log stand or fall together with the end of the run. The caller holds the lock on the export's row.
  */
-export async function pauseAutomatically(engine: Engine, tx: Transaction, exportId: string, run: NoticeRun, failures: number): Promise<void> {
+export async function pauseAutomatically(
+  engine: Engine,
+  tx: Transaction,
+  exportId: string,
+  run: NoticeRun,
+  failures: number,
+): Promise<void> {
   const at = isoInstant(await databaseInstant(tx));
   const series = failures === 1 ? 'A run failed' : `${failures} runs in a row failed, the last`;
   const detail = `${series} with ${run.error_code}: ${run.latest_error} No further runs are planned. Remove the cause, then unpause the export; with "backfill": true it makes up what it missed.`;
@@ -33,7 +39,22 @@ export async function pauseAutomatically(engine: Engine, tx: Transaction, export
     run,
     facts: { consecutive_failures: failures },
   });
-  const changes = changesOf({ paused: false, last_paused_at: before.last_paused_at, pause_reason: null }, { paused: true, last_paused_at: at, pause_reason });
-  const entry = { activity: 'paused', scope: 'batch_export', item_id: exportId, item_name: before.name, changes };
-  await appendActivity(tx, engine.secrets, { organization_id: before.organization_id }, server_actor, entry);
+  const changes = changesOf(
+    { paused: false, last_paused_at: before.last_paused_at, pause_reason: null },
+    { paused: true, last_paused_at: at, pause_reason },
+  );
+  const entry = {
+    activity: 'paused',
+    scope: 'batch_export',
+    item_id: exportId,
+    item_name: before.name,
+    changes,
+  };
+  await appendActivity(
+    tx,
+    engine.secrets,
+    { organization_id: before.organization_id },
+    server_actor,
+    entry,
+  );
 }

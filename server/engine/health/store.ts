@@ -11,18 +11,27 @@ const compared_days_max = 217;
 const half_day_seconds = 12 * 3600;
 
 /** The health of an export; one that nothing was stored of is well. The caller holds the lock on the export's row, taken by an earlier statement. */
-export async function getHealth(tx: Transaction, exportId: string, revision: number): Promise<Health> {
+export async function getHealth(
+  tx: Transaction,
+  exportId: string,
+  revision: number,
+): Promise<Health> {
   const [health] = await listHealth(tx, [{ batch_export_id: exportId, revision }]);
   return health!;
 }
 
 /** The health of exports in the given order, as `getHealth` gives it. */
-export async function listHealth(tx: Transaction, exports: { batch_export_id: string; revision: number }[]): Promise<Health[]> {
+export async function listHealth(
+  tx: Transaction,
+  exports: { batch_export_id: string; revision: number }[],
+): Promise<Health[]> {
   const rows = await tx.rows<Health & { batch_export_id: string }>(sql`
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until FROM batch_export_health
     WHERE batch_export_id = ANY (${exports.map((one) => one.batch_export_id)}::uuid[])`);
   const known = new Map(rows.map(({ batch_export_id, ...health }) => [batch_export_id, health]));
-  return exports.map(({ batch_export_id, revision }) => known.get(batch_export_id) ?? newHealth(revision));
+  return exports.map(
+    ({ batch_export_id, revision }) => known.get(batch_export_id) ?? newHealth(revision),
+  );
 }
 
 /** Stores the health of an export under the caller's lock. */
@@ -31,7 +40,10 @@ export async function putHealth(tx: Transaction, exportId: string, health: Healt
 }
 
 /** Stores the health of exports under the caller's locks. */
-export async function putHealths(tx: Transaction, healths: (Health & { batch_export_id: string })[]): Promise<void> {
+export async function putHealths(
+  tx: Transaction,
+  healths: (Health & { batch_export_id: string })[],
+): Promise<void> {
   await tx.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until)
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until
@@ -43,27 +55,38 @@ export async function putHealths(tx: Transaction, healths: (Health & { batch_exp
 
 /** Lets the count of failures in a row begin anew, so that an export that was unpaused is not paused again by its first failure. The caller holds the lock on the export's row. */
 export async function forgetFailures(tx: Transaction, exportId: string): Promise<void> {
-  await tx.run(sql`UPDATE batch_export_health SET consecutive_failures = 0 WHERE batch_export_id = ${exportId}`);
+  await tx.run(
+    sql`UPDATE batch_export_health SET consecutive_failures = 0 WHERE batch_export_id = ${exportId}`,
+  );
 }
 
 /** The scheduled run whose like is looked for. */
-export type ComparedRun = { batch_export_id: string; revision: number; data_interval_start: string; interval: Interval; timezone: string };
+export type ComparedRun = {
+  batch_export_id: string;
+  revision: number;
+  data_interval_start: string;
+  interval: Interval;
+  timezone: string;
+};
 
 /**
  * Of each run the rows of the latest completed scheduled runs of the same revision that compare with it, newest first, 30 at most. Workdays compare with workdays and weekends with weekends; rhythms
  * shorter than a day also only with the same hour; weeks with all weeks. Hours and days are those that the export's time zone has with its offset at the run.
  */
 export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Promise<number[][]> {
-  const compared = runs.map(({ batch_export_id, revision, data_interval_start, interval, timezone }, number) => ({
-    number,
-    batch_export_id,
-    revision,
-    data_interval_start,
-    has_days: interval !== 'week',
-    has_hours: interval !== 'week' && interval !== 'day',
-    // A day is known by its noon: its midnight lies in the day before with the offset of the other half of the year.
-    offset_seconds: offsetSeconds(timezone, data_interval_start) + (interval === 'day' ? half_day_seconds : 0),
-  }));
+  const compared = runs.map(
+    ({ batch_export_id, revision, data_interval_start, interval, timezone }, number) => ({
+      number,
+      batch_export_id,
+      revision,
+      data_interval_start,
+      has_days: interval !== 'week',
+      has_hours: interval !== 'week' && interval !== 'day',
+      // A day is known by its noon: its midnight lies in the day before with the offset of the other half of the year.
+      offset_seconds:
+        offsetSeconds(timezone, data_interval_start) + (interval === 'day' ? half_day_seconds : 0),
+    }),
+  );
   // Leans on batch_export_runs_compared, read from the newest on until there are enough.
   const rows = await db.rows<{ records: number[] }>(sql`
     SELECT to_jsonb(ARRAY(
@@ -82,5 +105,7 @@ export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Pr
 
 /** By our own zone data: the control store may not know every zone that a project can have. */
 function offsetSeconds(timezone: string, instant: string): number {
-  return Temporal.Instant.from(instant).toZonedDateTimeISO(timezone).offsetNanoseconds / 1_000_000_000;
+  return (
+    Temporal.Instant.from(instant).toZonedDateTimeISO(timezone).offsetNanoseconds / 1_000_000_000
+  );
 }

@@ -31,11 +31,17 @@ const cases: [rows: number, others: number[], isUnusual: boolean | undefined, wh
 ];
 
 for (const [rows, others, isUnusual, why] of cases) {
-  test(`${rows} rows: ${why}`, () => assert.equal(judgeVolume(rows, others)?.is_unusual, isUnusual));
+  test(`${rows} rows: ${why}`, () =>
+    assert.equal(judgeVolume(rows, others)?.is_unusual, isUnusual));
 }
 
 test('the bounds are told and are those that it judges by', () => {
-  assert.deepEqual(judgeVolume(100, times(9, 100))?.usual, { median: 100, low: 50, high: 150, runs: 9 });
+  assert.deepEqual(judgeVolume(100, times(9, 100))?.usual, {
+    median: 100,
+    low: 50,
+    high: 150,
+    runs: 9,
+  });
   assert.equal(judgeVolume(0, times(40, 100))?.usual.runs, compared_runs_max);
   const rows = fc.nat({ max: 1_000_000 });
   fc.assert(

@@ -19,7 +19,10 @@ export type VolumeJudgement = { is_unusual: boolean; usual: UsualVolume };
  * Judges the rows of a completed run by those of the runs like it; undefined with fewer than 8 of these, of which the first 30 count. Far from usual is more than 5 spreads from the median, where
  * the spread is the largest of 1.4826 median absolute deviations, a tenth of the median, the root of the median and 1; and no rows at all where each of the others had 10 or more.
  */
-export function judgeVolume(rows: number, comparable: readonly number[]): VolumeJudgement | undefined {
+export function judgeVolume(
+  rows: number,
+  comparable: readonly number[],
+): VolumeJudgement | undefined {
   const others = comparable.slice(0, compared_runs_max);
   if (others.length < compared_runs_min) return undefined;
   const middle = median(others);

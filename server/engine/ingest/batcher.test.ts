@@ -19,11 +19,22 @@ before(async () => {
 after(() => harness.close());
 
 const open = (limits?: Parameters<typeof openIngestion>[1]) =>
-  openIngestion({ db: harness.deps.db, clickhouse: harness.deps.clickhouse, log: harness.deps.log, settle_seconds: 15 }, limits);
+  openIngestion(
+    {
+      db: harness.deps.db,
+      clickhouse: harness.deps.clickhouse,
+      log: harness.deps.log,
+      settle_seconds: 15,
+    },
+    limits,
+  );
 const newTeam = async () => (await harness.newOrganization()).project.id;
 
 function event(fields: Record<string, unknown> = {}): IncomingEvent {
-  const read = parseEvent(JSON.stringify({ event: 'e', distinct_id: 'd', ...fields }), Date.parse('2026-01-01T00:00:00Z'));
+  const read = parseEvent(
+    JSON.stringify({ event: 'e', distinct_id: 'd', ...fields }),
+    Date.parse('2026-01-01T00:00:00Z'),
+  );
   assert.ok(read.event);
   return read.event;
 }
@@ -36,7 +47,11 @@ async function store(ingestion: Ingestion, teamId: number, events: IncomingEvent
 }
 
 async function select<Row>(query: string, teamId: number): Promise<Row[]> {
-  const found = await harness.deps.clickhouse.query({ query, query_params: { team_id: teamId }, format: 'JSONEachRow' });
+  const found = await harness.deps.clickhouse.query({
+    query,
+    query_params: { team_id: teamId },
+    format: 'JSONEachRow',
+  });
   return found.json<Row>();
 }
 
@@ -47,25 +62,55 @@ const count = async (teamId: number) =>
       teamId,
     )
   )[0]!;
-type Version = { distinct_id: string; properties: string; person_version: number; created_at: string; inserted_at: string; person_id: string };
-const versions = (teamId: number) => select<Version>('SELECT * FROM persons WHERE team_id = {team_id:Int64} ORDER BY distinct_id, person_version', teamId);
+type Version = {
+  distinct_id: string;
+  properties: string;
+  person_version: number;
+  created_at: string;
+  inserted_at: string;
+  person_id: string;
+};
+const versions = (teamId: number) =>
+  select<Version>(
+    'SELECT * FROM persons WHERE team_id = {team_id:Int64} ORDER BY distinct_id, person_version',
+    teamId,
+  );
 
 test('the same uuid is one event: within a batch, across batches, across projects not', async () => {
   const [one, other] = [await newTeam(), await newTeam()];
   const ingestion = open();
   const uuid = randomUUID();
-  assert.deepEqual(await store(ingestion, one, [event({ uuid, event: 'first' }), event({ uuid, event: 'second' }), event()]), { taken: 2, duplicates: 1 });
-  assert.deepEqual(await store(ingestion, one, [event({ uuid: uuid.toUpperCase(), event: 'third' })]), { taken: 0, duplicates: 1 });
+  assert.deepEqual(
+    await store(ingestion, one, [
+      event({ uuid, event: 'first' }),
+      event({ uuid, event: 'second' }),
+      event(),
+    ]),
+    { taken: 2, duplicates: 1 },
+  );
+  assert.deepEqual(
+    await store(ingestion, one, [event({ uuid: uuid.toUpperCase(), event: 'third' })]),
+    { taken: 0, duplicates: 1 },
+  );
   assert.deepEqual(await store(ingestion, other, [event({ uuid })]), { taken: 1, duplicates: 0 });
-  const rows = await select<{ event: string }>(`SELECT event FROM events WHERE team_id = {team_id:Int64} AND uuid = '${uuid}'`, one);
+  const rows = await select<{ event: string }>(
+    `SELECT event FROM events WHERE team_id = {team_id:Int64} AND uuid = '${uuid}'`,
+    one,
+  );
   assert.deepEqual(rows, [{ event: 'first' }]);
 });
 
 test('two processes with overlapping uuids store each once, and inserted_at strictly grows', async () => {
   const teamId = await newTeam();
-  const processes = [open({ batch_rows_max: 50 }), open({ batch_rows_max: 50 }), open({ batch_rows_max: 50 })];
+  const processes = [
+    open({ batch_rows_max: 50 }),
+    open({ batch_rows_max: 50 }),
+    open({ batch_rows_max: 50 }),
+  ];
   const uuids = Array.from({ length: 400 }, () => randomUUID());
-  const requests = Array.from({ length: 60 }, (_none, index) => uuids.slice((index * 13) % 350, ((index * 13) % 350) + 40));
+  const requests = Array.from({ length: 60 }, (_none, index) =>
+    uuids.slice((index * 13) % 350, ((index * 13) % 350) + 40),
+  );
   const results = await Promise.all(
     requests.map((wanted, index) =>
       store(
@@ -85,7 +130,10 @@ test('two processes with overlapping uuids store each once, and inserted_at stri
     results.reduce((sum, result) => sum + result.taken + result.duplicates, 0),
     60 * 40,
   );
-  const batches = await select<{ at: string }>('SELECT DISTINCT inserted_at AS at FROM events WHERE team_id = {team_id:Int64} ORDER BY at', teamId);
+  const batches = await select<{ at: string }>(
+    'SELECT DISTINCT inserted_at AS at FROM events WHERE team_id = {team_id:Int64} ORDER BY at',
+    teamId,
+  );
   assert.ok(batches.length > 3);
   for (const { at } of batches) assert.match(at, /\.\d{3}000Z$/);
 });
@@ -99,7 +147,11 @@ test('$set overwrites, $set_once fills, one version per batch, events carry the 
     event({ event: '3', $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
     event({ event: '4', distinct_id: 'other' }),
   ]);
-  const events = await select<{ person_properties: string; person_id: string; distinct_id: string }>(
+  const events = await select<{
+    person_properties: string;
+    person_id: string;
+    distinct_id: string;
+  }>(
     'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = {team_id:Int64} ORDER BY event',
     teamId,
   );
@@ -107,19 +159,32 @@ test('$set overwrites, $set_once fills, one version per batch, events carry the 
     events.map((row) => JSON.parse(row.person_properties)),
     [{}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }, {}],
   );
-  assert.equal(new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size, 1);
+  assert.equal(
+    new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size,
+    1,
+  );
   const [first, ...more] = await versions(teamId);
   assert.deepEqual(more, []);
-  assert.deepEqual([first?.distinct_id, JSON.parse(first!.properties), first?.person_version], ['d', { plan: 'paid', first: 'a', big: 1 }, 1]);
+  assert.deepEqual(
+    [first?.distinct_id, JSON.parse(first!.properties), first?.person_version],
+    ['d', { plan: 'paid', first: 'a', big: 1 }, 1],
+  );
   // The same values again, from another process without a cache: no new version.
-  await store(open(), teamId, [event({ $set: { plan: 'paid' } }), event({ $set_once: { first: 'z' } })]);
+  await store(open(), teamId, [
+    event({ $set: { plan: 'paid' } }),
+    event({ $set_once: { first: 'z' } }),
+  ]);
   assert.equal((await versions(teamId)).length, 1);
   // A change from yet another process, then one from the first, whose cache must not be stale.
   await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
   await store(ingestion, teamId, [event({ $set: { extra: true } })]);
   const all = await versions(teamId);
   assert.deepEqual(
-    all.map((row) => [row.person_version, JSON.parse(row.properties).plan, JSON.parse(row.properties).extra]),
+    all.map((row) => [
+      row.person_version,
+      JSON.parse(row.properties).plan,
+      JSON.parse(row.properties).extra,
+    ]),
     [
       [1, 'paid', undefined],
       [2, 'gone', undefined],
@@ -133,9 +198,15 @@ test('$set overwrites, $set_once fills, one version per batch, events carry the 
 test('a duplicate changes no person, and large numbers of persons are exact', async () => {
   const teamId = await newTeam();
   const uuid = randomUUID();
-  const exact = parseEvent(`{"event":"e","distinct_id":"it's \\\\ a 'quote'","uuid":"${uuid}","$set":{"n":12345678901234567890}}`, 0);
+  const exact = parseEvent(
+    `{"event":"e","distinct_id":"it's \\\\ a 'quote'","uuid":"${uuid}","$set":{"n":12345678901234567890}}`,
+    0,
+  );
   await store(open(), teamId, [exact.event!]);
-  await store(open(), teamId, [event({ uuid, $set: { n: 1 } }), event({ distinct_id: "it's \\ a 'quote'", $set: { m: 2 } })]);
+  await store(open(), teamId, [
+    event({ uuid, $set: { n: 1 } }),
+    event({ distinct_id: "it's \\ a 'quote'", $set: { m: 2 } }),
+  ]);
   assert.deepEqual(
     (await versions(teamId)).map((row) => [row.distinct_id, row.properties, row.person_version]),
     [
@@ -150,8 +221,13 @@ test('a batch whose persons make it large is written in several, in order', asyn
   const ingestion = open();
   await store(ingestion, teamId, [event({ $set: { large: 'x'.repeat(400_000) } })]);
   const uuid = randomUUID();
-  const sent = Array.from({ length: 60 }, (_none, index) => event({ event: String(index), $set: { index } }));
-  assert.deepEqual(await store(ingestion, teamId, [event({ uuid }), ...sent, event({ uuid })]), { taken: 61, duplicates: 1 });
+  const sent = Array.from({ length: 60 }, (_none, index) =>
+    event({ event: String(index), $set: { index } }),
+  );
+  assert.deepEqual(await store(ingestion, teamId, [event({ uuid }), ...sent, event({ uuid })]), {
+    taken: 61,
+    duplicates: 1,
+  });
   const rows = await select<{ event: string; index: number | null; at: string }>(
     "SELECT event, JSONExtract(person_properties, 'index', 'Nullable(Int32)') AS index, inserted_at AS at FROM events WHERE team_id = {team_id:Int64} AND event != 'e' ORDER BY toInt32(event)",
     teamId,
@@ -173,10 +249,23 @@ test('a batch that a killed process left is taken up by the next one', async () 
   const teamId = await newTeam();
   const { db } = harness.deps;
   const inserted_at = isoInstant(systemClock.now() + 60_000);
-  await noteBatch(db, { team_id: teamId, batch_id: randomUUID(), inserted_at, writes_persons: true, seconds_max: 30, last_inserted_at: null });
-  assert.equal(Date.parse(await db.transaction((tx) => settled(tx, teamId))), Date.parse(inserted_at));
+  await noteBatch(db, {
+    team_id: teamId,
+    batch_id: randomUUID(),
+    inserted_at,
+    writes_persons: true,
+    seconds_max: 30,
+    last_inserted_at: null,
+  });
+  assert.equal(
+    Date.parse(await db.transaction((tx) => settled(tx, teamId))),
+    Date.parse(inserted_at),
+  );
   await store(open(), teamId, [event({ uuid: randomUUID() })]);
-  const [row] = await select<{ at: string }>('SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}', teamId);
+  const [row] = await select<{ at: string }>(
+    'SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}',
+    teamId,
+  );
   assert.ok(Date.parse(row!.at) > Date.parse(inserted_at));
   assert.equal((await readState(db, teamId)).batch_id, null);
 });
@@ -202,14 +291,19 @@ test('settled waits for the batch under way and keeps the next one waiting', asy
   await eventually(
     'waited in vain',
     async () =>
-      (await db.row<{ waiting: number }>(sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))!.waiting > 0,
+      (await db.row<{ waiting: number }>(
+        sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`,
+      ))!.waiting > 0,
   );
   writing.resolve();
   await writer;
   const until = await planner;
   assert.deepEqual(order, ['written', 'settled']);
   await store(open(), teamId, [event()]);
-  const [row] = await select<{ at: string }>('SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}', teamId);
+  const [row] = await select<{ at: string }>(
+    'SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}',
+    teamId,
+  );
   assert.ok(Date.parse(row!.at) >= Date.parse(until));
 });
 
@@ -225,7 +319,10 @@ test('insertion times go on after the store when the control store forgot them',
   });
   await harness.deps.db.run(sql`DELETE FROM ingestion_states WHERE team_id = ${teamId}`);
   await store(ingestion, teamId, [event({ event: 'last' })]);
-  const rows = await select<{ event: string }>('SELECT event FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at', teamId);
+  const rows = await select<{ event: string }>(
+    'SELECT event FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at',
+    teamId,
+  );
   assert.deepEqual(
     rows.map((row) => row.event),
     ['e', 'later', 'last'],
@@ -237,7 +334,9 @@ test('an unknown project is told apart, and waiting callers are bounded by memor
   assert.deepEqual(await stored, { failure: 'project_gone' });
   const teamId = await newTeam();
   const tight = open({ queue_bytes_max: 1_000, batch_rows_max: 5 });
-  const results = await Promise.all(Array.from({ length: 40 }, () => store(tight, teamId, [event(), event()])));
+  const results = await Promise.all(
+    Array.from({ length: 40 }, () => store(tight, teamId, [event(), event()])),
+  );
   assert.equal(
     results.reduce((sum, result) => sum + result.taken, 0),
     80,

@@ -5,7 +5,9 @@ import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { openPersonStore } from './person_store.ts';
 
 /** What became of events that were handed in: all of them are stored (or were there before), or it is not known that they are. */
-export type Stored = { taken: number; duplicates: number; failure?: undefined } | { failure: FlushFailure };
+export type Stored =
+  | { taken: number; duplicates: number; failure?: undefined }
+  | { failure: FlushFailure };
 
 /** One process's way into the events table. */
 export type Ingestion = {
@@ -19,7 +21,13 @@ export type Ingestion = {
 };
 
 /** Bounds of one process's ingestion. */
-export type IngestionLimits = { batch_rows_max: number; batch_bytes_max: number; queue_bytes_max: number; flushes_max: number; look_up_seconds_max: number };
+export type IngestionLimits = {
+  batch_rows_max: number;
+  batch_bytes_max: number;
+  queue_bytes_max: number;
+  flushes_max: number;
+  look_up_seconds_max: number;
+};
 
 const default_limits: IngestionLimits = {
   batch_rows_max: 10_000,
@@ -123,7 +131,11 @@ function tell(groups: Group[], outcome: FlushOutcome): void {
   let from = 0;
   for (const { events, finish } of groups) {
     const isDuplicate = outcome.is_duplicate.slice(from, from + events.length);
-    finish(isDuplicate.length === events.length ? count(isDuplicate) : { failure: outcome.failure ?? 'unavailable' });
+    finish(
+      isDuplicate.length === events.length
+        ? count(isDuplicate)
+        : { failure: outcome.failure ?? 'unavailable' },
+    );
     from += events.length;
   }
 }

@@ -20,7 +20,13 @@ export type IncomingEvent = {
 };
 
 /** What is wrong with one field of an event; `attr` is its path joined by `__`, or null for the event as a whole. */
-export type EventProblem = { attr: string | null; code: 'required' | 'null' | 'blank' | 'max_length' | 'invalid_input' | 'parse_error'; detail: string };
+export type EventProblem = {
+  attr: string | null;
+  code: 'required' | 'null' | 'blank' | 'max_length' | 'invalid_input' | 'parse_error';
+  detail: string;
+};
 
 /** Exactly one of the two: an event, or everything that is wrong with it. */
-export type ReadEvent = { event: IncomingEvent; problems?: undefined } | { event?: undefined; problems: EventProblem[] };
+export type ReadEvent =
+  | { event: IncomingEvent; problems?: undefined }
+  | { event?: undefined; problems: EventProblem[] };

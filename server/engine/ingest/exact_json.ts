@@ -27,7 +27,9 @@ export function parseExact(text: string): unknown {
 
 /** True for a JSON object: not null, not an array, not a number kept as text. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !raw.isRawJSON(value);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !raw.isRawJSON(value)
+  );
 }
 
 /** True when arrays and objects lie inside each other more than `nesting_max` deep. Does not recurse, so that no depth can exhaust the stack. */
@@ -37,7 +39,8 @@ export function isTooDeep(value: unknown): boolean {
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== 'object' || item === null) continue;
-      for (const child of Object.values(item)) if (typeof child === 'object' && child !== null) next.push(child);
+      for (const child of Object.values(item))
+        if (typeof child === 'object' && child !== null) next.push(child);
     }
     if (next.length === 0) return false;
     level = next;
@@ -48,7 +51,10 @@ export function isTooDeep(value: unknown): boolean {
 function parseWithNumbers(text: string): unknown {
   const keep = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
-    return typeof value === 'number' && source !== undefined && source.length >= long_source_length_min && longSource.test(source)
+    return typeof value === 'number' &&
+      source !== undefined &&
+      source.length >= long_source_length_min &&
+      longSource.test(source)
       ? raw.rawJSON(source)
       : value;
   };
@@ -59,5 +65,7 @@ function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]),
+  );
 }

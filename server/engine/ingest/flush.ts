@@ -38,11 +38,19 @@ export type FlushOutcome = { is_duplicate: boolean[]; failure?: FlushFailure };
  * event that it says is stored is in the store exactly once by its uuid and survives a kill of everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than that
  * of every batch before. Never throws.
  */
-export async function flushEvents(deps: FlushDeps, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
+export async function flushEvents(
+  deps: FlushDeps,
+  teamId: number,
+  events: IncomingEvent[],
+): Promise<FlushOutcome> {
   const isDuplicate: boolean[] = [];
   let wanted = events.length;
   while (isDuplicate.length < events.length) {
-    const { is_duplicate, failure } = await flushBatch(deps, teamId, events.slice(isDuplicate.length, isDuplicate.length + wanted));
+    const { is_duplicate, failure } = await flushBatch(
+      deps,
+      teamId,
+      events.slice(isDuplicate.length, isDuplicate.length + wanted),
+    );
     isDuplicate.push(...is_duplicate);
     if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
     // Where persons are large few events fit, and looking all the others up again each time would take longer than writing.
@@ -52,7 +60,11 @@ export async function flushEvents(deps: FlushDeps, teamId: number, events: Incom
 }
 
 /** One batch: as many of the first events as fit, at least one unless it fails. */
-async function flushBatch(deps: FlushDeps, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
+async function flushBatch(
+  deps: FlushDeps,
+  teamId: number,
+  events: IncomingEvent[],
+): Promise<FlushOutcome> {
   let outcome: FlushOutcome | undefined;
   try {
     await deps.db.transaction(async (tx) => {
@@ -63,7 +75,10 @@ async function flushBatch(deps: FlushDeps, teamId: number, events: IncomingEvent
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
     // What was stored is stored, even when the lock could not be given back in good order.
-    if (outcome === undefined) return failed(isDatabaseError(error) && error.code === '23503' ? 'project_gone' : 'unavailable');
+    if (outcome === undefined)
+      return failed(
+        isDatabaseError(error) && error.code === '23503' ? 'project_gone' : 'unavailable',
+      );
   }
   return outcome ?? failed('unavailable');
 }
@@ -72,14 +87,21 @@ function failed(failure: FlushFailure): FlushOutcome {
   return { is_duplicate: [], failure };
 }
 
-async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, events: IncomingEvent[]): Promise<FlushOutcome> {
+async function writeBatch(
+  deps: FlushDeps,
+  tx: Transaction,
+  teamId: number,
+  events: IncomingEvent[],
+): Promise<FlushOutcome> {
   const state = await readState(tx, teamId);
   if (state.batch_id !== null) {
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of uuids could not be trusted.
     deps.persons.forget(teamId);
     if (!(await endBatch(deps.clickhouse, state.batch_id))) return failed('unavailable');
   }
-  const found = await within(deps.look_up_seconds_max, (signal) => lookUp(deps, teamId, events, state, signal));
+  const found = await within(deps.look_up_seconds_max, (signal) =>
+    lookUp(deps, teamId, events, state, signal),
+  );
   if (found.fresh.length === 0) {
     if (state.batch_id !== null) await clearBatch(tx, teamId, state.batch_id);
     return { is_duplicate: found.is_duplicate };
@@ -87,12 +109,23 @@ async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, even
   const { fresh, last_inserted_at } = found;
   const rows = buildRows(teamId, fresh, found.persons, deps.bytes_max);
   if (rows.oversized > 0)
-    deps.log.warn({ team_id: teamId, events: rows.oversized }, 'persons were left as they were, because $set would have made them too large');
+    deps.log.warn(
+      { team_id: teamId, events: rows.oversized },
+      'persons were left as they were, because $set would have made them too large',
+    );
   // The last thing before the batch is noted, and through the transaction: it throws when the session and with it the lock is gone.
   const latest = await readState(tx, teamId);
-  const isUnchanged = latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
+  const isUnchanged =
+    latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
   const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
-  const written = isUnchanged && (await writeRows(deps, tx, { team_id: teamId, inserted_at, last_inserted_at: state.last_inserted_at, rows }));
+  const written =
+    isUnchanged &&
+    (await writeRows(deps, tx, {
+      team_id: teamId,
+      inserted_at,
+      last_inserted_at: state.last_inserted_at,
+      rows,
+    }));
   if (written === false) {
     deps.persons.forget(teamId);
     return failed('unavailable');
@@ -104,13 +137,27 @@ async function writeBatch(deps: FlushDeps, tx: Transaction, teamId: number, even
       written.map((person) => [person.distinct_id, person]),
     );
   const next = fresh[rows.events.length];
-  return { is_duplicate: next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)) };
+  return {
+    is_duplicate:
+      next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)),
+  };
 }
 
-type Found = { is_duplicate: boolean[]; fresh: IncomingEvent[]; persons: Map<string, Person>; last_inserted_at: number };
+type Found = {
+  is_duplicate: boolean[];
+  fresh: IncomingEvent[];
+  persons: Map<string, Person>;
+  last_inserted_at: number;
+};
 
 /** Everything that the store must say before a batch can be made. */
-async function lookUp(deps: FlushDeps, teamId: number, events: IncomingEvent[], state: IngestionState, signal: AbortSignal): Promise<Found> {
+async function lookUp(
+  deps: FlushDeps,
+  teamId: number,
+  events: IncomingEvent[],
+  state: IngestionState,
+  signal: AbortSignal,
+): Promise<Found> {
   const given = events.filter((event) => event.is_uuid_given).map((event) => event.uuid);
   const known = await findKnownUuids(deps.clickhouse, teamId, given, signal);
   // An answer that comes after the time must not go on into the cache of persons: the lock may be somebody else's by then.
@@ -127,12 +174,18 @@ async function lookUp(deps: FlushDeps, teamId: number, events: IncomingEvent[], 
     is_duplicate,
     fresh,
     persons: await deps.persons.load(teamId, state.persons_generation, distinctIds, signal),
-    last_inserted_at: state.last_inserted_at === null ? await lastInsertionInStore(deps.clickhouse, teamId, signal) : Date.parse(state.last_inserted_at),
+    last_inserted_at:
+      state.last_inserted_at === null
+        ? await lastInsertionInStore(deps.clickhouse, teamId, signal)
+        : Date.parse(state.last_inserted_at),
   };
 }
 
 /** Gives up after the seconds, also when an answer has begun and does not end, which the client's own abort does not notice. */
-async function within<Result>(seconds: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+async function within<Result>(
+  seconds: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const controller = new AbortController();
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -147,13 +200,22 @@ async function within<Result>(seconds: number, work: (signal: AbortSignal) => Pr
 }
 
 function nextInsertion(state: IngestionState, last: number): number {
-  return Math.max(Date.parse(state.now), last + 1, state.settled_until === null ? 0 : Date.parse(state.settled_until));
+  return Math.max(
+    Date.parse(state.now),
+    last + 1,
+    state.settled_until === null ? 0 : Date.parse(state.settled_until),
+  );
 }
 
 // Asked once per project: before its first batch, or after the control store was put back to an older state.
-async function lastInsertionInStore(clickhouse: ClickHouse, teamId: number, signal: AbortSignal): Promise<number> {
+async function lastInsertionInStore(
+  clickhouse: ClickHouse,
+  teamId: number,
+  signal: AbortSignal,
+): Promise<number> {
   const found = await clickhouse.query({
-    query: 'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = {team_id:Int64}',
+    query:
+      'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = {team_id:Int64}',
     query_params: { team_id: teamId },
     format: 'JSONEachRow',
     abort_signal: signal,

@@ -15,16 +15,28 @@ const inquiry_pause_ms = 50;
 // Asked again after a pause, because a statement that was sent just before its sender died may not have begun yet.
 const quiet_answers_min = 3;
 // A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
-const isOfBatch = "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
+const isOfBatch =
+  "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
 /** One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found again; `stamp` is what each of them has besides. `ends_at` is on the scale of `performance.now()`. */
-export type BatchInsert<Row> = { table: IngestionTable; batch_id: string; team_id: number; inserted_at: string; rows: Row[]; stamp: object; ends_at: number };
+export type BatchInsert<Row> = {
+  table: IngestionTable;
+  batch_id: string;
+  team_id: number;
+  inserted_at: string;
+  rows: Row[];
+  stamp: object;
+  ends_at: number;
+};
 
 /**
  * Inserts the rows as one block, all or nothing, and says what became of it. An insert that is not done by `ends_at` is killed; after any failure the store is
  * asked whether the rows are there, once it no longer works on them. Never throws for a failure of the store.
  */
-export async function insertBatch<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promise<{ outcome: InsertOutcome; error?: unknown }> {
+export async function insertBatch<Row>(
+  clickhouse: ClickHouse,
+  batch: BatchInsert<Row>,
+): Promise<{ outcome: InsertOutcome; error?: unknown }> {
   try {
     await send(clickhouse, batch);
     return { outcome: 'stored' };
@@ -43,7 +55,11 @@ export async function endBatch(clickhouse: ClickHouse, batchId: string): Promise
     try {
       quiet = (await isRunning(clickhouse, batchId)) ? 0 : quiet + 1;
       if (quiet === quiet_answers_min) return true;
-      if (quiet === 0) await clickhouse.command({ query: `KILL QUERY WHERE ${isOfBatch} ASYNC`, query_params: { batch: batchId } });
+      if (quiet === 0)
+        await clickhouse.command({
+          query: `KILL QUERY WHERE ${isOfBatch} ASYNC`,
+          query_params: { batch: batchId },
+        });
     } catch {
       // The store may be restarting; it is asked again until the deadline.
     }
@@ -86,7 +102,10 @@ function* jsonLines<Row>({ rows, stamp }: BatchInsert<Row>): Generator<Buffer> {
   if (text !== '') yield Buffer.from(text);
 }
 
-async function inquire<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promise<InsertOutcome> {
+async function inquire<Row>(
+  clickhouse: ClickHouse,
+  batch: BatchInsert<Row>,
+): Promise<InsertOutcome> {
   if (!(await endBatch(clickhouse, batch.batch_id))) return 'unknown';
   try {
     const found = await clickhouse.query({

@@ -1,6 +1,7 @@
 import { isoInstant } from '../../platform/clock.ts';
 
-const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)$/;
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)$/;
 const year_min = 1970;
 const year_max = 2200;
 const minute_ms = 60_000;
@@ -18,13 +19,34 @@ export function storeInstant(milliseconds: number): string {
 export function parseInstant(text: string): string | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute, second = '00', fraction = '', utc, sign, zoneHour = '00', zoneMinute = '00'] = match;
-  const wall = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second = '00',
+    fraction = '',
+    utc,
+    sign,
+    zoneHour = '00',
+    zoneMinute = '00',
+  ] = match;
+  const wall = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
   const date = isoInstant(wall);
   // A day or an hour that does not exist has rolled over into another text.
   if (date.slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) return undefined;
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return undefined;
-  const offset = utc === undefined ? (sign === '-' ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute)) : 0;
+  const offset =
+    utc === undefined ? (sign === '-' ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute)) : 0;
   const utcDate = offset === 0 ? date : isoInstant(wall - offset * minute_ms);
   const utcYear = Number(utcDate.slice(0, 4));
   if (!(utcYear >= year_min && utcYear <= year_max)) return undefined;

@@ -85,9 +85,13 @@ async function newProject(): Promise<number> {
 
 /** Starts the program. `until` waits for the acknowledgement of a batch with at least this number, `kill` ends it and gives the last one. */
 function take(teamId: number, first: number) {
-  const child: ChildProcess = spawn(process.execPath, [program, stores.database_url, analytics.url, String(teamId), String(first)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [program, stores.database_url, analytics.url, String(teamId), String(first)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   let latest = -1;
   let waiting: { number: number; resolve: (latest: number) => void } | undefined;
   const told = createInterface({ input: child.stdout! });
@@ -101,7 +105,10 @@ function take(teamId: number, first: number) {
       if (latest >= number) return Promise.resolve(latest);
       const { promise, resolve } = Promise.withResolvers<number>();
       waiting = { number, resolve };
-      return Promise.race([promise, ended.then(() => Promise.reject(new Error('The program ended by itself.')))]);
+      return Promise.race([
+        promise,
+        ended.then(() => Promise.reject(new Error('The program ended by itself.'))),
+      ]);
     },
     kill: async (): Promise<number> => {
       child.kill('SIGKILL');
@@ -117,7 +124,10 @@ async function assertStored(teamId: number, acknowledged: number): Promise<void>
       query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
           toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged, toUInt32(uniqExact(inserted_at)) AS batches
         FROM events WHERE team_id = {team_id:Int64}`,
-      query_params: { team_id: teamId, last: `00000000-0000-4000-8000-${((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0')}` },
+      query_params: {
+        team_id: teamId,
+        last: `00000000-0000-4000-8000-${((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0')}`,
+      },
       format: 'JSONEachRow',
     });
     return found.json<{ rows: number; uuids: number; acknowledged: number; batches: number }>();

@@ -4,7 +4,12 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
  * Which of the uuids the project has in the store already. Guarantee: right while the caller holds the project's ingestion lock, because nobody else inserts then.
  * Throws when `signal` is aborted first. Uuids must be lower-case text with dashes; they are put into the statement's text, so they must have been checked.
  */
-export async function findKnownUuids(clickhouse: ClickHouse, teamId: number, uuids: string[], signal: AbortSignal): Promise<Set<string>> {
+export async function findKnownUuids(
+  clickhouse: ClickHouse,
+  teamId: number,
+  uuids: string[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
   if (uuids.length === 0) return new Set();
   // Leans on the projection `uuids`: (team_id, toUInt128(uuid)). The number, not the uuid, is compared, because a UUID's own order begins
   // with its second half. One text literal, since ten thousand literals take longer to parse than to look up.

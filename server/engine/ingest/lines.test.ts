@@ -21,13 +21,18 @@ test('lines are the same however the bytes are cut', async () => {
   const bytes = Buffer.from(text);
   assert.deepEqual(await read([text]), expected);
   assert.deepEqual(await read([...bytes].map((byte) => Buffer.from([byte]))), expected);
-  for (let cut = 0; cut <= bytes.length; cut += 1) assert.deepEqual(await read([bytes.subarray(0, cut), bytes.subarray(cut)]), expected);
+  for (let cut = 0; cut <= bytes.length; cut += 1)
+    assert.deepEqual(await read([bytes.subarray(0, cut), bytes.subarray(cut)]), expected);
   assert.deepEqual(await read([]), []);
   assert.deepEqual(await read(['\n\n']), []);
 });
 
 test('a line that is too long or not UTF-8 is named and the next ones are read', async () => {
-  const bad = Buffer.concat([Buffer.from('ok\n'), Buffer.from([0xff, 0x0a]), Buffer.from('123456789\nnext\n123456')]);
+  const bad = Buffer.concat([
+    Buffer.from('ok\n'),
+    Buffer.from([0xff, 0x0a]),
+    Buffer.from('123456789\nnext\n123456'),
+  ]);
   const expected = [
     [1, 'ok'],
     [2, 'not_utf8'],

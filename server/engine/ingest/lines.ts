@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /** One line of a text: its number from 1 and its text without the line end, or why it could not be read. */
-export type Line = { number: number; text: string; problem?: undefined } | { number: number; text?: undefined; problem: 'too_long' | 'not_utf8' };
+export type Line =
+  | { number: number; text: string; problem?: undefined }
+  | { number: number; text?: undefined; problem: 'too_long' | 'not_utf8' };
 
 /** Longest line that is read, in bytes. */
 export const line_bytes_max = 20 * 1024 * 1024;
@@ -13,7 +15,10 @@ const byteOrderMark = '\uFEFF';
  * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of `bytesMax` and one chunk. Guarantees: every line that is not blank comes
  * once, in order, with its number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind them.
  */
-export async function* readLines(source: AsyncIterable<Buffer>, bytesMax: number = line_bytes_max): AsyncGenerator<Line[]> {
+export async function* readLines(
+  source: AsyncIterable<Buffer>,
+  bytesMax: number = line_bytes_max,
+): AsyncGenerator<Line[]> {
   let number = 1;
   let carried: Buffer[] = [];
   let carriedBytes = 0;
@@ -24,7 +29,8 @@ export async function* readLines(source: AsyncIterable<Buffer>, bytesMax: number
     for (let end = chunk.indexOf(line_feed); end !== -1; end = chunk.indexOf(line_feed, from)) {
       const tail = chunk.subarray(from, end);
       from = end + 1;
-      if (isSkipping || carriedBytes + tail.length > bytesMax) lines.push({ number, problem: 'too_long' });
+      if (isSkipping || carriedBytes + tail.length > bytesMax)
+        lines.push({ number, problem: 'too_long' });
       else pushLine(lines, number, carriedBytes === 0 ? tail : Buffer.concat([...carried, tail]));
       carried = [];
       carriedBytes = 0;

@@ -45,20 +45,48 @@ async function newTeam(): Promise<number> {
 const promise = (teamId: number) => db.transaction((tx) => settled(tx, teamId));
 const inMinutes = (minutes: number) => isoInstant(systemClock.now() + minutes * 60_000);
 
-function note(team_id: number, inserted_at: string, last_inserted_at: string | null = null, seconds_max = 30) {
-  return { team_id, batch_id: randomUUID(), inserted_at, last_inserted_at, writes_persons: false, seconds_max };
+function note(
+  team_id: number,
+  inserted_at: string,
+  last_inserted_at: string | null = null,
+  seconds_max = 30,
+) {
+  return {
+    team_id,
+    batch_id: randomUUID(),
+    inserted_at,
+    last_inserted_at,
+    writes_persons: false,
+    seconds_max,
+  };
 }
 
-async function store(teamId: number, fields: { through?: ClickHouse; seconds?: number; uuid?: string; set?: object } = {}) {
-  const ingestion = openIngestion({ db, log, clickhouse: fields.through ?? clickhouse, settle_seconds: 15 }, { look_up_seconds_max: fields.seconds ?? 30 });
-  const sent = { event: 'e', distinct_id: 'd', uuid: fields.uuid ?? randomUUID(), $set: fields.set };
+async function store(
+  teamId: number,
+  fields: { through?: ClickHouse; seconds?: number; uuid?: string; set?: object } = {},
+) {
+  const ingestion = openIngestion(
+    { db, log, clickhouse: fields.through ?? clickhouse, settle_seconds: 15 },
+    { look_up_seconds_max: fields.seconds ?? 30 },
+  );
+  const sent = {
+    event: 'e',
+    distinct_id: 'd',
+    uuid: fields.uuid ?? randomUUID(),
+    $set: fields.set,
+  };
   const { event } = parseEvent(JSON.stringify(sent), systemClock.now());
   return (await ingestion.add(teamId, [event!])).stored;
 }
 
 async function insertions(teamId: number): Promise<number[]> {
-  const query = 'SELECT inserted_at FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at';
-  const found = await clickhouse.query({ query, query_params: { team_id: teamId }, format: 'JSONEachRow' });
+  const query =
+    'SELECT inserted_at FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at';
+  const found = await clickhouse.query({
+    query,
+    query_params: { team_id: teamId },
+    format: 'JSONEachRow',
+  });
   return (await found.json<{ inserted_at: string }>()).map((row) => Date.parse(row.inserted_at));
 }
 
@@ -69,7 +97,8 @@ test('a clock that was put back gives no insertion time below what was promised 
   const ahead = inMinutes(60);
   await db.run(sql`UPDATE ingestion_states SET settled_until = ${ahead} WHERE team_id = ${teamId}`);
   assert.equal(Date.parse(await promise(teamId)), Date.parse(ahead));
-  for (let batch = 0; batch < 2; batch += 1) assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+  for (let batch = 0; batch < 2; batch += 1)
+    assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
   assert.deepEqual(await insertions(teamId), [Date.parse(ahead), Date.parse(ahead) + 1]);
 });
 
@@ -106,14 +135,19 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
 test('a batch of unknown fate holds back after its time too, until it is resolved', async () => {
   const [over, running, busy] = [await newTeam(), await newTeam(), await newTeam()];
   const at = inMinutes(-10);
-  assert.ok((await noteBatch(db, note(over, at, null, -1))) && (await noteBatch(db, note(running, at))) && (await noteBatch(db, note(busy, at, null, -1))));
+  assert.ok(
+    (await noteBatch(db, note(over, at, null, -1))) &&
+      (await noteBatch(db, note(running, at))) &&
+      (await noteBatch(db, note(busy, at, null, -1))),
+  );
   assert.equal(Date.parse(await promise(over)), Date.parse(at));
   await db.transaction(async (tx) => {
     await lockForWriting(tx, busy);
     await resolveBatches(db, clickhouse, log);
   });
   assert.ok(Date.parse(await promise(over)) > Date.parse(at));
-  for (const teamId of [running, busy]) assert.equal(Date.parse(await promise(teamId)), Date.parse(at));
+  for (const teamId of [running, busy])
+    assert.equal(Date.parse(await promise(teamId)), Date.parse(at));
   await resolveBatches(db, clickhouse, log);
   assert.ok(Date.parse(await promise(busy)) > Date.parse(at));
   assert.equal((await readState(db, running)).batch_id === null, false);
@@ -144,7 +178,11 @@ test('a look-up that is not answered ends the batch, and its lock', async () => 
   const teamId = await newTeam();
   // One never answers, the other begins to.
   for (const begin of [false, true]) {
-    const silent = await listen(createServer((_request, response) => (begin ? response.writeHead(200).write('{') : undefined)));
+    const silent = await listen(
+      createServer((_request, response) =>
+        begin ? response.writeHead(200).write('{') : undefined,
+      ),
+    );
     const through = openClickHouse(urlOf(silent), { application: 'test' });
     assert.deepEqual(await store(teamId, { through, seconds: 0.2 }), { failure: 'unavailable' });
     silent.closeAllConnections();
@@ -200,10 +238,14 @@ function openProxy(onStatement: (sent: string) => Promise<void>): Promise<Server
       const body = await buffer(incoming);
       const url = new URL(incoming.url!, store_url.origin);
       await onStatement(`${url.searchParams.get('query')} ${body.toString()}`);
-      const onward = request(url, { method: incoming.method!, headers: incoming.headers }, (answer) => {
-        response.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(response);
-      });
+      const onward = request(
+        url,
+        { method: incoming.method!, headers: incoming.headers },
+        (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers);
+          answer.pipe(response);
+        },
+      );
       onward.end(body);
     }),
   );

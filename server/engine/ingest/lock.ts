@@ -19,7 +19,9 @@ export type IngestionState = {
 
 /** Makes this transaction the project's only writer of events until it ends; waits for other writers and for planners. */
 export async function lockForWriting(tx: Transaction, teamId: number): Promise<void> {
-  await tx.row(sql`SELECT pg_advisory_xact_lock(${ingestion_lock_class}::integer, ${teamId}::integer)`);
+  await tx.row(
+    sql`SELECT pg_advisory_xact_lock(${ingestion_lock_class}::integer, ${teamId}::integer)`,
+  );
 }
 
 /**
@@ -29,7 +31,9 @@ export async function lockForWriting(tx: Transaction, teamId: number): Promise<v
  */
 export async function settled(tx: Transaction, teamId: number): Promise<string> {
   // Two statements, because a statement sees the data as of its start, which for the waiting one is before the lock.
-  await tx.row(sql`SELECT pg_advisory_xact_lock_shared(${ingestion_lock_class}::integer, ${teamId}::integer)`);
+  await tx.row(
+    sql`SELECT pg_advisory_xact_lock_shared(${ingestion_lock_class}::integer, ${teamId}::integer)`,
+  );
   // The promise and what it rests on are one update of one row: a writer that lost its lock notes its batch before it, and is seen here, or after it, and is refused
   // by `noteBatch`. FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of an error.
   const row = await tx.row<{ settled_until: string }>(sql`
@@ -83,10 +87,16 @@ export async function noteBatch(db: Database, note: BatchNote): Promise<boolean>
 
 /** True while the batch is the one that is noted; throws when the transaction's session is gone. */
 export async function isNoted(tx: Transaction, teamId: number, batchId: string): Promise<boolean> {
-  return (await tx.row(sql`SELECT 1 FROM ingestion_states WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`)) !== undefined;
+  return (
+    (await tx.row(
+      sql`SELECT 1 FROM ingestion_states WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`,
+    )) !== undefined
+  );
 }
 
 /** Says that the batch's fate is known: nothing of it can appear any more. */
 export async function clearBatch(db: Queryable, teamId: number, batchId: string): Promise<void> {
-  await db.run(sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`);
+  await db.run(
+    sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`,
+  );
 }

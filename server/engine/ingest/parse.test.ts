@@ -6,7 +6,10 @@ const now = Date.parse('2026-05-01T12:00:00.123Z');
 const uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
 
 function row(fields: string) {
-  const read = parseEvent(`{"event":"e","distinct_id":"d"${fields === '' ? '' : `,${fields}`}}`, now);
+  const read = parseEvent(
+    `{"event":"e","distinct_id":"d"${fields === '' ? '' : `,${fields}`}}`,
+    now,
+  );
   assert.equal(read.problems, undefined, JSON.stringify(read.problems));
   return read.event;
 }
@@ -21,7 +24,8 @@ test('timestamps with any zone are stored in UTC with microseconds', () => {
     ['1970-01-01T00:00:00Z', '1970-01-01 00:00:00.000000'],
     ['2200-12-31T23:59:59.999999Z', '2200-12-31 23:59:59.999999'],
   ];
-  for (const [sent, stored] of cases) assert.equal(row(`"timestamp":"${sent}"`).timestamp, stored, sent);
+  for (const [sent, stored] of cases)
+    assert.equal(row(`"timestamp":"${sent}"`).timestamp, stored, sent);
   assert.equal(row('').timestamp, '2026-05-01 12:00:00.123000');
 });
 
@@ -36,13 +40,19 @@ test('numbers come out exactly as they were sent, however large or fine', () => 
     '[1,18446744073709551615]',
     '{"a":{"b":98765432109876543210}}',
   ];
-  for (const value of properties) assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value}}`);
-  assert.equal(row('"properties":{"id":"12345678901234567890", "small": 1.5e3}').properties, '{"id":"12345678901234567890","small":1500}');
+  for (const value of properties)
+    assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value}}`);
+  assert.equal(
+    row('"properties":{"id":"12345678901234567890", "small": 1.5e3}').properties,
+    '{"id":"12345678901234567890","small":1500}',
+  );
 });
 
 test('texts are kept, half characters become the replacement character', () => {
   assert.equal(
-    row(String.raw`"properties":{"\ud800":"a\ud800b","ok":"\ud83d\ude00","nul":"\u0000","__proto__":{"x":1}}`).properties,
+    row(
+      String.raw`"properties":{"\ud800":"a\ud800b","ok":"\ud83d\ude00","nul":"\u0000","__proto__":{"x":1}}`,
+    ).properties,
     String.raw`{"�":"a�b","ok":"😀","nul":"\u0000","__proto__":{"x":1}}`,
   );
 });
@@ -54,7 +64,10 @@ test('$set and $set_once stand beside or inside the properties', () => {
 });
 
 test('uuids are taken in any spelling or made', () => {
-  assert.deepEqual([row(`"uuid":"${uuid.toUpperCase()}"`).uuid, row(`"uuid":"${uuid}"`).is_uuid_given], [uuid, true]);
+  assert.deepEqual(
+    [row(`"uuid":"${uuid.toUpperCase()}"`).uuid, row(`"uuid":"${uuid}"`).is_uuid_given],
+    [uuid, true],
+  );
   const made = row('');
   assert.match(made.uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(made.is_uuid_given, false);
@@ -63,7 +76,10 @@ test('uuids are taken in any spelling or made', () => {
 
 test('unknown fields are ignored and names are trimmed', () => {
   const read = parseEvent('{"event":" a ","distinct_id":" d ","whatever":[1],"id":7}', now);
-  assert.deepEqual([read.event?.event, read.event?.distinct_id, read.event?.properties], ['a', ' d ', '{}']);
+  assert.deepEqual(
+    [read.event?.event, read.event?.distinct_id, read.event?.properties],
+    ['a', ' d ', '{}'],
+  );
 });
 
 test('everything that is wrong with an event is named', () => {
@@ -119,7 +135,10 @@ test('everything that is wrong with an event is named', () => {
       '"2024-05-01T12:00:00+24:00"',
       '1714564800',
       '""',
-    ].map((timestamp): [string, [string, string][]] => [`{"event":"e","distinct_id":"d","timestamp":${timestamp}}`, [['timestamp', 'invalid_input']]]),
+    ].map((timestamp): [string, [string, string][]] => [
+      `{"event":"e","distinct_id":"d","timestamp":${timestamp}}`,
+      [['timestamp', 'invalid_input']],
+    ]),
     [
       '{"event":"e","distinct_id":"d","timestamp":null,"uuid":null,"properties":null}',
       [
@@ -142,12 +161,22 @@ test('everything that is wrong with an event is named', () => {
         ['properties__$set_once', 'invalid_input'],
       ],
     ],
-    [`{"event":"e","distinct_id":"d","properties":{"deep":${deep}}}`, [['properties', 'invalid_input']]],
-    [`{"event":"e","distinct_id":"d","properties":{"deep":${'[1e999,'.repeat(100_000)}1${']'.repeat(100_000)}}}`, [[null, 'parse_error']]],
+    [
+      `{"event":"e","distinct_id":"d","properties":{"deep":${deep}}}`,
+      [['properties', 'invalid_input']],
+    ],
+    [
+      `{"event":"e","distinct_id":"d","properties":{"deep":${'[1e999,'.repeat(100_000)}1${']'.repeat(100_000)}}}`,
+      [[null, 'parse_error']],
+    ],
   ];
   for (const [text, expected] of cases) {
     const { problems } = parseEvent(text, now);
-    assert.deepEqual(problems?.map(({ attr, code }) => [attr, code]).toSorted(), expected.toSorted(), text.slice(0, 120));
+    assert.deepEqual(
+      problems?.map(({ attr, code }) => [attr, code]).toSorted(),
+      expected.toSorted(),
+      text.slice(0, 120),
+    );
     for (const { detail } of problems ?? []) assert.match(detail, /^[A-Z].*\.$/);
   }
 });
@@ -173,6 +202,16 @@ test('what looks like a long number and is none takes no time that grows with it
 
 test('a long number is exact wherever it stands', () => {
   const long = '12345678901234567890';
-  for (const value of [`[${long}]`, `[1, ${long} ,2]`, `[[${long}],\n-${long}]`, `{"a":"x","b":\t${long}\n}`, `[1e400 ]`, `["${long}",${long}]`])
-    assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value.replace(/\s/g, '')}}`);
+  for (const value of [
+    `[${long}]`,
+    `[1, ${long} ,2]`,
+    `[[${long}],\n-${long}]`,
+    `{"a":"x","b":\t${long}\n}`,
+    `[1e400 ]`,
+    `["${long}",${long}]`,
+  ])
+    assert.equal(
+      row(`"properties":{"n":${value}}`).properties,
+      `{"n":${value.replace(/\s/g, '')}}`,
+    );
 });

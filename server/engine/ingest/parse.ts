@@ -30,7 +30,10 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
  * version 7; `$set` and `$set_once` beside `properties` are merged into those inside, and win.
  */
 export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
-  if (!isJsonObject(value)) return { problems: [{ attr: null, code: 'invalid_input', detail: 'An event must be a JSON object.' }] };
+  if (!isJsonObject(value))
+    return {
+      problems: [{ attr: null, code: 'invalid_input', detail: 'An event must be a JSON object.' }],
+    };
   const problems: EventProblem[] = [];
   const event = readName(value, 'event', problems).trim();
   const distinctId = readName(value, 'distinct_id', problems);
@@ -40,7 +43,16 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   if (problems.length > 0) return { problems };
   const text = JSON.stringify(properties);
   const textBytes = Buffer.byteLength(text);
-  if (textBytes > event_bytes_max) return { problems: [{ attr: 'properties', code: 'max_length', detail: 'An event may hold at most 10 MiB of properties.' }] };
+  if (textBytes > event_bytes_max)
+    return {
+      problems: [
+        {
+          attr: 'properties',
+          code: 'max_length',
+          detail: 'An event may hold at most 10 MiB of properties.',
+        },
+      ],
+    };
   const chain = properties['$elements_chain'];
   const row: IncomingEvent = {
     uuid: givenUuid ?? makeUuid(),
@@ -52,14 +64,19 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
     elements_chain: typeof chain === 'string' ? chain : '',
     set: nonEmpty(properties['$set']),
     set_once: nonEmpty(properties['$set_once']),
-    bytes: row_overhead_bytes + Buffer.byteLength(event) + Buffer.byteLength(distinctId) + textBytes,
+    bytes:
+      row_overhead_bytes + Buffer.byteLength(event) + Buffer.byteLength(distinctId) + textBytes,
   };
   return { event: row };
 }
 
 const tooDeepDetail = `Arrays and objects may lie inside each other at most ${nesting_max} deep.`;
 
-function readName(value: JsonObject, attr: 'event' | 'distinct_id', problems: EventProblem[]): string {
+function readName(
+  value: JsonObject,
+  attr: 'event' | 'distinct_id',
+  problems: EventProblem[],
+): string {
   const given = value[attr];
   const refuse = (code: EventProblem['code'], detail: string) => {
     problems.push({ attr, code, detail });
@@ -79,12 +96,18 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
   if (given === undefined) return storeInstant(nowMilliseconds);
   const instant = typeof given === 'string' ? parseInstant(given) : undefined;
   if (instant !== undefined) return instant;
-  if (given === null) problems.push({ attr: 'timestamp', code: 'null', detail: 'This field may not be null; leave it out for the present instant.' });
+  if (given === null)
+    problems.push({
+      attr: 'timestamp',
+      code: 'null',
+      detail: 'This field may not be null; leave it out for the present instant.',
+    });
   else
     problems.push({
       attr: 'timestamp',
       code: 'invalid_input',
-      detail: 'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".',
+      detail:
+        'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".',
     });
   return '';
 }
@@ -92,15 +115,29 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
 function readUuid(given: unknown, problems: EventProblem[]): string | undefined {
   if (given === undefined) return undefined;
   if (typeof given === 'string' && uuidPattern.test(given)) return given.toLowerCase();
-  if (given === null) problems.push({ attr: 'uuid', code: 'null', detail: 'This field may not be null; leave it out and the server makes one.' });
-  else problems.push({ attr: 'uuid', code: 'invalid_input', detail: 'This must be a UUID, such as "0190163d-8694-739b-aea5-966c26f8ad91".' });
+  if (given === null)
+    problems.push({
+      attr: 'uuid',
+      code: 'null',
+      detail: 'This field may not be null; leave it out and the server makes one.',
+    });
+  else
+    problems.push({
+      attr: 'uuid',
+      code: 'invalid_input',
+      detail: 'This must be a UUID, such as "0190163d-8694-739b-aea5-966c26f8ad91".',
+    });
   return undefined;
 }
 
 function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject {
   const given = value['properties'] ?? (value['properties'] === null ? null : {});
   if (!isJsonObject(given)) {
-    problems.push({ attr: 'properties', code: given === null ? 'null' : 'invalid_input', detail: 'This must be a JSON object.' });
+    problems.push({
+      attr: 'properties',
+      code: given === null ? 'null' : 'invalid_input',
+      detail: 'This must be a JSON object.',
+    });
     return {};
   }
   let properties = given;
@@ -108,12 +145,22 @@ function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject
     const inside = given[attr];
     const beside = value[attr];
     if (inside !== undefined && !isJsonObject(inside))
-      problems.push({ attr: `properties__${attr}`, code: 'invalid_input', detail: 'This must be a JSON object.' });
+      problems.push({
+        attr: `properties__${attr}`,
+        code: 'invalid_input',
+        detail: 'This must be a JSON object.',
+      });
     if (beside === undefined) continue;
-    if (!isJsonObject(beside)) problems.push({ attr, code: 'invalid_input', detail: 'This must be a JSON object.' });
-    else properties = { ...properties, [attr]: isJsonObject(inside) ? { ...inside, ...beside } : beside };
+    if (!isJsonObject(beside))
+      problems.push({ attr, code: 'invalid_input', detail: 'This must be a JSON object.' });
+    else
+      properties = {
+        ...properties,
+        [attr]: isJsonObject(inside) ? { ...inside, ...beside } : beside,
+      };
   }
-  if (isTooDeep(properties)) problems.push({ attr: 'properties', code: 'invalid_input', detail: tooDeepDetail });
+  if (isTooDeep(properties))
+    problems.push({ attr: 'properties', code: 'invalid_input', detail: tooDeepDetail });
   return properties;
 }
 

@@ -10,7 +10,13 @@ const person_namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
 export const person_bytes_max = 512 * 1024;
 
 /** One stored version of a person. `properties` is JSON text. */
-export type Person = { person_id: string; properties: string; person_version: number; person_distinct_id_version: number; created_at: string };
+export type Person = {
+  person_id: string;
+  properties: string;
+  person_version: number;
+  person_distinct_id_version: number;
+  created_at: string;
+};
 
 /** A person while the events of a batch are applied to it. */
 export type PersonDraft = {
@@ -30,14 +36,22 @@ export function personId(teamId: number, distinctId: string): string {
 /** A draft of a stored person, or of one that does not exist yet. */
 export function draftOf(person: Person | undefined): PersonDraft {
   const properties = person?.properties ?? '{}';
-  return { properties, properties_bytes: Buffer.byteLength(properties), is_changed: false, parsed: undefined };
+  return {
+    properties,
+    properties_bytes: Buffer.byteLength(properties),
+    is_changed: false,
+    parsed: undefined,
+  };
 }
 
 /**
  * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent, `$set` overwrites, and within one event `$set` wins. False when the person would
  * become larger than `person_bytes_max`: then it is left as it was.
  */
-export function applySet(draft: PersonDraft, event: Pick<IncomingEvent, 'set' | 'set_once'>): boolean {
+export function applySet(
+  draft: PersonDraft,
+  event: Pick<IncomingEvent, 'set' | 'set_once'>,
+): boolean {
   if (event.set === undefined && event.set_once === undefined) return true;
   const before = (draft.parsed ??= parseExact(draft.properties) as JsonObject);
   if (!changes(before, event)) return true;
@@ -45,14 +59,25 @@ export function applySet(draft: PersonDraft, event: Pick<IncomingEvent, 'set' | 
   const properties = JSON.stringify(after);
   const properties_bytes = Buffer.byteLength(properties);
   if (properties_bytes > person_bytes_max) return false;
-  Object.assign(draft, { properties, properties_bytes, is_changed: true, parsed: after } satisfies PersonDraft);
+  Object.assign(draft, {
+    properties,
+    properties_bytes,
+    is_changed: true,
+    parsed: after,
+  } satisfies PersonDraft);
   return true;
 }
 
 // Compared as JSON, not by identity: a value that is sent again with every event must not make a version. Only what the event names is looked at.
-function changes(before: JsonObject, { set = {}, set_once = {} }: Pick<IncomingEvent, 'set' | 'set_once'>): boolean {
+function changes(
+  before: JsonObject,
+  { set = {}, set_once = {} }: Pick<IncomingEvent, 'set' | 'set_once'>,
+): boolean {
   return (
     Object.keys(set_once).some((key) => !Object.hasOwn(before, key)) ||
-    Object.keys(set).some((key) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(set[key]))
+    Object.keys(set).some(
+      (key) =>
+        !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(set[key]),
+    )
   );
 }

@@ -11,7 +11,12 @@ type TeamCache = { generation: number; persons: Map<string, Person | null> };
 /** The latest versions of persons, as one process knows them. Only the holder of a project's ingestion lock may use it for that project. */
 export type PersonStore = {
   /** The latest version of each distinct id that has one. `generation` is the project's count of batches that wrote persons: another one than last time empties what is remembered. Throws when `signal` is aborted first. */
-  load(teamId: number, generation: number, distinctIds: Iterable<string>, signal: AbortSignal): Promise<Map<string, Person>>;
+  load(
+    teamId: number,
+    generation: number,
+    distinctIds: Iterable<string>,
+    signal: AbortSignal,
+  ): Promise<Map<string, Person>>;
   /** Remembers versions that were stored by the batch that made `generation`. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
   /** Forgets a project, after a batch whose fate is unknown. */
@@ -68,8 +73,15 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
 
 // Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids are read. Ids travel as base64, whose
 // alphabet needs no quoting.
-async function selectLatest(clickhouse: ClickHouse, teamId: number, distinctIds: string[], signal: AbortSignal): Promise<(Person & { distinct_id: string })[]> {
-  const encoded = distinctIds.map((distinctId) => Buffer.from(distinctId).toString('base64')).join(',');
+async function selectLatest(
+  clickhouse: ClickHouse,
+  teamId: number,
+  distinctIds: string[],
+  signal: AbortSignal,
+): Promise<(Person & { distinct_id: string })[]> {
+  const encoded = distinctIds
+    .map((distinctId) => Buffer.from(distinctId).toString('base64'))
+    .join(',');
   const result = await clickhouse.query({
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
         toString(created_at) AS created_at

@@ -11,7 +11,11 @@ const batches_per_call_max = 20;
  * Ends the batches whose time is over and of which nobody said how they ended, so that they hold the exports of their projects back no longer; otherwise only the project's next batch would. At most 20
  * per call, one after the other; a project's lock is waited for at most two seconds. What cannot be ended now stays as it is and is logged. Never throws.
  */
-export async function resolveBatches(db: Database, clickhouse: ClickHouse, log: Logger): Promise<void> {
+export async function resolveBatches(
+  db: Database,
+  clickhouse: ClickHouse,
+  log: Logger,
+): Promise<void> {
   try {
     // In any order, so that batches that cannot be ended do not keep the others from their turn. The partial index ingestion_states_open has few rows.
     const open = await db.rows<{ team_id: number }>(sql`
@@ -22,7 +26,12 @@ export async function resolveBatches(db: Database, clickhouse: ClickHouse, log: 
   }
 }
 
-async function resolveBatch(db: Database, clickhouse: ClickHouse, log: Logger, teamId: number): Promise<void> {
+async function resolveBatch(
+  db: Database,
+  clickhouse: ClickHouse,
+  log: Logger,
+  teamId: number,
+): Promise<void> {
   try {
     await db.transaction(async (tx) => {
       await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
@@ -33,9 +42,16 @@ async function resolveBatch(db: Database, clickhouse: ClickHouse, log: Logger, t
       );
       if (state === undefined) return;
       if (await endBatch(clickhouse, state.batch_id)) await clearBatch(tx, teamId, state.batch_id);
-      else log.warn({ team_id: teamId, batch_id: state.batch_id }, 'the store did not say that a batch of unknown fate has ended; it is asked again');
+      else
+        log.warn(
+          { team_id: teamId, batch_id: state.batch_id },
+          'the store did not say that a batch of unknown fate has ended; it is asked again',
+        );
     });
   } catch (error) {
-    log.warn({ err: error, team_id: teamId }, 'a batch of unknown fate could not be ended; it is tried again');
+    log.warn(
+      { err: error, team_id: teamId },
+      'a batch of unknown fate could not be ended; it is tried again',
+    );
   }
 }

@@ -18,12 +18,20 @@ const person = (properties: string): Person => ({
   person_distinct_id_version: 1,
   created_at: '2024-01-01 00:00:00.000000',
 });
-const build = (events: Record<string, unknown>[], before: [string, Person][] = [], bytes_max = 1e9) =>
-  buildRows(1, events.map(event), new Map(before), bytes_max);
+const build = (
+  events: Record<string, unknown>[],
+  before: [string, Person][] = [],
+  bytes_max = 1e9,
+) => buildRows(1, events.map(event), new Map(before), bytes_max);
 
 test('a $set that would make a person too large leaves it as it was, and the event keeps its properties', () => {
   const half = 'ä'.repeat(person_bytes_max / 4);
-  const { events, persons, oversized } = build([{ $set: { a: half } }, { $set: { b: half } }, { $set: { c: 1 } }, { $set_once: { b: half } }]);
+  const { events, persons, oversized } = build([
+    { $set: { a: half } },
+    { $set: { b: half } },
+    { $set: { c: 1 } },
+    { $set_once: { b: half } },
+  ]);
   assert.equal(oversized, 2);
   assert.deepEqual(
     persons.map((row) => [row.properties, row.person_version, row.created_at]),
@@ -38,10 +46,16 @@ test('a $set that would make a person too large leaves it as it was, and the eve
 
 test('values that are there already, in any spelling of $set, make no version', () => {
   const before: [string, Person][] = [['d', person('{"a":{"x":[1]},"n":12345678901234567890}')]];
-  const same = parseEvent('{"event":"e","distinct_id":"d","$set":{"a":{"x":[1]},"n":12345678901234567890},"$set_once":{"a":2}}', 0);
+  const same = parseEvent(
+    '{"event":"e","distinct_id":"d","$set":{"a":{"x":[1]},"n":12345678901234567890},"$set_once":{"a":2}}',
+    0,
+  );
   assert.deepEqual(buildRows(1, [same.event!], new Map(before), 1e9).persons, []);
   assert.deepEqual(
-    build([{ $set: { a: 1 } }, { $set: { a: 2 } }], before).persons.map((row) => [row.properties, row.person_version]),
+    build([{ $set: { a: 1 } }, { $set: { a: 2 } }], before).persons.map((row) => [
+      row.properties,
+      row.person_version,
+    ]),
     [['{"a":2,"n":12345678901234567890}', 4]],
   );
 });
@@ -58,7 +72,16 @@ test('rows are bounded by what is written of them, and what the first one left o
 
 test('many events of one large person take time that grows with their rows only', () => {
   const before: [string, Person][] = [
-    ['d', person(JSON.stringify(Object.fromEntries(Array.from({ length: 30_000 }, (_none, index) => [`key${index}`, index]))))],
+    [
+      'd',
+      person(
+        JSON.stringify(
+          Object.fromEntries(
+            Array.from({ length: 30_000 }, (_none, index) => [`key${index}`, index]),
+          ),
+        ),
+      ),
+    ],
   ];
   const sent = Array.from({ length: 2_000 }, () => ({ $set: { key1: 1 } }));
   const events = sent.map(event);

@@ -3,10 +3,19 @@ import { applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
 
 /** A row of `events` without its batch's instants. */
-export type EventRow = Omit<IncomingEvent, 'is_uuid_given' | 'set' | 'set_once' | 'bytes'> & { team_id: number; person_id: string; person_properties: string };
+export type EventRow = Omit<IncomingEvent, 'is_uuid_given' | 'set' | 'set_once' | 'bytes'> & {
+  team_id: number;
+  person_id: string;
+  person_properties: string;
+};
 
 /** A new version of a person without its batch's instants; `created_at` is missing in the first one. */
-export type PersonRow = Omit<Person, 'created_at'> & { created_at: string | undefined; team_id: number; distinct_id: string; is_deleted: 0 };
+export type PersonRow = Omit<Person, 'created_at'> & {
+  created_at: string | undefined;
+  team_id: number;
+  distinct_id: string;
+  is_deleted: 0;
+};
 
 /** The rows of a batch. `oversized` counts the events whose `$set` would have made the person too large. */
 export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: number };
@@ -15,7 +24,12 @@ export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: n
  * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they are written, persons' properties included, and at least one. `before` has the stored
  * persons. A person that changes gets one new version, however many of the events changed it.
  */
-export function buildRows(teamId: number, events: IncomingEvent[], before: Map<string, Person>, bytes_max: number): BatchRows {
+export function buildRows(
+  teamId: number,
+  events: IncomingEvent[],
+  before: Map<string, Person>,
+  bytes_max: number,
+): BatchRows {
   const drafts = new Map<string, PersonDraft & { person_id: string }>();
   const rows: EventRow[] = [];
   let oversized = 0;
@@ -52,7 +66,11 @@ export function buildRows(teamId: number, events: IncomingEvent[], before: Map<s
   return { events: rows, persons: versionsOf(teamId, drafts, before), oversized };
 }
 
-function versionsOf(teamId: number, drafts: Map<string, PersonDraft & { person_id: string }>, before: Map<string, Person>): PersonRow[] {
+function versionsOf(
+  teamId: number,
+  drafts: Map<string, PersonDraft & { person_id: string }>,
+  before: Map<string, Person>,
+): PersonRow[] {
   return [...drafts]
     .filter(([, draft]) => draft.is_changed)
     .map(([distinct_id, { person_id, properties }]) => {

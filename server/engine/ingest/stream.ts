@@ -31,14 +31,22 @@ const groups_waiting_max = 20;
  * Takes NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not grow with the stream; a bad line is named and the others are taken; blank
  * lines are skipped; the answer comes when everything counted as taken is stored. Never throws for what the stream holds or how it ends.
  */
-export async function takeLines(ingestion: Ingestion, teamId: number, source: AsyncIterable<Buffer>, nowMilliseconds: () => number): Promise<Taken> {
+export async function takeLines(
+  ingestion: Ingestion,
+  teamId: number,
+  source: AsyncIterable<Buffer>,
+  nowMilliseconds: () => number,
+): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
   let lastLine = 0;
   try {
     for await (const lines of readLines(source)) {
       for (const line of lines) {
         lastLine = line.number;
-        const read = line.problem === undefined ? parseEvent(line.text, nowMilliseconds()) : { problems: [lineProblem(line.problem)] };
+        const read =
+          line.problem === undefined
+            ? parseEvent(line.text, nowMilliseconds())
+            : { problems: [lineProblem(line.problem)] };
         await taker.take(line.number, read);
       }
       // Nothing after a batch that failed would be counted, so the sender learns of it now.
@@ -51,20 +59,33 @@ export async function takeLines(ingestion: Ingestion, teamId: number, source: As
 }
 
 /** Takes a list of parsed events; the same guarantees as `takeLines`, positions are indexes from 0. */
-export async function takeEvents(ingestion: Ingestion, teamId: number, values: unknown[], nowMilliseconds: () => number): Promise<Taken> {
+export async function takeEvents(
+  ingestion: Ingestion,
+  teamId: number,
+  values: unknown[],
+  nowMilliseconds: () => number,
+): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
-  for (const [index, value] of values.entries()) await taker.take(index, readEvent(value, nowMilliseconds()));
+  for (const [index, value] of values.entries())
+    await taker.take(index, readEvent(value, nowMilliseconds()));
   return taker.finish();
 }
 
 /** Takes everything and stores nothing, for requests that only want to know what is wrong with their events. */
 export const checkOnly: Ingestion = {
-  add: async (_teamId, events) => ({ stored: Promise.resolve({ taken: events.length, duplicates: 0 }) }),
+  add: async (_teamId, events) => ({
+    stored: Promise.resolve({ taken: events.length, duplicates: 0 }),
+  }),
   drain: async () => {},
 };
 
 function lineProblem(problem: 'too_long' | 'not_utf8'): EventProblem {
-  if (problem === 'too_long') return { attr: null, code: 'max_length', detail: `A line may have at most ${line_bytes_max / 1024 / 1024} MiB.` };
+  if (problem === 'too_long')
+    return {
+      attr: null,
+      code: 'max_length',
+      detail: `A line may have at most ${line_bytes_max / 1024 / 1024} MiB.`,
+    };
   return { attr: null, code: 'parse_error', detail: 'This line is not UTF-8.' };
 }
 
@@ -94,7 +115,8 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     take: async (position: number, read: ReadEvent) => {
       if (read.event === undefined) {
         result.rejected += 1;
-        for (const problem of read.problems) if (result.problems.length < problems_max) result.problems.push({ ...problem, position });
+        for (const problem of read.problems)
+          if (result.problems.length < problems_max) result.problems.push({ ...problem, position });
         return;
       }
       group.push(read.event);

@@ -12,22 +12,44 @@ import type { BatchRows } from './rows.ts';
 type WriteDeps = { db: Database; clickhouse: ClickHouse; log: Logger; seconds_max: number };
 
 /** A batch to write. `last_inserted_at` is the one of the batch before, as the state that the rows were made from has it. */
-type Batch = { team_id: number; inserted_at: string; last_inserted_at: string | null; rows: BatchRows };
+type Batch = {
+  team_id: number;
+  inserted_at: string;
+  last_inserted_at: string | null;
+  rows: BatchRows;
+};
 
 /**
  * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were written. False when they are not all known to be stored, or when the lock was lost on the
  * way: then what may still appear is what `ingestion_states` names as the batch under way. Throws what the control store throws.
  */
-export async function writeRows(deps: WriteDeps, tx: Transaction, batch: Batch): Promise<false | (Person & { distinct_id: string })[]> {
+export async function writeRows(
+  deps: WriteDeps,
+  tx: Transaction,
+  batch: Batch,
+): Promise<false | (Person & { distinct_id: string })[]> {
   const { team_id, inserted_at, last_inserted_at } = batch;
   const batch_id = randomUUID();
   const at = storeInstant(Date.parse(inserted_at));
-  const persons = batch.rows.persons.map((person) => ({ ...person, created_at: person.created_at ?? at }));
+  const persons = batch.rows.persons.map((person) => ({
+    ...person,
+    created_at: person.created_at ?? at,
+  }));
   // Taken before the note, so that nothing is sent after the instant that the note names.
   const ends_at = performance.now() + deps.seconds_max * 1_000;
-  const note = { team_id, batch_id, inserted_at, last_inserted_at, writes_persons: persons.length > 0, seconds_max: deps.seconds_max };
+  const note = {
+    team_id,
+    batch_id,
+    inserted_at,
+    last_inserted_at,
+    writes_persons: persons.length > 0,
+    seconds_max: deps.seconds_max,
+  };
   if (!(await noteBatch(deps.db, note))) {
-    deps.log.warn({ team_id }, 'a batch was given up, because its lock was lost before it was written');
+    deps.log.warn(
+      { team_id },
+      'a batch was given up, because its lock was lost before it was written',
+    );
     return false;
   }
   // Persons first: an event is never there before the version of the person that it speaks of.
@@ -38,8 +60,17 @@ export async function writeRows(deps: WriteDeps, tx: Transaction, batch: Batch):
     if (rows.length === 0) continue;
     // Through the transaction: whoever lost the lock must not send, because the batch may have been declared ended.
     if (!(await isNoted(tx, team_id, batch_id))) return false;
-    const { outcome, error } = await insertBatch<object>(deps.clickhouse, { table, batch_id, team_id, inserted_at: at, rows, stamp, ends_at });
-    if (error !== undefined) deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
+    const { outcome, error } = await insertBatch<object>(deps.clickhouse, {
+      table,
+      batch_id,
+      team_id,
+      inserted_at: at,
+      rows,
+      stamp,
+      ends_at,
+    });
+    if (error !== undefined)
+      deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
     if (outcome === 'absent') await clearBatch(tx, team_id, batch_id);
     return false;

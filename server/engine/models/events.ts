@@ -6,11 +6,31 @@ import type { Model, QueryText } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
 const uuid: Column = { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' };
-const timestamp: Column = { name: 'timestamp', type: 'timestamp', nullable: false, expression: 'timestamp' };
+const timestamp: Column = {
+  name: 'timestamp',
+  type: 'timestamp',
+  nullable: false,
+  expression: 'timestamp',
+};
 const event: Column = { name: 'event', type: 'text', nullable: false, expression: 'event' };
-const properties: Column = { name: 'properties', type: 'json', nullable: false, expression: 'properties' };
-const distinctId: Column = { name: 'distinct_id', type: 'text', nullable: false, expression: 'distinct_id' };
-const insertedAt: Column = { name: 'inserted_at', type: 'timestamp', nullable: false, expression: 'inserted_at' };
+const properties: Column = {
+  name: 'properties',
+  type: 'json',
+  nullable: false,
+  expression: 'properties',
+};
+const distinctId: Column = {
+  name: 'distinct_id',
+  type: 'text',
+  nullable: false,
+  expression: 'distinct_id',
+};
+const insertedAt: Column = {
+  name: 'inserted_at',
+  type: 'timestamp',
+  nullable: false,
+  expression: 'inserted_at',
+};
 
 const property = (name: string, key: string): Column => ({
   name,
@@ -26,7 +46,10 @@ function selectedEvents(teamId: number, selection: Rectangle[], filter: EventFil
     selectionCondition(selection, { event: 'timestamp', inserted: 'inserted_at' }),
     ...(named.text === '' ? [] : [named.text]),
   ];
-  return { text: `(SELECT * FROM events WHERE ${conditions.join(' AND ')})`, parameters: { ...teamParameter(teamId), ...named.parameters } };
+  return {
+    text: `(SELECT * FROM events WHERE ${conditions.join(' AND ')})`,
+    parameters: { ...teamParameter(teamId), ...named.parameters },
+  };
 }
 
 /** Events as they were taken, one row per uuid, in order of insertion. */
@@ -36,7 +59,10 @@ export const events: Model = {
   key: 'uuid',
   order: 'inserted_at, uuid',
   relation: selectedEvents,
-  versions: (teamId, selection, filter) => ({ ...selectedEvents(teamId, selection, filter), records: 'count()' }),
+  versions: (teamId, selection, filter) => ({
+    ...selectedEvents(teamId, selection, filter),
+    records: 'count()',
+  }),
   columns: {
     files: [
       uuid,
@@ -46,7 +72,12 @@ export const events: Model = {
       properties,
       distinctId,
       { name: 'elements_chain', type: 'text', nullable: false, expression: 'elements_chain' },
-      { name: 'person_properties', type: 'json', nullable: true, expression: "nullIf(person_properties, '')" },
+      {
+        name: 'person_properties',
+        type: 'json',
+        nullable: true,
+        expression: "nullIf(person_properties, '')",
+      },
       { name: 'person_id', type: 'uuid', nullable: false, expression: 'person_id' },
       insertedAt,
     ],
@@ -54,13 +85,28 @@ export const events: Model = {
       uuid,
       event,
       properties,
-      { name: 'elements', type: 'json', nullable: true, expression: "if(elements_chain = '', NULL, toJSONString(elements_chain))" },
+      {
+        name: 'elements',
+        type: 'json',
+        nullable: true,
+        expression: "if(elements_chain = '', NULL, toJSONString(elements_chain))",
+      },
       property('set', '$set'),
       property('set_once', '$set_once'),
       distinctId,
       { name: 'team_id', type: 'integer', nullable: false, expression: 'team_id' },
-      { name: 'ip', type: 'text', nullable: true, expression: "nullIf(JSONExtractString(properties, '$ip'), '')" },
-      { name: 'site_url', type: 'text', nullable: true, expression: "nullIf(JSONExtractString(properties, '$current_url'), '')" },
+      {
+        name: 'ip',
+        type: 'text',
+        nullable: true,
+        expression: "nullIf(JSONExtractString(properties, '$ip'), '')",
+      },
+      {
+        name: 'site_url',
+        type: 'text',
+        nullable: true,
+        expression: "nullIf(JSONExtractString(properties, '$current_url'), '')",
+      },
       timestamp,
       insertedAt,
     ],

@@ -15,7 +15,11 @@ export type Model = {
    * The selected rows before later versions replace earlier ones in it, and the aggregate that says how many rows `relation` has for any part of them: so many parts of a selection are counted
    * in one question.
    */
-  versions(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText & { records: string };
+  versions(
+    teamId: number,
+    selection: Rectangle[],
+    filter: EventFilter,
+  ): QueryText & { records: string };
   /** ORDER BY list that puts rows in the one order in which they are delivered. */
   order: string;
   /** The column that names a row for good. */

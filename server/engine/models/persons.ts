@@ -8,7 +8,12 @@ const columns: Column[] = [
   { name: 'distinct_id', type: 'text', nullable: false, expression: 'distinct_id' },
   { name: 'person_id', type: 'uuid', nullable: false, expression: 'person_id' },
   { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
-  { name: 'person_distinct_id_version', type: 'integer', nullable: false, expression: 'person_distinct_id_version' },
+  {
+    name: 'person_distinct_id_version',
+    type: 'integer',
+    nullable: false,
+    expression: 'person_distinct_id_version',
+  },
   { name: 'person_version', type: 'integer', nullable: false, expression: 'person_version' },
   { name: 'created_at', type: 'timestamp', nullable: false, expression: 'created_at' },
   { name: 'is_deleted', type: 'boolean', nullable: false, expression: 'is_deleted = 1' },
@@ -32,6 +37,10 @@ export const persons: Model = {
     text: `(${selectedVersions(selection)} ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id)`,
     parameters: teamParameter(teamId),
   }),
-  versions: (teamId, selection) => ({ text: `(${selectedVersions(selection)})`, parameters: teamParameter(teamId), records: 'uniqExact(distinct_id)' }),
+  versions: (teamId, selection) => ({
+    text: `(${selectedVersions(selection)})`,
+    parameters: teamParameter(teamId),
+    records: 'uniqExact(distinct_id)',
+  }),
   columns: { files: columns, tables: columns },
 };

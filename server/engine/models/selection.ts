@@ -5,21 +5,31 @@ import type { QueryText } from './model.ts';
  * A selection as a ClickHouse condition over the given columns. Bounds are DateTime64(6) literals made from whole milliseconds; an empty selection is a
  * condition that no row meets. One common range of insertion time stands in front, so that the primary key narrows the scan before the rectangles are looked at.
  */
-export function selectionCondition(selection: Rectangle[], columns: { event: string | undefined; inserted: string }): string {
+export function selectionCondition(
+  selection: Rectangle[],
+  columns: { event: string | undefined; inserted: string },
+): string {
   if (selection.length === 0) return '0';
   const from = Math.min(...selection.map((side) => side.inserted_from));
   const to = Math.max(...selection.map((side) => side.inserted_to));
   const common = rangeCondition(columns.inserted, from, to);
   if (selection.length === 1)
     return (
-      [common, columns.event === undefined ? '' : rangeCondition(columns.event, selection[0]!.event_from, selection[0]!.event_to)]
+      [
+        common,
+        columns.event === undefined
+          ? ''
+          : rangeCondition(columns.event, selection[0]!.event_from, selection[0]!.event_to),
+      ]
         .filter(isText)
         .join(' AND ') || '1'
     );
   const parts = selection.map((side) => {
     const both = [
       rangeCondition(columns.inserted, side.inserted_from, side.inserted_to),
-      columns.event === undefined ? '' : rangeCondition(columns.event, side.event_from, side.event_to),
+      columns.event === undefined
+        ? ''
+        : rangeCondition(columns.event, side.event_from, side.event_to),
     ];
     return both.filter(isText).join(' AND ') || '1';
   });
@@ -43,6 +53,7 @@ function rangeCondition(column: string, from: number, to: number): string {
 }
 
 function instantLiteral(milliseconds: number): string {
-  if (!Number.isSafeInteger(milliseconds)) throw new RangeError('A bound of a selection must be a whole number of milliseconds.');
+  if (!Number.isSafeInteger(milliseconds))
+    throw new RangeError('A bound of a selection must be a whole number of milliseconds.');
   return `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')`;
 }

@@ -36,38 +36,69 @@ export async function postWebhook(
     const response = await outbound.fetch(url, {
       method: 'POST',
       redirect: 'manual',
-      headers: { 'content-type': 'application/json', 'user-agent': 'sluice', ...webhookHeaders(key, id, clock.now(), body) },
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'sluice',
+        ...webhookHeaders(key, id, clock.now(), body),
+      },
       body,
       signal: AbortSignal.any([signal, timeout]),
     });
     await response.body?.cancel();
-    return resultOf(response.status, url, restAskedFor(response.status, response.headers.get('retry-after'), clock.now()));
+    return resultOf(
+      response.status,
+      url,
+      restAskedFor(response.status, response.headers.get('retry-after'), clock.now()),
+    );
   } catch (error) {
     if (signal.aborted) throw error;
-    if (timeout.aborted) return { outcome: 'failed', detail: `The receiver did not answer within ${answer_ms / 1000} seconds.` };
-    return { outcome: 'failed', detail: error instanceof OutboundRefused ? error.message : sentenceOf(error) };
+    if (timeout.aborted)
+      return {
+        outcome: 'failed',
+        detail: `The receiver did not answer within ${answer_ms / 1000} seconds.`,
+      };
+    return {
+      outcome: 'failed',
+      detail: error instanceof OutboundRefused ? error.message : sentenceOf(error),
+    };
   }
 }
 
 function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   if (status >= 200 && status <= 299) return { outcome: 'delivered' };
-  if (status === 410) return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices.', url };
+  if (status === 410)
+    return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices.', url };
   if (status >= 300 && status <= 399)
-    return { outcome: 'failed', detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.` };
+    return {
+      outcome: 'failed',
+      detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.`,
+    };
   const asked = rest_ms === 0 ? '' : ` It is left alone for ${Math.ceil(rest_ms / 1000)} seconds.`;
-  return { outcome: 'failed', detail: `The receiver answered ${status} instead of a status from 200 to 299.${asked}`, rest_ms };
+  return {
+    outcome: 'failed',
+    detail: `The receiver answered ${status} instead of a status from 200 to 299.${asked}`,
+    rest_ms,
+  };
 }
 
 /** Tells the codes of the system's errors, which name no address, and nothing else of them. */
 function sentenceOf(error: unknown): string {
   const { code } = ((error as Error).cause ?? error) as { code?: unknown };
-  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'The receiver ended the connection without an answer.';
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET')
+    return 'The receiver ended the connection without an answer.';
   return `The receiver could not be reached${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
 /** Hands a mail to the relay once. Never rejects. */
 export async function sendMail(mail: Mail, message: MailMessage): Promise<AttemptResult> {
-  if (!mail.is_configured) return { outcome: 'hopeless', detail: 'This server sends no mails: its operator has to set SLUICE_SMTP_URL.' };
+  if (!mail.is_configured)
+    return {
+      outcome: 'hopeless',
+      detail: 'This server sends no mails: its operator has to set SLUICE_SMTP_URL.',
+    };
   if (await mail.send(message)) return { outcome: 'delivered' };
-  return { outcome: 'failed', detail: 'The mail relay did not take the mail; the log of the server says why.' };
+  return {
+    outcome: 'failed',
+    detail: 'The mail relay did not take the mail; the log of the server says why.',
+  };
 }

@@ -30,13 +30,21 @@ const claim_lock = 7_301_021;
  * served in turn, in each the delivery that is due longest first; of one export no recipient gets a notice while an earlier one is on its way to it; a target that has asked for rest has it.
  * What a process that died had in its hands is due again once its lease has run out.
  */
-export async function claimDueDeliveries(db: Database, claimant: NoticeClaimant, count: number): Promise<DueDelivery[]> {
+export async function claimDueDeliveries(
+  db: Database,
+  claimant: NoticeClaimant,
+  count: number,
+): Promise<DueDelivery[]> {
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
     const claimed: DueDelivery[] = [];
     let last = claimant.last_team_id;
     while (claimed.length < count) {
-      const round = await claimRound(tx, { ...claimant, last_team_id: last }, count - claimed.length);
+      const round = await claimRound(
+        tx,
+        { ...claimant, last_team_id: last },
+        count - claimed.length,
+      );
       claimed.push(...round);
       if (round.length === 0 && last === 0) break;
       last = round.at(-1)?.team_id ?? 0;
@@ -46,7 +54,11 @@ export async function claimDueDeliveries(db: Database, claimant: NoticeClaimant,
 }
 
 /** One delivery of each project after the last one. */
-async function claimRound(tx: Transaction, { now, leased_until, last_team_id }: NoticeClaimant, count: number): Promise<DueDelivery[]> {
+async function claimRound(
+  tx: Transaction,
+  { now, leased_until, last_team_id }: NoticeClaimant,
+  count: number,
+): Promise<DueDelivery[]> {
   const at = isoInstant(now);
   // `project` jumps over the index notice_deliveries_waiting from project to project, only as far as LIMIT asks it to, and within a project the index gives the longest due first. An earlier notice of the same
   // export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all senders waiting; what he has changed meanwhile is looked at again.

@@ -1,7 +1,13 @@
 import type { RunEnd } from '../runs.ts';
 
 /** What can be told of an export: one event for each change of its state. */
-export const notice_events = ['failing', 'recovered', 'late', 'unusual_volume', 'paused_automatically'] as const;
+export const notice_events = [
+  'failing',
+  'recovered',
+  'late',
+  'unusual_volume',
+  'paused_automatically',
+] as const;
 
 /** One of `notice_events`. */
 export type NoticeEvent = (typeof notice_events)[number];
@@ -18,14 +24,26 @@ export type NoticeRun = {
 };
 
 /** A change of an export's state. `detail` is a sentence for people, `facts` what its event says beside it; docs/notices.md lists them. */
-export type Notice = { event: NoticeEvent; detail: string; run: NoticeRun | null; facts: Record<string, unknown> };
+export type Notice = {
+  event: NoticeEvent;
+  detail: string;
+  run: NoticeRun | null;
+  facts: Record<string, unknown>;
+};
 
 /** What webhooks get as JSON and mails are written from. */
 export type NoticeBody = {
   type: `batch_export.${NoticeEvent}`;
   timestamp: string;
   data: {
-    batch_export: { id: string; team_id: number; name: string; model: string; interval: string; destination_type: string };
+    batch_export: {
+      id: string;
+      team_id: number;
+      name: string;
+      model: string;
+      interval: string;
+      destination_type: string;
+    };
     detail: string;
     run: NoticeRun | null;
   } & Record<string, unknown>;

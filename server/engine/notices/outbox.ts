@@ -12,7 +12,10 @@ import { nextAttempt } from './schedule.ts';
 import { urlContext } from './webhook_url.ts';
 
 /** Where a notice goes; `url_sealed` and `secret` are envelopes of `urlContext` and `secretContext`. */
-export type Target = { id: string; enabled: boolean } & ({ type: 'email'; address: string } | { type: 'webhook'; url_sealed: Buffer; secret: Buffer });
+export type Target = { id: string; enabled: boolean } & (
+  | { type: 'email'; address: string }
+  | { type: 'webhook'; url_sealed: Buffer; secret: Buffer }
+);
 
 /** Why the server switched a target off: a code of a closed list, a sentence for people, and when (ISO 8601). */
 export type DisabledReason = { code: 'gone'; detail: string; at: string };
@@ -24,11 +27,16 @@ export function secretContext(targetId: string): string {
 
 /** The target as it is now. */
 export function findTarget(db: Queryable, id: string): Promise<Target | undefined> {
-  return db.row<Target>(sql`SELECT id, enabled, type, address, url_sealed, secret FROM notice_targets WHERE id = ${id}`);
+  return db.row<Target>(
+    sql`SELECT id, enabled, type, address, url_sealed, secret FROM notice_targets WHERE id = ${id}`,
+  );
 }
 
 /** Gives a delivery back of which it is not known what became, so that it is due at once and nobody waits for the lease to run out. */
-export async function releaseDelivery({ db, clock }: { db: Queryable; clock: Clock }, due: DueDelivery): Promise<void> {
+export async function releaseDelivery(
+  { db, clock }: { db: Queryable; clock: Clock },
+  due: DueDelivery,
+): Promise<void> {
   await db.run(sql`
     UPDATE notice_deliveries SET is_under_way = false, next_attempt_at = ${isoInstant(clock.now())}::timestamptz
     WHERE id = ${due.id} AND attempts = ${due.attempts} AND is_under_way`);
@@ -39,35 +47,68 @@ export async function releaseDelivery({ db, clock }: { db: Queryable; clock: Clo
  * the export's log; a target whose receiver asks for rest gets nothing until it is over; a receiver that is gone has its target switched off with the reason, which is in the activity log, unless the target has
  * another address by now, which is tried next.
  */
-export async function settleDelivery(store: { db: Database; clock: Clock; secrets: Secrets }, due: DueDelivery, result: AttemptResult): Promise<void> {
+export async function settleDelivery(
+  store: { db: Database; clock: Clock; secrets: Secrets },
+  due: DueDelivery,
+  result: AttemptResult,
+): Promise<void> {
   const now = store.clock.now();
   await store.db.transaction(async (tx) => {
     // The order of whoever deletes a project or a target: the export (which the log's line refers to), the target, the delivery.
-    if (result.outcome !== 'delivered') await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${due.batch_export_id} FOR KEY SHARE`);
+    if (result.outcome !== 'delivered')
+      await tx.row(
+        sql`SELECT 1 FROM batch_exports WHERE id = ${due.batch_export_id} FOR KEY SHARE`,
+      );
     const target = due.target_id === null ? undefined : await lockTarget(tx, due.target_id);
-    const isGone = result.outcome === 'gone' && target !== undefined && hasUrl(store.secrets, target, result.url);
+    const isGone =
+      result.outcome === 'gone' &&
+      target !== undefined &&
+      hasUrl(store.secrets, target, result.url);
     const isOver = result.outcome === 'delivered' || result.outcome === 'hopeless' || isGone;
     const rest_ms = (result.outcome === 'failed' ? result.rest_ms : undefined) ?? 0;
     const next = isOver ? null : nextAttempt(due.attempts, now, rest_ms);
-    const outcome = result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
+    const outcome =
+      result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
     const next_attempt_at = next === null ? null : isoInstant(next);
     const settled = await tx.run(sql`
       UPDATE notice_deliveries SET outcome = ${outcome}, next_attempt_at = ${next_attempt_at}, is_under_way = false
       WHERE id = ${due.id} AND attempts = ${due.attempts} AND outcome = 'pending'`);
     if (settled === 0 || target === undefined) return;
     const isSwitchedOff = isGone && target.enabled;
-    const detail = result.outcome === 'delivered' ? null : isSwitchedOff ? `${result.detail} The target was switched off.` : result.detail;
+    const detail =
+      result.outcome === 'delivered'
+        ? null
+        : isSwitchedOff
+          ? `${result.detail} The target was switched off.`
+          : result.detail;
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
     const { notice_id: notice, event, batch_export_id: batch_export } = due;
-    const last_attempt = { at: isoInstant(now), notice, event, batch_export, outcome: shown, detail, next_attempt_at };
+    const last_attempt = {
+      at: isoInstant(now),
+      notice,
+      event,
+      batch_export,
+      outcome: shown,
+      detail,
+      next_attempt_at,
+    };
     if (outcome === 'given_up') await logGivenUp(tx, due, detail);
-    const rest = rest_ms === 0 ? empty : sql`, held_until = ${isoInstant(now + rest_ms)}::timestamptz`;
-    await tx.run(sql`UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${rest} WHERE id = ${target.id}`);
+    const rest =
+      rest_ms === 0 ? empty : sql`, held_until = ${isoInstant(now + rest_ms)}::timestamptz`;
+    await tx.run(
+      sql`UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${rest} WHERE id = ${target.id}`,
+    );
     if (isSwitchedOff) await switchOff(tx, store.secrets, target, now);
   });
 }
 
-type LockedTarget = { id: string; enabled: boolean; url_sealed: Buffer | null; name: string; organization_id: string };
+type LockedTarget = {
+  id: string;
+  enabled: boolean;
+  url_sealed: Buffer | null;
+  name: string;
+  organization_id: string;
+};
 
 function lockTarget(tx: Transaction, id: string): Promise<LockedTarget | undefined> {
   return tx.row<LockedTarget>(sql`
@@ -82,15 +123,34 @@ function hasUrl(secrets: Secrets, { id, url_sealed }: LockedTarget, url: string)
 
 async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | null): Promise<void> {
   const message = `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be delivered to the target ${due.target_id}. ${detail}`;
-  await writeRunLog(tx, { batch_export_id: due.batch_export_id, run_id: null, level: 'WARNING', message });
+  await writeRunLog(tx, {
+    batch_export_id: due.batch_export_id,
+    run_id: null,
+    level: 'WARNING',
+    message,
+  });
 }
 
-async function switchOff(tx: Transaction, secrets: Secrets, { id, name, organization_id }: LockedTarget, now: number): Promise<void> {
+async function switchOff(
+  tx: Transaction,
+  secrets: Secrets,
+  { id, name, organization_id }: LockedTarget,
+  now: number,
+): Promise<void> {
   const detail =
     'The receiver answered 410: it wants no more notices. Enter the address of another receiver, or switch the target on again when this one is back.';
   const disabled_reason: DisabledReason = { code: 'gone', detail, at: isoInstant(now) };
   await tx.run(sql`
     UPDATE notice_targets SET enabled = false, disabled_reason = ${JSON.stringify(disabled_reason)}::jsonb, last_updated_at = now() WHERE id = ${id}`);
-  const changes = changesOf({ enabled: true, disabled_reason: null }, { enabled: false, disabled_reason });
-  await appendActivity(tx, secrets, { organization_id }, server_actor, { activity: 'updated', scope: 'notice_target', item_id: id, item_name: name, changes });
+  const changes = changesOf(
+    { enabled: true, disabled_reason: null },
+    { enabled: false, disabled_reason },
+  );
+  await appendActivity(tx, secrets, { organization_id }, server_actor, {
+    activity: 'updated',
+    scope: 'notice_target',
+    item_id: id,
+    item_name: name,
+    changes,
+  });
 }

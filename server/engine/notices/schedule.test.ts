@@ -17,7 +17,11 @@ test('pauses grow to an hour, are a tenth longer at most, and wait for the rest 
   ];
   for (const [attempts, rest_ms, random, pause_ms] of cases) {
     const next = nextAttempt(attempts, now, rest_ms, () => random);
-    assert.equal(next === null ? null : next - now, pause_ms, `attempt ${attempts}, rest ${rest_ms}`);
+    assert.equal(
+      next === null ? null : next - now,
+      pause_ms,
+      `attempt ${attempts}, rest ${rest_ms}`,
+    );
   }
 });
 
@@ -38,5 +42,6 @@ test('Retry-After is read in both forms, of 429 and 5xx only, and never beyond a
     [404, '60', 0],
     [302, '60', 0],
   ];
-  for (const [status, retry_after, rest_ms] of cases) assert.equal(restAskedFor(status, retry_after, now), rest_ms, `${status} ${retry_after}`);
+  for (const [status, retry_after, rest_ms] of cases)
+    assert.equal(restAskedFor(status, retry_after, now), rest_ms, `${status} ${retry_after}`);
 });

@@ -17,7 +17,15 @@ import type { Target } from './outbox.ts';
 import { urlContext } from './webhook_url.ts';
 
 /** What sending notices needs from outside. */
-export type NoticeSender = { db: Database; clock: Clock; log: Logger; secrets: Secrets; outbound: Outbound; mail: Mail; public_url: string };
+export type NoticeSender = {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  outbound: Outbound;
+  mail: Mail;
+  public_url: string;
+};
 
 /** How many attempts of one process may be under way: they wait for their receivers and cost next to nothing meanwhile. */
 const attempts_at_once_max = 32;
@@ -34,20 +42,32 @@ type SendOptions = { signal?: AbortSignal; answer_ms?: number; look_ms?: number 
  * receiver that hangs keeps nobody else waiting, nor what comes to be due meanwhile; what an attempt came to is stored before the next one is due; a process that dies in between makes its receiver get the notice
  * again, with the same id, and never leaves it without one.
  */
-export async function sendDueNotices(sender: NoticeSender, options: SendOptions = {}): Promise<number> {
+export async function sendDueNotices(
+  sender: NoticeSender,
+  options: SendOptions = {},
+): Promise<number> {
   const { signal = new AbortController().signal, answer_ms, look_ms = default_look_ms } = options;
   const under_way = new Set<Promise<void>>();
   let made = 0;
   let last_team_id = 0;
   const begin = (due: DueDelivery) => {
-    const attempted = makeAttempt(sender, due, signal, answer_ms).finally(() => under_way.delete(attempted));
+    const attempted = makeAttempt(sender, due, signal, answer_ms).finally(() =>
+      under_way.delete(attempted),
+    );
     under_way.add(attempted);
   };
   try {
     while (!signal.aborted) {
       const now = sender.clock.now();
       const free = attempts_at_once_max - under_way.size;
-      const claimed = free === 0 ? [] : await claimDueDeliveries(sender.db, { now, leased_until: now + lease_ms, last_team_id }, free);
+      const claimed =
+        free === 0
+          ? []
+          : await claimDueDeliveries(
+              sender.db,
+              { now, leased_until: now + lease_ms, last_team_id },
+              free,
+            );
       claimed.forEach(begin);
       made += claimed.length;
       last_team_id = claimed.at(-1)?.team_id ?? last_team_id;
@@ -68,7 +88,12 @@ async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): 
 }
 
 /** Never rejects: what cannot be kept is made again once the lease has run out. */
-async function makeAttempt(sender: NoticeSender, due: DueDelivery, signal: AbortSignal, answer_ms: number | undefined): Promise<void> {
+async function makeAttempt(
+  sender: NoticeSender,
+  due: DueDelivery,
+  signal: AbortSignal,
+  answer_ms: number | undefined,
+): Promise<void> {
   try {
     let result: AttemptResult;
     try {
@@ -80,16 +105,36 @@ async function makeAttempt(sender: NoticeSender, due: DueDelivery, signal: Abort
     }
     await settleDelivery(sender, due, result);
   } catch (error) {
-    sender.log.warn({ err: error, notice_id: due.notice_id }, 'a notice could not be sent or its outcome not be kept; it is tried again in a minute');
+    sender.log.warn(
+      { err: error, notice_id: due.notice_id },
+      'a notice could not be sent or its outcome not be kept; it is tried again in a minute',
+    );
   }
 }
 
-async function attempt(sender: NoticeSender, due: DueDelivery, signal: AbortSignal, answer_ms: number | undefined): Promise<AttemptResult> {
+async function attempt(
+  sender: NoticeSender,
+  due: DueDelivery,
+  signal: AbortSignal,
+  answer_ms: number | undefined,
+): Promise<AttemptResult> {
   const body = JSON.parse(due.body) as NoticeBody;
-  if (due.target_id === null) return sendMail(sender.mail, { to: due.address!, ...noticeMail(sender.public_url, body, 'administrator') });
+  if (due.target_id === null)
+    return sendMail(sender.mail, {
+      to: due.address!,
+      ...noticeMail(sender.public_url, body, 'administrator'),
+    });
   const target = await findTarget(sender.db, due.target_id);
-  if (target === undefined || !target.enabled) return { outcome: 'hopeless', detail: 'The target was switched off before the notice could be delivered.' };
-  if (target.type === 'email') return sendMail(sender.mail, { to: target.address, ...noticeMail(sender.public_url, body, 'target') });
+  if (target === undefined || !target.enabled)
+    return {
+      outcome: 'hopeless',
+      detail: 'The target was switched off before the notice could be delivered.',
+    };
+  if (target.type === 'email')
+    return sendMail(sender.mail, {
+      to: target.address,
+      ...noticeMail(sender.public_url, body, 'target'),
+    });
   return postToTarget(sender, target, { id: due.notice_id, body: due.body }, signal, answer_ms);
 }
 
@@ -110,7 +155,10 @@ export async function postToTarget(
   return postWebhook(sender, { ...opened, ...message }, signal, answer_ms);
 }
 
-function openTarget(secrets: Secrets, { id, url_sealed, secret }: Target & { type: 'webhook' }): { url: string; key: Buffer } | undefined {
+function openTarget(
+  secrets: Secrets,
+  { id, url_sealed, secret }: Target & { type: 'webhook' },
+): { url: string; key: Buffer } | undefined {
   try {
     const key = readWebhookSecret(secrets.open(secret, secretContext(id)));
     return key === undefined ? undefined : { url: secrets.open(url_sealed, urlContext(id)), key };

@@ -9,7 +9,10 @@ const kept_ms = 30 * 24 * 3_600_000;
 const lot_notices = 500;
 
 /** Removes notices after 30 days, with what became of them, a lot at a time, until none is left or `signal` stops it. */
-export async function sweepNotices({ db, clock }: { db: Queryable; clock: Clock }, signal?: AbortSignal): Promise<void> {
+export async function sweepNotices(
+  { db, clock }: { db: Queryable; clock: Clock },
+  signal?: AbortSignal,
+): Promise<void> {
   const before = isoInstant(clock.now() - kept_ms);
   let removed = lot_notices;
   while (removed === lot_notices && signal?.aborted !== true) {

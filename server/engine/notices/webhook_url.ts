@@ -22,15 +22,23 @@ function shownUrl(url: string): string {
 }
 
 /** An address as it is stored: whole and sealed for its target's row, and as it is shown. */
-export function storedUrl(secrets: Secrets, targetId: string, url: string): { url: string; url_sealed: Buffer } {
+export function storedUrl(
+  secrets: Secrets,
+  targetId: string,
+  url: string,
+): { url: string; url_sealed: Buffer } {
   return { url: shownUrl(url), url_sealed: secrets.seal(url, urlContext(targetId)) };
 }
 
 /** Seals the addresses that are still stored as plain text, from before there was a place for sealed ones; several processes may do so at once. */
 export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<void> {
-  const plain = await db.rows<{ id: string; url: string }>(sql`SELECT id, url FROM notice_targets WHERE type = 'webhook' AND url_sealed IS NULL`);
+  const plain = await db.rows<{ id: string; url: string }>(
+    sql`SELECT id, url FROM notice_targets WHERE type = 'webhook' AND url_sealed IS NULL`,
+  );
   for (const { id, url: whole } of plain) {
     const { url, url_sealed } = storedUrl(secrets, id, whole);
-    await db.run(sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id} AND url_sealed IS NULL`);
+    await db.run(
+      sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id} AND url_sealed IS NULL`,
+    );
   }
 }

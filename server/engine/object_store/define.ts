@@ -15,7 +15,10 @@ import { openObjectSink } from './sink.ts';
 import { uploadParts } from './upload.ts';
 
 /** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
-type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema>, 'type' | 'label' | 'config' | 'secrets' | 'validate' | 'place'> & {
+type ObjectStoreType<Schema extends TObject> = Pick<
+  DestinationDefinition<Schema>,
+  'type' | 'label' | 'config' | 'secrets' | 'validate' | 'place'
+> & {
   openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
 };
 
@@ -23,7 +26,10 @@ type ObjectStoreType<Schema extends TObject> = Pick<DestinationDefinition<Schema
  * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and verify in the same way and differ only in their store. The schema has
  * `prefix` and the `file_keys`.
  */
-export function defineObjectStore<Schema extends TObject>({ openStore, ...definition }: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
+export function defineObjectStore<Schema extends TObject>({
+  openStore,
+  ...definition
+}: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
   return {
     ...definition,
     // The stores of the great providers need no such bound; one at an endpoint of its own may.
@@ -33,13 +39,25 @@ export function defineObjectStore<Schema extends TObject>({ openStore, ...defini
     sliceBytes: (config) => fileSliceBytes(filesOf(config)),
     open: async (config, delivery, deps) => {
       throwIfStopped(deps.signal);
-      return openObjectSink(notingProgress(await openStore(config, deps), deps.noteProgress), filesOf(config), delivery, deps.log);
+      return openObjectSink(
+        notingProgress(await openStore(config, deps), deps.noteProgress),
+        filesOf(config),
+        delivery,
+        deps.log,
+      );
     },
-    check: async (config, _columns, deps) => check(await openStore(config, deps), filesOf(config), deps),
+    check: async (config, _columns, deps) =>
+      check(await openStore(config, deps), filesOf(config), deps),
     verify: async (config, delivered, _source, deps) => {
       const store = await openStore(config, deps);
-      const list = (folder: string) => store.list(folder === '' ? '' : `${folder}/`, { direct: true });
-      return withStoreFaults(store, () => verifyFiles({ read: (name) => withStoreFaults(store, () => store.read(name)), list }, delivered));
+      const list = (folder: string) =>
+        store.list(folder === '' ? '' : `${folder}/`, { direct: true });
+      return withStoreFaults(store, () =>
+        verifyFiles(
+          { read: (name) => withStoreFaults(store, () => store.read(name)), list },
+          delivered,
+        ),
+      );
     },
   };
 }
@@ -52,7 +70,11 @@ function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
 }
 
-async function check(store: ObjectStore, config: FileConfig, deps: DestinationDeps): Promise<CheckStep[]> {
+async function check(
+  store: ObjectStore,
+  config: FileConfig,
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   const folder = constantFolder(config.prefix);
   const text = randomUUID();
   const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;
@@ -71,7 +93,10 @@ async function check(store: ObjectStore, config: FileConfig, deps: DestinationDe
     try {
       const parts = await uploadParts(store, key, uploadId, Readable.from([Buffer.from(text)]));
       if (!(await store.completeUpload(key, uploadId, parts, facts)))
-        throw new RetryableError('slice_lost', 'The store has lost the upload of the object; look whether a rule of the bucket ends uploads.');
+        throw new RetryableError(
+          'slice_lost',
+          'The store has lost the upload of the object; look whether a rule of the bucket ends uploads.',
+        );
     } catch (error) {
       await store
         .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
@@ -84,7 +109,11 @@ async function check(store: ObjectStore, config: FileConfig, deps: DestinationDe
   };
   const read = async () => {
     for (const one of [key, manifest])
-      if ((await readStoredText(store, one)) !== text) throw new RetryableError('store_fault', 'The object holds something else than was written.');
+      if ((await readStoredText(store, one)) !== text)
+        throw new RetryableError(
+          'store_fault',
+          'The object holds something else than was written.',
+        );
     return 'The same text came back.';
   };
   const steps = [
@@ -94,12 +123,17 @@ async function check(store: ObjectStore, config: FileConfig, deps: DestinationDe
     { name: 'Remove it', run: remove },
   ];
   const results = await runSteps(steps, (error) => explain(store, error, deps));
-  if (isLeft) await remove().catch((error: unknown) => deps.log.warn({ err: error }, 'the object of a connection test could not be removed'));
+  if (isLeft)
+    await remove().catch((error: unknown) =>
+      deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),
+    );
   return results;
 }
 
 function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {
   deps.log.info({ err: error }, 'connection test failed');
   const explained = faults.explain(error);
-  return explained instanceof NonRetryableError || explained instanceof RetryableError ? explained.message : 'The store refused it; the server log says more.';
+  return explained instanceof NonRetryableError || explained instanceof RetryableError
+    ? explained.message
+    : 'The store refused it; the server log says more.';
 }

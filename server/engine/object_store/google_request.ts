@@ -8,13 +8,24 @@ type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
  * A `fetch` for Google's libraries, as far as they use it: every request passes the outbound guard, is bounded in time, and ends with the signal. `addressOf` may send a request elsewhere than the
  * library would.
  */
-export function guardedFetch(outbound: Outbound, signal: AbortSignal, addressOf: (url: string) => string = (url) => url) {
-  return (url: string | URL, init?: { method?: string; headers?: Headers; body?: unknown; signal?: AbortSignal }) =>
+export function guardedFetch(
+  outbound: Outbound,
+  signal: AbortSignal,
+  addressOf: (url: string) => string = (url) => url,
+) {
+  return (
+    url: string | URL,
+    init?: { method?: string; headers?: Headers; body?: unknown; signal?: AbortSignal },
+  ) =>
     outbound.fetch(addressOf(String(url)), {
       method: init?.method ?? 'GET',
       headers: [...(init?.headers ?? [])] as FetchOptions['headers'],
-      body: (init?.body instanceof ArrayBuffer ? new Uint8Array(init.body) : (init?.body ?? null)) as FetchOptions['body'],
-      signal: init?.signal ?? AbortSignal.any([signal, AbortSignal.timeout(request_timeout_milliseconds)]),
+      body: (init?.body instanceof ArrayBuffer
+        ? new Uint8Array(init.body)
+        : (init?.body ?? null)) as FetchOptions['body'],
+      signal:
+        init?.signal ??
+        AbortSignal.any([signal, AbortSignal.timeout(request_timeout_milliseconds)]),
     });
 }
 

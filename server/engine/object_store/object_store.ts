@@ -38,9 +38,20 @@ export type ObjectStore = {
   /** Gives the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
   /** Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal` too. Once it has ended well, `bytes` are the caller's again. */
-  uploadPart(key: string, uploadId: string, number: number, bytes: Buffer, signal: AbortSignal): Promise<Part>;
+  uploadPart(
+    key: string,
+    uploadId: string,
+    number: number,
+    bytes: Buffer,
+    signal: AbortSignal,
+  ): Promise<Part>;
   /** Shows the object at once. False when there is no such upload, because it was completed before or is gone. */
-  completeUpload(key: string, uploadId: string, parts: Part[], facts: UploadFacts): Promise<boolean>;
+  completeUpload(
+    key: string,
+    uploadId: string,
+    parts: Part[],
+    facts: UploadFacts,
+  ): Promise<boolean>;
   /** Ends an upload; one that is gone already is no error. `signal` counts instead of the store's, for what has to be tidied up after a stop. */
   endUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
   /** Ends the open uploads of keys that begin so, whoever started them, but for the kept ones. */
@@ -50,7 +61,10 @@ export type ObjectStore = {
 };
 
 /** The store, whose answers are progress (`DestinationDeps.noteProgress`). */
-export function notingProgress(store: ObjectStore, noteProgress: () => void = () => undefined): ObjectStore {
+export function notingProgress(
+  store: ObjectStore,
+  noteProgress: () => void = () => undefined,
+): ObjectStore {
   const noted = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work;
     noteProgress();
@@ -62,8 +76,10 @@ export function notingProgress(store: ObjectStore, noteProgress: () => void = ()
     describe: (key) => noted(store.describe(key)),
     remove: (key) => noted(store.remove(key)),
     startUpload: (key, facts) => noted(store.startUpload(key, facts)),
-    uploadPart: (key, uploadId, number, bytes, signal) => noted(store.uploadPart(key, uploadId, number, bytes, signal)),
-    completeUpload: (key, uploadId, parts, facts) => noted(store.completeUpload(key, uploadId, parts, facts)),
+    uploadPart: (key, uploadId, number, bytes, signal) =>
+      noted(store.uploadPart(key, uploadId, number, bytes, signal)),
+    completeUpload: (key, uploadId, parts, facts) =>
+      noted(store.completeUpload(key, uploadId, parts, facts)),
     listParts: (key, uploadId) => noted(store.listParts(key, uploadId)),
   };
 }

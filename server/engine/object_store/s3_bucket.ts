@@ -52,8 +52,12 @@ function openClient(place: S3Place, outbound: Outbound): S3Client {
   const secretAccessKey = textOf(place.aws_secret_access_key);
   return new S3Client({
     region: place.region,
-    ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { credentials: { accessKeyId, secretAccessKey } }),
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
+    ...(accessKeyId === undefined || secretAccessKey === undefined
+      ? {}
+      : { credentials: { accessKeyId, secretAccessKey } }),
+    ...(endpoint === undefined
+      ? {}
+      : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
     maxAttempts: request_attempts_max,
     retryMode: 'standard',
     // Stores other than AWS do not know the newer checksums of the SDK.
@@ -74,17 +78,31 @@ type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: s
 function encryptionOf(place: S3Place): Encryption {
   if (place.encryption === undefined || place.encryption === null) return {};
   const key = textOf(place.kms_key_id);
-  return { ServerSideEncryption: place.encryption, ...(key === undefined ? {} : { SSEKMSKeyId: key }) };
+  return {
+    ServerSideEncryption: place.encryption,
+    ...(key === undefined ? {} : { SSEKMSKeyId: key }),
+  };
 }
 
-function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+function objectsOf(
+  access: Access,
+): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
   const { client, place, options } = access;
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
   return {
     find: async () => void (await client.send(new HeadBucketCommand(at), options)),
     put: async (key, text) =>
-      void (await client.send(new PutObjectCommand({ ...at, ...encryption, Key: key, Body: text, ContentType: 'application/json' }), options)),
+      void (await client.send(
+        new PutObjectCommand({
+          ...at,
+          ...encryption,
+          Key: key,
+          Body: text,
+          ContentType: 'application/json',
+        }),
+        options,
+      )),
     read: (key) =>
       orUndefined(async () => {
         const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }), options);
@@ -95,19 +113,32 @@ function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 
         const head = await client.send(new HeadObjectCommand({ ...at, Key: key }), options);
         return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
       }),
-    remove: async (key) => void (await client.send(new DeleteObjectCommand({ ...at, Key: key }), options)),
-    list: (prefix, { direct }) => listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+    remove: async (key) =>
+      void (await client.send(new DeleteObjectCommand({ ...at, Key: key }), options)),
+    list: (prefix, { direct }) =>
+      listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
   };
 }
 
-function uploadsOf(access: Access): Pick<ObjectStore, 'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'> {
+function uploadsOf(
+  access: Access,
+): Pick<
+  ObjectStore,
+  'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'
+> {
   const { client, place, options } = access;
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
   return {
     startUpload: async (key, { mark, content_type }) => {
       const started = await client.send(
-        new CreateMultipartUploadCommand({ ...at, ...encryption, Key: key, Metadata: { [mark_name]: mark }, ContentType: content_type }),
+        new CreateMultipartUploadCommand({
+          ...at,
+          ...encryption,
+          Key: key,
+          Metadata: { [mark_name]: mark },
+          ContentType: content_type,
+        }),
         options,
       );
       if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
@@ -115,27 +146,60 @@ function uploadsOf(access: Access): Pick<ObjectStore, 'startUpload' | 'uploadPar
     },
     uploadPart: async (key, uploadId, number, bytes, signal) => {
       const sent = await client.send(
-        new UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number, Body: bytes, ContentLength: bytes.length }),
-        { abortSignal: AbortSignal.any([options.abortSignal, signal]), requestTimeout: partTimeout(bytes.length) },
+        new UploadPartCommand({
+          ...at,
+          Key: key,
+          UploadId: uploadId,
+          PartNumber: number,
+          Body: bytes,
+          ContentLength: bytes.length,
+        }),
+        {
+          abortSignal: AbortSignal.any([options.abortSignal, signal]),
+          requestTimeout: partTimeout(bytes.length),
+        },
       );
       return { number, etag: sent.ETag ?? '' };
     },
     completeUpload: async (key, uploadId, parts) => {
-      const MultipartUpload = { Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })) };
+      const MultipartUpload = {
+        Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })),
+      };
       const completed = await orUndefined(() =>
-        client.send(new CompleteMultipartUploadCommand({ ...at, Key: key, UploadId: uploadId, MultipartUpload }), options),
+        client.send(
+          new CompleteMultipartUploadCommand({
+            ...at,
+            Key: key,
+            UploadId: uploadId,
+            MultipartUpload,
+          }),
+          options,
+        ),
       );
       return completed !== undefined;
     },
     endUpload: (key, uploadId, signal) => endUpload(access, key, uploadId, signal),
     endUploads: (prefix, kept) =>
-      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) => endUpload(access, key, uploadId, options.abortSignal)),
-    listParts: (key, uploadId) => orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
+      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) =>
+        endUpload(access, key, uploadId, options.abortSignal),
+      ),
+    listParts: (key, uploadId) =>
+      orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
   };
 }
 
-async function endUpload({ client, place }: Access, key: string, uploadId: string, abortSignal: AbortSignal): Promise<void> {
-  await orUndefined(() => client.send(new AbortMultipartUploadCommand({ Bucket: place.bucket_name, Key: key, UploadId: uploadId }), { abortSignal }));
+async function endUpload(
+  { client, place }: Access,
+  key: string,
+  uploadId: string,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  await orUndefined(() =>
+    client.send(
+      new AbortMultipartUploadCommand({ Bucket: place.bucket_name, Key: key, UploadId: uploadId }),
+      { abortSignal },
+    ),
+  );
 }
 
 async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
@@ -147,28 +211,52 @@ async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
-async function* listKeys({ client, options }: Access, input: { Bucket: string; Prefix: string; Delimiter?: string }): AsyncIterable<string> {
+async function* listKeys(
+  { client, options }: Access,
+  input: { Bucket: string; Prefix: string; Delimiter?: string },
+): AsyncIterable<string> {
   let token: string | undefined;
   do {
-    const page = await client.send(new ListObjectsV2Command({ ...input, ...(token === undefined ? {} : { ContinuationToken: token }) }), options);
+    const page = await client.send(
+      new ListObjectsV2Command({
+        ...input,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      }),
+      options,
+    );
     for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
     token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (token !== undefined);
 }
 
-async function* listUploads(access: Access, input: { Bucket: string; Prefix: string }): AsyncIterable<{ key: string; upload_id: string }> {
+async function* listUploads(
+  access: Access,
+  input: { Bucket: string; Prefix: string },
+): AsyncIterable<{ key: string; upload_id: string }> {
   let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
   while (from !== undefined) {
-    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, { ...input, ...from });
-    for (const { Key, UploadId } of page.Uploads ?? []) if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
+    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, {
+      ...input,
+      ...from,
+    });
+    for (const { Key, UploadId } of page.Uploads ?? [])
+      if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
     from =
       page.IsTruncated === true && page.NextKeyMarker !== undefined
-        ? { KeyMarker: page.NextKeyMarker, ...(page.NextUploadIdMarker === undefined ? {} : { UploadIdMarker: page.NextUploadIdMarker }) }
+        ? {
+            KeyMarker: page.NextKeyMarker,
+            ...(page.NextUploadIdMarker === undefined
+              ? {}
+              : { UploadIdMarker: page.NextUploadIdMarker }),
+          }
         : undefined;
   }
 }
 
-function sendListUploads({ client, options }: Access, input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string }) {
+function sendListUploads(
+  { client, options }: Access,
+  input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string },
+) {
   return client.send(new ListMultipartUploadsCommand(input), options);
 }
 
@@ -179,8 +267,15 @@ async function listParts(
   const parts: { number: number; etag: string; bytes: number }[] = [];
   let marker: string | undefined;
   do {
-    const page = await client.send(new ListPartsCommand({ ...input, ...(marker === undefined ? {} : { PartNumberMarker: marker }) }), options);
-    for (const part of page.Parts ?? []) parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
+    const page = await client.send(
+      new ListPartsCommand({
+        ...input,
+        ...(marker === undefined ? {} : { PartNumberMarker: marker }),
+      }),
+      options,
+    );
+    for (const part of page.Parts ?? [])
+      parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
     marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
   } while (marker !== undefined);
   return parts;

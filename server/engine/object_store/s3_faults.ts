@@ -2,20 +2,38 @@ import { explainFault, lastingFault, passingFault, throttled } from './faults.ts
 import type { Fault } from './faults.ts';
 import type { StoreFaults } from './object_store.ts';
 
-const credentials = lastingFault('authentication_failed', 'The store refused the access key or its secret; check aws_access_key_id and aws_secret_access_key.');
-const region = lastingFault('wrong_region', 'The bucket is in another region; check the key region.');
+const credentials = lastingFault(
+  'authentication_failed',
+  'The store refused the access key or its secret; check aws_access_key_id and aws_secret_access_key.',
+);
+const region = lastingFault(
+  'wrong_region',
+  'The bucket is in another region; check the key region.',
+);
 const denied = lastingFault(
   'permission_denied',
   'The access key may not do this. It needs s3:PutObject, s3:AbortMultipartUpload and, to go on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
-const bucket = lastingFault('bucket_missing', 'There is no bucket of this name; check the key bucket_name.');
-const key = lastingFault('kms_key_unusable', 'The key of the encryption cannot be used; check kms_key_id, its region and its policy.');
-const slow = passingFault('connection_lost', 'The store waited too long for the rest of a request.');
+const bucket = lastingFault(
+  'bucket_missing',
+  'There is no bucket of this name; check the key bucket_name.',
+);
+const key = lastingFault(
+  'kms_key_unusable',
+  'The key of the encryption cannot be used; check kms_key_id, its region and its policy.',
+);
+const slow = passingFault(
+  'connection_lost',
+  'The store waited too long for the rest of a request.',
+);
 
 /** By the name or code of the error, as the store gives it. */
 const faults: Record<string, Fault> = {
   NoSuchBucket: bucket,
-  InvalidBucketName: lastingFault('bucket_missing', 'The store says that a bucket cannot have this name; check the key bucket_name.'),
+  InvalidBucketName: lastingFault(
+    'bucket_missing',
+    'The store says that a bucket cannot have this name; check the key bucket_name.',
+  ),
   AccessDenied: denied,
   AllAccessDisabled: denied,
   AccountProblem: denied,
@@ -30,22 +48,43 @@ const faults: Record<string, Fault> = {
   AuthorizationHeaderMalformed: region,
   PermanentRedirect: region,
   IllegalLocationConstraintException: region,
-  RequestTimeTooSkewed: lastingFault('clock_wrong', "The clock of this server differs from the store's by more than 15 minutes; set it right."),
+  RequestTimeTooSkewed: lastingFault(
+    'clock_wrong',
+    "The clock of this server differs from the store's by more than 15 minutes; set it right.",
+  ),
   KMSDisabledException: key,
   KMSNotFoundException: key,
   'KMS.NotFoundException': key,
   'KMS.DisabledException': key,
-  InvalidArgument: lastingFault('request_refused', 'The store refused the request; check encryption, kms_key_id and prefix.'),
-  InvalidRequest: lastingFault('request_refused', 'The store refused the request; check encryption, kms_key_id and prefix.'),
-  KeyTooLongError: lastingFault('request_refused', 'The keys are too long for the store; choose a shorter prefix.'),
-  InvalidEncryptionAlgorithmError: lastingFault('request_refused', 'The store does not know this encryption.'),
-  NotImplemented: lastingFault('request_refused', 'The store lacks something that exports need, such as multipart uploads.'),
+  InvalidArgument: lastingFault(
+    'request_refused',
+    'The store refused the request; check encryption, kms_key_id and prefix.',
+  ),
+  InvalidRequest: lastingFault(
+    'request_refused',
+    'The store refused the request; check encryption, kms_key_id and prefix.',
+  ),
+  KeyTooLongError: lastingFault(
+    'request_refused',
+    'The keys are too long for the store; choose a shorter prefix.',
+  ),
+  InvalidEncryptionAlgorithmError: lastingFault(
+    'request_refused',
+    'The store does not know this encryption.',
+  ),
+  NotImplemented: lastingFault(
+    'request_refused',
+    'The store lacks something that exports need, such as multipart uploads.',
+  ),
   NoSuchUpload: passingFault(
     'slice_lost',
     'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
   ),
   InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
-  EntityTooSmall: passingFault('slice_lost', 'The store refused a part as too small; it is made again.'),
+  EntityTooSmall: passingFault(
+    'slice_lost',
+    'The store refused a part as too small; it is made again.',
+  ),
   SlowDown: throttled,
   Throttling: throttled,
   ThrottlingException: throttled,
@@ -55,7 +94,10 @@ const faults: Record<string, Fault> = {
   InternalError: passingFault('store_fault', 'The store reported an internal fault.'),
   RequestTimeout: slow,
   RequestTimeoutException: slow,
-  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check region and endpoint_url.'),
+  ENOTFOUND: lastingFault(
+    'host_not_found',
+    'There is no host of this name; check region and endpoint_url.',
+  ),
 };
 
 // Answers to HEAD have no body, so only the status tells.
@@ -64,7 +106,13 @@ const refused = lastingFault(
   'The store refused the request: the access key or its secret is wrong, or the key has no right to this bucket.',
 );
 
-const by_status: Record<number, Fault> = { 301: region, 307: region, 401: credentials, 403: refused, 404: bucket };
+const by_status: Record<number, Fault> = {
+  301: region,
+  307: region,
+  401: credentials,
+  403: refused,
+  404: bucket,
+};
 
 /** What is known of an error of the SDK. */
 type SdkError = Error & { Code?: string; code?: string; $metadata?: { httpStatusCode?: number } };

@@ -14,7 +14,14 @@ import { uploadParts } from './upload.ts';
 /** An upload that waits for commit. */
 type UploadState = { upload_id: string; mark: string; parts: Part[] };
 
-type Place = { store: ObjectStore; config: FileConfig; delivery: Delivery; stem: string; manifest: string; log: Logger };
+type Place = {
+  store: ObjectStore;
+  config: FileConfig;
+  delivery: Delivery;
+  stem: string;
+  manifest: string;
+  log: Logger;
+};
 
 /** How long a failed or stopped write waits until its upload is ended; what it leaves is ended by the next attempt or by `abort`. */
 const tidy_timeout_milliseconds = 5_000;
@@ -30,8 +37,20 @@ const content_types = {
  * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit` completes it; the manifest comes last. Guarantee besides those of
  * `Sink`: only the rights to upload and to put are needed; without the others slices are written again, which gives the same objects.
  */
-export function openObjectSink(store: ObjectStore, config: FileConfig, delivery: Delivery, log: Logger): Sink {
-  const place: Place = { store, config, delivery, stem: stemOf(config.prefix, delivery), manifest: manifestName(config.prefix, delivery), log };
+export function openObjectSink(
+  store: ObjectStore,
+  config: FileConfig,
+  delivery: Delivery,
+  log: Logger,
+): Sink {
+  const place: Place = {
+    store,
+    config,
+    delivery,
+    stem: stemOf(config.prefix, delivery),
+    manifest: manifestName(config.prefix, delivery),
+    log,
+  };
   return {
     isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
     recover: (outcomes) => withStoreFaults(store, () => recover(place, outcomes)),
@@ -54,7 +73,9 @@ function factsOf({ config }: Place, mark: string): UploadFacts {
 /** Without the right to read, a delivery counts as not committed: writing it again gives the same objects. */
 async function isCommitted(place: Place): Promise<boolean> {
   const content = await unlessUnavailable(place, () => place.store.read(place.manifest));
-  return content !== undefined && (await deliveryOfManifest(content)) === place.delivery.delivery_id;
+  return (
+    content !== undefined && (await deliveryOfManifest(content)) === place.delivery.delivery_id
+  );
 }
 
 async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
@@ -66,10 +87,15 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
 
 async function isWhole(place: Place, outcome: SliceOutcome): Promise<boolean> {
   const { upload_id, parts } = stateOf(outcome);
-  const stored = await unlessUnavailable(place, () => place.store.listParts(outcome.name, upload_id));
+  const stored = await unlessUnavailable(place, () =>
+    place.store.listParts(outcome.name, upload_id),
+  );
   if (stored === undefined) return isCompleted(place, outcome);
   const etags = new Map(stored.map((part) => [part.number, part.etag]));
-  return stored.reduce((sum, part) => sum + part.bytes, 0) === outcome.bytes && parts.every((part) => etags.get(part.number) === part.etag);
+  return (
+    stored.reduce((sum, part) => sum + part.bytes, 0) === outcome.bytes &&
+    parts.every((part) => etags.get(part.number) === part.etag)
+  );
 }
 
 async function isCompleted(place: Place, outcome: SliceOutcome): Promise<boolean> {
@@ -77,14 +103,25 @@ async function isCompleted(place: Place, outcome: SliceOutcome): Promise<boolean
   return isOfUpload(found, outcome);
 }
 
-async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ name: string; state: UploadState }> {
+async function write(
+  place: Place,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: UploadState }> {
   const { store, config, delivery } = place;
   const name = sliceName(config.prefix, delivery, slice.number, fileEncoding(config));
   const facts = factsOf(place, randomUUID());
   try {
     const uploadId = await withStoreFaults(store, () => store.startUpload(name, facts));
     try {
-      return { name, state: { upload_id: uploadId, mark: facts.mark, parts: await uploadParts(store, name, uploadId, bytes) } };
+      return {
+        name,
+        state: {
+          upload_id: uploadId,
+          mark: facts.mark,
+          parts: await uploadParts(store, name, uploadId, bytes),
+        },
+      };
     } catch (error) {
       // The store's own signal may be aborted by now.
       await store
@@ -112,27 +149,44 @@ async function tidyUp(place: Place, named: Set<string>): Promise<void> {
     await endUploads(place, []);
   } catch (error) {
     const explained = place.store.faults.explain(error);
-    place.log.warn({ err: explained, delivery_id: place.delivery.delivery_id }, 'leftovers of a committed delivery could not be removed');
+    place.log.warn(
+      { err: explained, delivery_id: place.delivery.delivery_id },
+      'leftovers of a committed delivery could not be removed',
+    );
   }
 }
 
 /** Without the right to ask, the store's answer to the completion has to do. */
 async function requireObject(place: Place, outcome: SliceOutcome): Promise<void> {
-  const isThere = await unlessUnavailable(place, async () => isOfUpload(await place.store.describe(outcome.name), outcome));
+  const isThere = await unlessUnavailable(place, async () =>
+    isOfUpload(await place.store.describe(outcome.name), outcome),
+  );
   if (isThere === false)
-    throw new RetryableError('slice_lost', `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`);
+    throw new RetryableError(
+      'slice_lost',
+      `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`,
+    );
 }
 
-function isOfUpload(found: { bytes: number; mark: string | undefined } | undefined, outcome: SliceOutcome): boolean {
-  return found !== undefined && found.bytes === outcome.bytes && found.mark === stateOf(outcome).mark;
+function isOfUpload(
+  found: { bytes: number; mark: string | undefined } | undefined,
+  outcome: SliceOutcome,
+): boolean {
+  return (
+    found !== undefined && found.bytes === outcome.bytes && found.mark === stateOf(outcome).mark
+  );
 }
 
 async function complete(place: Place, outcome: SliceOutcome): Promise<void> {
   const { upload_id, mark, parts } = stateOf(outcome);
-  if (await place.store.completeUpload(outcome.name, upload_id, parts, factsOf(place, mark))) return;
+  if (await place.store.completeUpload(outcome.name, upload_id, parts, factsOf(place, mark)))
+    return;
   // Completed by an earlier call whose answer was lost, or gone.
   if (!(await isCompleted(place, outcome)))
-    throw new RetryableError('slice_lost', `The upload of ${outcome.name} ended before it could be completed; it is made again.`);
+    throw new RetryableError(
+      'slice_lost',
+      `The upload of ${outcome.name} ended before it could be completed; it is made again.`,
+    );
 }
 
 async function abort(place: Place): Promise<void> {
@@ -142,23 +196,33 @@ async function abort(place: Place): Promise<void> {
 
 /** Ends the open uploads of this delivery, whoever started them, but for those of the given slices. */
 async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
-  const uploads = kept.map((outcome) => ({ key: outcome.name, upload_id: stateOf(outcome).upload_id }));
+  const uploads = kept.map((outcome) => ({
+    key: outcome.name,
+    upload_id: stateOf(outcome).upload_id,
+  }));
   await unlessUnavailable(place, () => place.store.endUploads(`${place.stem}-`, uploads));
 }
 
 async function removeObjects(place: Place, isUnwanted: (key: string) => boolean): Promise<void> {
   await unlessUnavailable(place, async () => {
-    for await (const key of place.store.list(place.stem, { direct: false })) if (isUnwanted(key)) await place.store.remove(key);
+    for await (const key of place.store.list(place.stem, { direct: false }))
+      if (isUnwanted(key)) await place.store.remove(key);
   });
 }
 
 /** What tidies up or looks back must not fail a delivery where the access key has no right to it. */
-async function unlessUnavailable<Result>(place: Place, work: () => Promise<Result>): Promise<Result | undefined> {
+async function unlessUnavailable<Result>(
+  place: Place,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
     if (!place.store.faults.isUnavailable(error)) throw error;
-    place.log.info({ err: error, delivery_id: place.delivery.delivery_id }, 'the store does not allow this; the delivery goes on without it');
+    place.log.info(
+      { err: error, delivery_id: place.delivery.delivery_id },
+      'the store does not allow this; the delivery goes on without it',
+    );
     return undefined;
   }
 }

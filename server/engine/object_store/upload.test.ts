@@ -10,7 +10,11 @@ import { partBytes, uploadParts } from './upload.ts';
 /** A store of which only parts are asked for. */
 function partsOnly(uploadPart: (number: number, bytes: Buffer) => Promise<void>): ObjectStore {
   const faults = {
-    explain: (error: unknown) => explainFault(error, { by_name: {}, by_status: {} }, ({ name }) => ({ names: [name], status: undefined })),
+    explain: (error: unknown) =>
+      explainFault(error, { by_name: {}, by_status: {} }, ({ name }) => ({
+        names: [name],
+        status: undefined,
+      })),
     isUnavailable: () => false,
   };
   const send: ObjectStore['uploadPart'] = async (_key, _id, number, bytes) => {
@@ -56,7 +60,10 @@ test('parts are in order and hold every byte, whatever the pieces of the stream'
     parts.map((part) => part.number),
     [1, 2, 3],
   );
-  assert.deepEqual([sent.get(1)?.length, sent.get(2)?.length, sent.get(3)?.length], [8 << 20, 8 << 20, 4 << 20]);
+  assert.deepEqual(
+    [sent.get(1)?.length, sent.get(2)?.length, sent.get(3)?.length],
+    [8 << 20, 8 << 20, 4 << 20],
+  );
   assert.ok(Buffer.concat(parts.map((part) => sent.get(part.number)!)).equals(whole));
   assert.deepEqual(await uploadParts(store, 'key', 'id', Readable.from([])), []);
 });
@@ -64,7 +71,10 @@ test('parts are in order and hold every byte, whatever the pieces of the stream'
 test("the store's errors are explained, the source's are left alone even where they look the same", async () => {
   const timeout = Object.assign(new Error('too slow'), { name: 'TimeoutError' });
   const failing = partsOnly(() => Promise.reject(timeout));
-  await assert.rejects(uploadParts(failing, 'key', 'id', Readable.from([Buffer.from('x')])), (error) => error instanceof RetryableError);
+  await assert.rejects(
+    uploadParts(failing, 'key', 'id', Readable.from([Buffer.from('x')])),
+    (error) => error instanceof RetryableError,
+  );
   const source = Readable.from(
     (async function* () {
       yield Buffer.from('x');
@@ -94,7 +104,10 @@ test('a part has time in proportion to its size', () => {
 });
 
 test('what is known of an error is found by name, by connection, by status, and behind other errors', () => {
-  const table = { by_name: { Full: lastingFault('disk_full', 'It is full.') }, by_status: { 403: lastingFault('permission_denied', 'It may not.') } };
+  const table = {
+    by_name: { Full: lastingFault('disk_full', 'It is full.') },
+    by_status: { 403: lastingFault('permission_denied', 'It may not.') },
+  };
   const cases: [Error, { names: string[]; status?: number }, string | undefined][] = [
     [new Error('a'), { names: ['Full', 'ECONNRESET'], status: 403 }, 'disk_full'],
     [new Error('b'), { names: ['ECONNRESET'], status: 403 }, 'connection_lost'],
@@ -104,7 +117,11 @@ test('what is known of an error is found by name, by connection, by status, and 
     [new Error('f'), { names: [], status: 418 }, 'request_refused'],
     [new Error('g'), { names: ['constructor', '__proto__'], status: 204 }, undefined],
     [
-      new Error('h', { cause: new Error('i', { cause: Object.assign(new Error('refused'), { code: 'outbound_refused' }) }) }),
+      new Error('h', {
+        cause: new Error('i', {
+          cause: Object.assign(new Error('refused'), { code: 'outbound_refused' }),
+        }),
+      }),
       { names: [] },
       'outbound_refused',
     ],

@@ -21,7 +21,12 @@ export function partBytes(number: number): number {
  * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four parts. Rejects with the stream's error as it is, or with the store's
  * explained, whichever comes first; then no request is under way any more.
  */
-export async function uploadParts(store: ObjectStore, key: string, uploadId: string, bytes: Readable): Promise<Part[]> {
+export async function uploadParts(
+  store: ObjectStore,
+  key: string,
+  uploadId: string,
+  bytes: Readable,
+): Promise<Part[]> {
   const parts: Part[] = [];
   const stop = new AbortController();
   const sending = new Set<Promise<void>>();
@@ -30,7 +35,9 @@ export async function uploadParts(store: ObjectStore, key: string, uploadId: str
   let failure: { error: unknown } | undefined;
   const sendPart = async (number: number, body: Buffer, size: number) => {
     try {
-      parts.push(await store.uploadPart(key, uploadId, number, body.subarray(0, size), stop.signal));
+      parts.push(
+        await store.uploadPart(key, uploadId, number, body.subarray(0, size), stop.signal),
+      );
       buffers.giveBack(body);
     } catch (error) {
       failure ??= { error: store.faults.explain(error) };
@@ -38,7 +45,11 @@ export async function uploadParts(store: ObjectStore, key: string, uploadId: str
     }
   };
   const send = async (body: Buffer, size: number) => {
-    if (sent === parts_max) throw new NonRetryableError('slice_too_large', 'A file is larger than the store can take; set max_file_size_mb.');
+    if (sent === parts_max)
+      throw new NonRetryableError(
+        'slice_too_large',
+        'A file is larger than the store can take; set max_file_size_mb.',
+      );
     sent += 1;
     const tracked = sendPart(sent, body, size).finally(() => sending.delete(tracked));
     sending.add(tracked);
@@ -60,7 +71,11 @@ export async function uploadParts(store: ObjectStore, key: string, uploadId: str
 }
 
 /** Fills one buffer after the other with what is written, and waits until each is sent. It is written to as the bytes come: an iterator would put them together once more. */
-function intoParts(sizeOfNext: () => number, take: (size: number) => Buffer, send: (body: Buffer, size: number) => Promise<void>): Writable {
+function intoParts(
+  sizeOfNext: () => number,
+  take: (size: number) => Buffer,
+  send: (body: Buffer, size: number) => Promise<void>,
+): Writable {
   let body: Buffer | undefined;
   let size = 0;
   let isFirst = true;
@@ -81,7 +96,8 @@ function intoParts(sizeOfNext: () => number, take: (size: number) => Buffer, sen
     [body, size, isFirst] = [undefined, 0, false];
     if (full !== undefined) await send(full, length);
   };
-  const callBack = (work: Promise<void>, done: (error?: Error) => void) => void work.then(() => done(), done);
+  const callBack = (work: Promise<void>, done: (error?: Error) => void) =>
+    void work.then(() => done(), done);
   return new Writable({
     write: (chunk: Buffer, _encoding, done) => callBack(fill(chunk), done),
     final: (done) => callBack(flush(), done),
@@ -112,5 +128,6 @@ export async function endUploadsBut(
   end: (key: string, uploadId: string) => Promise<void>,
 ): Promise<void> {
   const ids = new Set(kept.map((upload) => upload.upload_id));
-  for await (const { key, upload_id } of uploads) if (!ids.has(upload_id)) await end(key, upload_id);
+  for await (const { key, upload_id } of uploads)
+    if (!ids.has(upload_id)) await end(key, upload_id);
 }

@@ -9,5 +9,7 @@ export function fieldsOf(config_schema: unknown): ConfigField[] {
 
 /** Keys of the fields whose values are secret. */
 export function secretNames(fields: ConfigField[]): Set<string> {
-  return new Set(fields.flatMap(({ key, secret }) => (key !== undefined && secret === true ? [key] : [])));
+  return new Set(
+    fields.flatMap(({ key, secret }) => (key !== undefined && secret === true ? [key] : [])),
+  );
 }

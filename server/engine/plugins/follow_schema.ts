@@ -12,7 +12,12 @@ type Row = StoredPluginConfig & { id: number; enabled: boolean };
  * Brings all configs of a plugin in line with another schema of settings, under the caller's lock on the plugin. Guarantees: a value whose field has become secret is sealed from now on
  * (and one that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks something says so in its `error`. Gives how many lack something.
  */
-export async function followSchema(tx: Transaction, secrets: Secrets, plugin_id: number, config_schema: unknown): Promise<number> {
+export async function followSchema(
+  tx: Transaction,
+  secrets: Secrets,
+  plugin_id: number,
+  config_schema: unknown,
+): Promise<number> {
   const fields = fieldsOf(config_schema);
   const names = secretNames(fields);
   // In the order of ids, so that two changes cannot wait for each other.
@@ -22,17 +27,26 @@ export async function followSchema(tx: Transaction, secrets: Secrets, plugin_id:
   for (const row of rows) {
     const config = loadPluginConfig(secrets, row.id, row);
     if (Object.keys(row.config).some((key) => names.has(key))) {
-      const stored = storePluginConfig(secrets, row.id, config, new Set([...names, ...row.secret_keys]));
+      const stored = storePluginConfig(
+        secrets,
+        row.id,
+        config,
+        new Set([...names, ...row.secret_keys]),
+      );
       await tx.run(sql`
         UPDATE plugin_configs SET config = ${JSON.stringify(stored.config)}::json, config_secrets = ${stored.config_secrets}, secret_keys = ${stored.secret_keys}, updated_at = now()
         WHERE id = ${row.id}`);
     }
     // A value whose field is gone harms nobody, and a rollback may want it.
-    const faults = row.enabled ? configFaults(fields, config).filter(({ code }) => code !== 'unknown_field') : [];
+    const faults = row.enabled
+      ? configFaults(fields, config).filter(({ code }) => code !== 'unknown_field')
+      : [];
     if (faults.length === 0) continue;
     incomplete += 1;
     const error = `The plugin's settings have changed: ${faults.map(({ attr, detail }) => `${attr}: ${detail}`).join(' ')}`;
-    await tx.run(sql`UPDATE plugin_configs SET error = ${error}, error_at = now(), updated_at = now() WHERE id = ${row.id}`);
+    await tx.run(
+      sql`UPDATE plugin_configs SET error = ${error}, error_at = now(), updated_at = now() WHERE id = ${row.id}`,
+    );
   }
   return incomplete;
 }

@@ -2,7 +2,10 @@
 export type PluginFiles = Record<string, string>;
 
 /** The collections; a record belongs to the one in which it was made. */
-export type PluginCollection = 'pipeline_destinations' | 'pipeline_frontend_apps' | 'pipeline_import_apps';
+export type PluginCollection =
+  | 'pipeline_destinations'
+  | 'pipeline_frontend_apps'
+  | 'pipeline_import_apps';
 
 /** Where a version of a package comes from. */
 export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';
@@ -41,16 +44,34 @@ export type PluginManifest = {
 };
 
 /** A package as it was read from its origin: whole, within the limits, its plugin.json understood. `content_sha256` is over names and texts of all files. */
-export type PluginPackage = { files: PluginFiles; manifest: PluginManifest; tag: string | null; content_sha256: string };
+export type PluginPackage = {
+  files: PluginFiles;
+  manifest: PluginManifest;
+  tag: string | null;
+  content_sha256: string;
+};
 
 /** A fault of a package or its origin that its user can mend. `file`, `line`, `column` where it is known; lines and columns count from 1. */
 export class PluginError extends Error {
-  readonly code: 'invalid' | 'not_found' | 'unreachable' | 'too_large' | 'refused' | 'compile' | 'runtime' | 'timeout' | 'memory';
+  readonly code:
+    | 'invalid'
+    | 'not_found'
+    | 'unreachable'
+    | 'too_large'
+    | 'refused'
+    | 'compile'
+    | 'runtime'
+    | 'timeout'
+    | 'memory';
   readonly file: string | undefined;
   readonly line: number | undefined;
   readonly column: number | undefined;
   /** @param message a sentence that says what to do, without secrets */
-  constructor(code: PluginError['code'], message: string, at: { file?: string; line?: number; column?: number; cause?: unknown } = {}) {
+  constructor(
+    code: PluginError['code'],
+    message: string,
+    at: { file?: string; line?: number; column?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: at.cause });
     this.name = 'PluginError';
     this.code = code;

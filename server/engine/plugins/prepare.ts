@@ -41,7 +41,11 @@ const without_manifest: PluginManifest = {
  * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing is stored. Throws a PluginError, with file, line and column, for what does not
  * compile or breaks while it is loaded. Of a name that plugin.json and the code both have among the public jobs, plugin.json's stays.
  */
-export async function preparePlugin(files: PluginFiles, tag: string | null, sandbox: Sandbox): Promise<PreparedPlugin> {
+export async function preparePlugin(
+  files: PluginFiles,
+  tag: string | null,
+  sandbox: Sandbox,
+): Promise<PreparedPlugin> {
   const manifest = files['plugin.json'] === undefined ? null : readManifest(files);
   const code = await compilePlugin(files, manifest ?? without_manifest);
   const seen =
@@ -65,7 +69,8 @@ export async function preparePlugin(files: PluginFiles, tag: string | null, sand
 function checkStorable(exported: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(exported)) {
     const fault = storableFault(value);
-    if (fault !== undefined) throw new PluginError('invalid', `What the code exports cannot be kept: ${name} ${fault}.`);
+    if (fault !== undefined)
+      throw new PluginError('invalid', `What the code exports cannot be kept: ${name} ${fault}.`);
   }
 }
 
@@ -73,11 +78,20 @@ const destination_methods = ['onEvent', 'exportEvents', 'composeWebhook'];
 const import_tasks = ['runEveryMinute', 'runEveryHour', 'runEveryDay'];
 
 /** Why code cannot serve a collection, as a sentence that says what it lacks; undefined: it can. */
-export function serviceFault(collection: PluginCollection, { code, capabilities }: Pick<PreparedPlugin, 'code' | 'capabilities'>): string | undefined {
+export function serviceFault(
+  collection: PluginCollection,
+  { code, capabilities }: Pick<PreparedPlugin, 'code' | 'capabilities'>,
+): string | undefined {
   const has = (names: string[], wanted: string[]) => names.some((name) => wanted.includes(name));
   if (collection === 'pipeline_destinations')
-    return has(capabilities.methods, destination_methods) ? undefined : 'A destination must export onEvent, exportEvents or composeWebhook.';
+    return has(capabilities.methods, destination_methods)
+      ? undefined
+      : 'A destination must export onEvent, exportEvents or composeWebhook.';
   if (collection === 'pipeline_import_apps')
-    return has(capabilities.scheduled_tasks, import_tasks) ? undefined : 'An import app must export runEveryMinute, runEveryHour or runEveryDay.';
-  return code.site === null && code.frontend === null ? 'A frontend app must have a site.ts or a frontend.tsx.' : undefined;
+    return has(capabilities.scheduled_tasks, import_tasks)
+      ? undefined
+      : 'An import app must export runEveryMinute, runEveryHour or runEveryDay.';
+  return code.site === null && code.frontend === null
+    ? 'A frontend app must have a site.ts or a frontend.tsx.'
+    : undefined;
 }

@@ -1,7 +1,11 @@
 import type { Secrets } from '../../platform/secrets.ts';
 
 /** A project's settings for a plugin as they are stored: what may be shown, the secret keys sealed together, and their names. */
-export type StoredPluginConfig = { config: Record<string, unknown>; config_secrets: Buffer | null; secret_keys: string[] };
+export type StoredPluginConfig = {
+  config: Record<string, unknown>;
+  config_secrets: Buffer | null;
+  secret_keys: string[];
+};
 
 /** What the secrets of a plugin's config are sealed for. */
 export function pluginConfigContext(config_id: number): string {
@@ -9,19 +13,36 @@ export function pluginConfigContext(config_id: number): string {
 }
 
 /** Parts the full settings into what may be shown and what is sealed; the seal opens for this config's row alone. Names that the settings do not have are left out. */
-export function storePluginConfig(secrets: Secrets, config_id: number, config: Record<string, unknown>, secretNames: ReadonlySet<string>): StoredPluginConfig {
+export function storePluginConfig(
+  secrets: Secrets,
+  config_id: number,
+  config: Record<string, unknown>,
+  secretNames: ReadonlySet<string>,
+): StoredPluginConfig {
   const shown = Object.entries(config).filter(([key]) => !secretNames.has(key));
   const hidden = Object.entries(config).filter(([key]) => secretNames.has(key));
   return {
     config: Object.fromEntries(shown),
-    config_secrets: hidden.length === 0 ? null : secrets.seal(JSON.stringify(Object.fromEntries(hidden)), pluginConfigContext(config_id)),
+    config_secrets:
+      hidden.length === 0
+        ? null
+        : secrets.seal(JSON.stringify(Object.fromEntries(hidden)), pluginConfigContext(config_id)),
     secret_keys: hidden.map(([key]) => key),
   };
 }
 
 /** The full settings again, secrets included. Never to be logged, answered or stored. */
-export function loadPluginConfig(secrets: Secrets, config_id: number, stored: StoredPluginConfig): Record<string, unknown> {
+export function loadPluginConfig(
+  secrets: Secrets,
+  config_id: number,
+  stored: StoredPluginConfig,
+): Record<string, unknown> {
   const hidden =
-    stored.config_secrets === null ? {} : (JSON.parse(secrets.open(stored.config_secrets, pluginConfigContext(config_id))) as Record<string, unknown>);
+    stored.config_secrets === null
+      ? {}
+      : (JSON.parse(secrets.open(stored.config_secrets, pluginConfigContext(config_id))) as Record<
+          string,
+          unknown
+        >);
   return { ...stored.config, ...hidden };
 }

@@ -15,11 +15,31 @@ export type PluginVersion = PreparedPlugin & { id: string; plugin_id: number };
 type WhichVersion = 'version_id' | 'previous_version_id';
 
 /** The row as it is stored; JSON is kept as text, because the seal is over the text. */
-type Row = Texts & { id: string; plugin_id: number; content_sha256: string; code_sha256: string; seal: Buffer };
-type Texts = { tag: string | null; files: string; manifest: string | null; code: string; capabilities: string; metrics: string; public_jobs: string };
+type Row = Texts & {
+  id: string;
+  plugin_id: number;
+  content_sha256: string;
+  code_sha256: string;
+  seal: Buffer;
+};
+type Texts = {
+  tag: string | null;
+  files: string;
+  manifest: string | null;
+  code: string;
+  capabilities: string;
+  metrics: string;
+  public_jobs: string;
+};
 
 /** Stores a version under its seal and gives its id. It runs once the plugin's row names it. */
-export async function insertVersion(tx: Transaction, secrets: Secrets, plugin_id: number, prepared: PreparedPlugin, installed_by: number): Promise<string> {
+export async function insertVersion(
+  tx: Transaction,
+  secrets: Secrets,
+  plugin_id: number,
+  prepared: PreparedPlugin,
+  installed_by: number,
+): Promise<string> {
   const texts: Texts = {
     tag: prepared.tag,
     files: JSON.stringify(prepared.files),
@@ -29,7 +49,13 @@ export async function insertVersion(tx: Transaction, secrets: Secrets, plugin_id
     metrics: JSON.stringify(prepared.metrics),
     public_jobs: JSON.stringify(prepared.public_jobs),
   };
-  const row = { ...texts, id: uuidv7(), plugin_id, content_sha256: prepared.content_sha256, code_sha256: hash('sha256', texts.code) };
+  const row = {
+    ...texts,
+    id: uuidv7(),
+    plugin_id,
+    content_sha256: prepared.content_sha256,
+    code_sha256: hash('sha256', texts.code),
+  };
   await tx.run(sql`
     INSERT INTO plugin_versions (id, plugin_id, tag, files, content_sha256, manifest, code, code_sha256, capabilities, metrics, public_jobs, seal, installed_by)
     VALUES (${row.id}, ${plugin_id}, ${row.tag}, ${row.files}::json, ${row.content_sha256}, ${row.manifest}::json, ${row.code}::json, ${row.code_sha256},
@@ -48,17 +74,30 @@ export async function removeOldVersions(tx: Transaction, plugin_id: number): Pro
  * The version that is to be used. Guarantee: files, compiled code and what is said of them are to the byte what was installed for this plugin; a row that was changed, swapped or copied
  * from elsewhere throws PluginError('refused'). Throws PluginError('not_found') for a plugin without code.
  */
-export async function loadVersion(db: Queryable, secrets: Secrets, plugin_id: number, which: WhichVersion = 'version_id'): Promise<PluginVersion> {
+export async function loadVersion(
+  db: Queryable,
+  secrets: Secrets,
+  plugin_id: number,
+  which: WhichVersion = 'version_id',
+): Promise<PluginVersion> {
   const row = await findRow(db, plugin_id, which);
-  if (row === undefined) throw new PluginError('not_found', 'The plugin has no code yet: send it with update_source/.');
+  if (row === undefined)
+    throw new PluginError('not_found', 'The plugin has no code yet: send it with update_source/.');
   const version = versionOf(row);
   if (!isWhole(secrets, plugin_id, row, version))
-    throw new PluginError('refused', 'The stored code is not what was installed, so it is not loaded: install it again (upgrade/, or PUT update_source/).');
+    throw new PluginError(
+      'refused',
+      'The stored code is not what was installed, so it is not loaded: install it again (upgrade/, or PUT update_source/).',
+    );
   return version;
 }
 
 /** The present version as it is stored, to be compared with another one and never to be run; `is_whole`: it is what was installed. Undefined without one. */
-export async function findVersion(db: Queryable, secrets: Secrets, plugin_id: number): Promise<(PluginVersion & { is_whole: boolean }) | undefined> {
+export async function findVersion(
+  db: Queryable,
+  secrets: Secrets,
+  plugin_id: number,
+): Promise<(PluginVersion & { is_whole: boolean }) | undefined> {
   const row = await findRow(db, plugin_id, 'version_id');
   if (row === undefined) return undefined;
   const version = versionOf(row);
@@ -81,7 +120,18 @@ function findRow(db: Queryable, plugin_id: number, which: WhichVersion): Promise
     FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)} WHERE p.id = ${plugin_id}`);
 }
 
-function versionOf({ id, plugin_id, tag, files, content_sha256, manifest, code, capabilities, metrics, public_jobs }: Row): PluginVersion {
+function versionOf({
+  id,
+  plugin_id,
+  tag,
+  files,
+  content_sha256,
+  manifest,
+  code,
+  capabilities,
+  metrics,
+  public_jobs,
+}: Row): PluginVersion {
   return {
     id,
     plugin_id,
@@ -99,12 +149,25 @@ function versionOf({ id, plugin_id, tag, files, content_sha256, manifest, code, 
 /** What is no object of texts holds no files. */
 function filesOf(text: string): PluginFiles {
   const files: unknown = JSON.parse(text);
-  const isFiles = typeof files === 'object' && files !== null && Object.values(files).every((file) => typeof file === 'string');
+  const isFiles =
+    typeof files === 'object' &&
+    files !== null &&
+    Object.values(files).every((file) => typeof file === 'string');
   return isFiles ? (files as PluginFiles) : {};
 }
 
 function sealOf(secrets: Secrets, row: Omit<Row, 'seal'>): Buffer {
-  const said = [row.id, row.plugin_id, row.tag, row.content_sha256, row.code_sha256, row.manifest, row.capabilities, row.metrics, row.public_jobs];
+  const said = [
+    row.id,
+    row.plugin_id,
+    row.tag,
+    row.content_sha256,
+    row.code_sha256,
+    row.manifest,
+    row.capabilities,
+    row.metrics,
+    row.public_jobs,
+  ];
   return secrets.hash(`plugin version ${JSON.stringify(said)}`);
 }
 

@@ -27,7 +27,13 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
 const searches_max = 50;
 
 /** A function of one row on resolved values. */
-export function apply(context: Context, scope: Scope, name: string, values: Value[], span: Span): Value {
+export function apply(
+  context: Context,
+  scope: Scope,
+  name: string,
+  values: Value[],
+  span: Span,
+): Value {
   const known = findFunction(name);
   if (known === undefined) throw new RangeError(`The query language has no function ${name}.`);
   return applyKnown(
@@ -40,10 +46,19 @@ export function apply(context: Context, scope: Scope, name: string, values: Valu
 }
 
 /** A function of one row on its arguments. Throws a `Fault` where they do not fit any signature. */
-export function applyKnown(context: Context, scope: Scope, known: KnownFunction, args: Argument[], span: Span): Value {
+export function applyKnown(
+  context: Context,
+  scope: Scope,
+  known: KnownFunction,
+  args: Argument[],
+  span: Span,
+): Value {
   const { definition } = known;
   if (definition.scans === true && scope.lambdas.length > 0)
-    throw new Fault(`\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or use arrayJoin.`, span);
+    throw new Fault(
+      `\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or use arrayJoin.`,
+      span,
+    );
   const binding = bind(context, scope, known, args, span);
   const searched = searchedBy(
     known,
@@ -51,9 +66,19 @@ export function applyKnown(context: Context, scope: Scope, known: KnownFunction,
     scope.lambdas.length > 0,
     span,
   );
-  const sql = searched === undefined ? printCall(definition, binding.texts) : printSearch(context, definition, binding.texts, searched, span);
-  const value = compose(definition.exact === true ? sql : canonicalText(sql, binding.type.kind), binding.type, span, binding.values);
-  return definition.name === 'arrayJoin' ? { ...value, traits: { ...value.traits, multiplies: true } } : value;
+  const sql =
+    searched === undefined
+      ? printCall(definition, binding.texts)
+      : printSearch(context, definition, binding.texts, searched, span);
+  const value = compose(
+    definition.exact === true ? sql : canonicalText(sql, binding.type.kind),
+    binding.type,
+    span,
+    binding.values,
+  );
+  return definition.name === 'arrayJoin'
+    ? { ...value, traits: { ...value.traits, multiplies: true } }
+    : value;
 }
 
 /** ClickHouse text of a result, made the type that its kind names. */
@@ -63,10 +88,15 @@ export function canonicalText(sql: string, kind: Kind): string {
 
 /** A template with its arguments: `$1`, `$*`; a unit behind `Interval` begins with a capital; a time zone that was not given is UTC. */
 function fill(template: string, texts: string[]): string {
-  return template.replace(/(Interval)?\$(\d|\*)/g, (_whole, interval: string | undefined, which: string) => {
-    const text = which === '*' ? texts.join(', ') : (texts[Number(which) - 1] ?? "'UTC'");
-    return interval === undefined ? text : `${interval}${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-  });
+  return template.replace(
+    /(Interval)?\$(\d|\*)/g,
+    (_whole, interval: string | undefined, which: string) => {
+      const text = which === '*' ? texts.join(', ') : (texts[Number(which) - 1] ?? "'UTC'");
+      return interval === undefined
+        ? text
+        : `${interval}${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+    },
+  );
 }
 
 function printCall({ name, engine }: FunctionDefinition, texts: string[]): string {
@@ -74,10 +104,24 @@ function printCall({ name, engine }: FunctionDefinition, texts: string[]): strin
 }
 
 /** A call that reads the first bytes of its text; of a text in which it replaces something the rest stays as it is. */
-function printSearch(context: Context, definition: FunctionDefinition, texts: string[], { argument, bytes_max }: Searched, span: Span): string {
-  const head = texts.map((text, index) => (index === argument ? `substring(${text}, 1, ${bytes_max})` : text));
+function printSearch(
+  context: Context,
+  definition: FunctionDefinition,
+  texts: string[],
+  { argument, bytes_max }: Searched,
+  span: Span,
+): string {
+  const head = texts.map((text, index) =>
+    index === argument ? `substring(${text}, 1, ${bytes_max})` : text,
+  );
   const call = printCall(definition, head);
   context.searches.add(call);
-  if (context.searches.size > searches_max) throw new Fault(`A query has at most ${searches_max} calls with a regular expression: use fewer.`, span);
-  return definition.name.startsWith('replace') ? `concat(${call}, substring(${texts[argument]}, ${bytes_max + 1}))` : call;
+  if (context.searches.size > searches_max)
+    throw new Fault(
+      `A query has at most ${searches_max} calls with a regular expression: use fewer.`,
+      span,
+    );
+  return definition.name.startsWith('replace')
+    ? `concat(${call}, substring(${texts[argument]}, ${bytes_max + 1}))`
+    : call;
 }

@@ -1,5 +1,12 @@
 import { bindLambda } from './bind_lambda.ts';
-import { coerce, coerceCondition, coerceNumber, coerceTo, takesLiterals, withoutNull } from './coerce.ts';
+import {
+  coerce,
+  coerceCondition,
+  coerceNumber,
+  coerceTo,
+  takesLiterals,
+  withoutNull,
+} from './coerce.ts';
 import type { Context } from './context.ts';
 import { Fault } from './fault.ts';
 import type { KnownFunction } from './functions/find.ts';
@@ -9,7 +16,15 @@ import type { Span } from './query_error.ts';
 import type { Scope } from './scope.ts';
 import type { Expression } from './tree.ts';
 import type { Value } from './value.ts';
-import { describeType, isContainer, isNumeric, isTextual, orNull, typeOf, unify } from './value_type.ts';
+import {
+  describeType,
+  isContainer,
+  isNumeric,
+  isTextual,
+  orNull,
+  typeOf,
+  unify,
+} from './value_type.ts';
 import type { Kind, ValueType } from './value_type.ts';
 
 /** An argument as it stands in the query, or as it was resolved already. */
@@ -22,19 +37,35 @@ export type Binding = { texts: string[]; values: Value[]; type: ValueType };
 type Fitted = { form: Form; argument: Argument; value?: Value; text?: string };
 
 /** Fits the arguments to the first signature that takes them. Throws a `Fault` at the first argument that fits none. */
-export function bind(context: Context, scope: Scope, known: KnownFunction, args: Argument[], span: Span): Binding {
+export function bind(
+  context: Context,
+  scope: Scope,
+  known: KnownFunction,
+  args: Argument[],
+  span: Span,
+): Binding {
   const { name, signature } = known.definition;
-  const candidates = known.signatures.filter((one) => formsOf(one.parameters, args.length) !== undefined);
-  if (candidates.length === 0) throw new Fault(`\`${name}\` takes ${signature.replaceAll('#level', '')}, not ${args.length} arguments.`, span);
+  const candidates = known.signatures.filter(
+    (one) => formsOf(one.parameters, args.length) !== undefined,
+  );
+  if (candidates.length === 0)
+    throw new Fault(
+      `\`${name}\` takes ${signature.replaceAll('#level', '')}, not ${args.length} arguments.`,
+      span,
+    );
   const hasLambda = args[0] !== undefined && 'node' in args[0] && args[0].node.kind === 'lambda';
   const fitting = candidates.find((one) => isLambda(one.parameters[0]?.form) === hasLambda);
   if (fitting === undefined) throw new Fault(`\`${name}\` takes ${signature}.`, span);
   // Resolved once: a signature that does not fit must not make a second one of a lambda or subquery.
   const resolved = args.map((argument) =>
-    'node' in argument && isOpen(argument.node) ? { value: context.resolve(scope, argument.node), node: argument.node } : argument,
+    'node' in argument && isOpen(argument.node)
+      ? { value: context.resolve(scope, argument.node), node: argument.node }
+      : argument,
   );
   let first: unknown;
-  for (const signatureRead of candidates.filter((one) => isLambda(one.parameters[0]?.form) === hasLambda)) {
+  for (const signatureRead of candidates.filter(
+    (one) => isLambda(one.parameters[0]?.form) === hasLambda,
+  )) {
     try {
       return bindSignature(context, scope, known, signatureRead, resolved);
     } catch (error) {
@@ -58,12 +89,21 @@ function formsOf(parameters: Parameter[], count: number): Form[] | undefined {
   return forms.length === count ? forms : undefined;
 }
 
-function bindSignature(context: Context, scope: Scope, known: KnownFunction, signature: Signature, args: Argument[]): Binding {
+function bindSignature(
+  context: Context,
+  scope: Scope,
+  known: KnownFunction,
+  signature: Signature,
+  args: Argument[],
+): Binding {
   const { name } = known.definition;
   const forms = formsOf(signature.parameters, args.length) ?? [];
-  const fitted = args.map((argument, index): Fitted => fitKnown(context, scope, name, forms[index]!, argument));
+  const fitted = args.map((argument, index): Fitted =>
+    fitKnown(context, scope, name, forms[index]!, argument),
+  );
   const letters = bindLetters(context, name, fitted);
-  for (const one of fitted) if (one.value !== undefined && one.text === undefined) fitValue(context, name, one, letters);
+  for (const one of fitted)
+    if (one.value !== undefined && one.text === undefined) fitValue(context, name, one, letters);
   const lambda = fitted.find(({ form }) => isLambda(form));
   if (lambda !== undefined && 'node' in lambda.argument && lambda.argument.node.kind === 'lambda') {
     const bound = bindLambda(
@@ -81,12 +121,20 @@ function bindSignature(context: Context, scope: Scope, known: KnownFunction, sig
   const values = fitted.map(({ value }) => value!);
   // Aggregates leave NULL out; other functions that make arrays do not take it.
   const needsValue = isContainer(type.kind) && known.use === 'row';
-  const texts = fitted.map(({ value, text }) => text ?? (needsValue ? withoutNull(value!) : value!).sql);
+  const texts = fitted.map(
+    ({ value, text }) => text ?? (needsValue ? withoutNull(value!) : value!).sql,
+  );
   return { texts, values, type };
 }
 
 /** Literals are read, everything else is resolved. */
-function fitKnown(context: Context, scope: Scope, name: string, form: Form, argument: Argument): Fitted {
+function fitKnown(
+  context: Context,
+  scope: Scope,
+  name: string,
+  form: Form,
+  argument: Argument,
+): Fitted {
   if (isLambda(form)) return { form, argument };
   if (form.name.startsWith('#')) {
     const node = 'node' in argument ? argument.node : undefined;
@@ -94,23 +142,34 @@ function fitKnown(context: Context, scope: Scope, name: string, form: Form, argu
     const literal = readLiteral(context.writer, name, form.name, node, value);
     return { form, argument, value: literal.value, text: literal.text };
   }
-  return { form, argument, value: 'value' in argument ? argument.value : context.resolve(scope, argument.node) };
+  return {
+    form,
+    argument,
+    value: 'value' in argument ? argument.value : context.resolve(scope, argument.node),
+  };
 }
 
 /** What each letter of the forms stands for: the one type that can hold every argument at its places. */
 function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<string, ValueType> {
   const found = new Map<string, { type: ValueType; value?: Value }[]>();
   const collect = (form: Form, type: ValueType, value?: Value): void => {
-    if (form.items.length === 0 && /^[A-Z]$/.test(form.name)) found.set(form.name, [...(found.get(form.name) ?? []), { type, value }]);
+    if (form.items.length === 0 && /^[A-Z]$/.test(form.name))
+      found.set(form.name, [...(found.get(form.name) ?? []), { type, value }]);
     else form.items.forEach((item, index) => type.items[index] && collect(item, type.items[index]));
   };
-  for (const { form, value, text } of fitted) if (value !== undefined && text === undefined) collect(form, value.type, value);
+  for (const { form, value, text } of fitted)
+    if (value !== undefined && text === undefined) collect(form, value.type, value);
   const letters = new Map<string, ValueType>();
   for (const [letter, places] of found) {
     const special = places.find(({ type }) => takesLiterals(type.kind))?.type.kind;
     const types = places.map(({ type, value }) => {
-      const literal = special !== undefined && value?.literal !== undefined ? coerce(context.writer, value, special) : undefined;
-      return letter === 'N' ? numberType(name, literal?.type ?? type, value) : (literal?.type ?? type);
+      const literal =
+        special !== undefined && value?.literal !== undefined
+          ? coerce(context.writer, value, special)
+          : undefined;
+      return letter === 'N'
+        ? numberType(name, literal?.type ?? type, value)
+        : (literal?.type ?? type);
     });
     const type = unify(types);
     if (type === undefined)
@@ -127,23 +186,41 @@ function numberType(name: string, type: ValueType, value: Value | undefined): Va
   if (type.kind === 'property') return { ...type, kind: 'float' };
   if (type.kind === 'boolean') return { ...type, kind: 'integer' };
   if (!isNumeric(type.kind) && type.kind !== 'null')
-    throw new Fault(`\`${name}\` takes numbers, this is ${describeType(type)}: convert it with toFloat64 or toInt64.`, value?.span ?? { start: 0, end: 0 });
+    throw new Fault(
+      `\`${name}\` takes numbers, this is ${describeType(type)}: convert it with toFloat64 or toInt64.`,
+      value?.span ?? { start: 0, end: 0 },
+    );
   return type;
 }
 
 /** Makes the value what its form takes. */
-function fitValue(context: Context, name: string, fitted: Fitted, letters: Map<string, ValueType>): void {
+function fitValue(
+  context: Context,
+  name: string,
+  fitted: Fitted,
+  letters: Map<string, ValueType>,
+): void {
   const value = fitted.value!;
   const fit = fitForm(context, fitted.form, value, letters);
   if (fit === undefined)
-    throw new Fault(`\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ${describeType(value.type)}: convert it.`, value.span);
+    throw new Fault(
+      `\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ${describeType(value.type)}: convert it.`,
+      value.span,
+    );
   fitted.value = fit;
 }
 
-function fitForm({ writer }: Context, form: Form, value: Value, letters: Map<string, ValueType>): Value | undefined {
+function fitForm(
+  { writer }: Context,
+  form: Form,
+  value: Value,
+  letters: Map<string, ValueType>,
+): Value | undefined {
   switch (form.name) {
     case 'any':
-      return value.type.kind === 'interval' ? undefined : (coerce(writer, value, value.type.kind) ?? value);
+      return value.type.kind === 'interval'
+        ? undefined
+        : (coerce(writer, value, value.type.kind) ?? value);
     case 'condition':
       return coerceCondition(writer, value);
     case 'number':
@@ -158,23 +235,36 @@ function fitForm({ writer }: Context, form: Form, value: Value, letters: Map<str
   const letter = letters.get(form.name);
   if (letter !== undefined) return coerceTo(writer, value, letter);
   if (form.items.length === 0) return coerce(writer, value, form.name as Kind);
-  if (value.type.kind !== form.name || value.type.items.length !== form.items.length) return undefined;
+  if (value.type.kind !== form.name || value.type.items.length !== form.items.length)
+    return undefined;
   const wanted = instantiate(form, letters, value.type);
   return wanted && coerceTo(writer, value, wanted);
 }
 
 /** The type that a form names; where it says `any`, the type that is there. */
-function instantiate(form: Form, letters: Map<string, ValueType>, present: ValueType): ValueType | undefined {
+function instantiate(
+  form: Form,
+  letters: Map<string, ValueType>,
+  present: ValueType,
+): ValueType | undefined {
   if (form.name === 'any') return present;
   const letter = letters.get(form.name);
   if (letter !== undefined) return letter;
-  if (form.name === 'number') return isNumeric(present.kind) && present.kind !== 'boolean' ? present : { ...present, kind: 'float' };
-  const items = form.items.map((item, index) => instantiate(item, letters, present.items[index] ?? typeOf('null')));
-  return items.every((item) => item !== undefined) ? { kind: form.name as Kind, nullable: present.nullable && form.items.length === 0, items } : undefined;
+  if (form.name === 'number')
+    return isNumeric(present.kind) && present.kind !== 'boolean'
+      ? present
+      : { ...present, kind: 'float' };
+  const items = form.items.map((item, index) =>
+    instantiate(item, letters, present.items[index] ?? typeOf('null')),
+  );
+  return items.every((item) => item !== undefined)
+    ? { kind: form.name as Kind, nullable: present.nullable && form.items.length === 0, items }
+    : undefined;
 }
 
 function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitted[]): ValueType {
-  const read = (form: Form): ValueType => letters.get(form.name) ?? typeOf(form.name as Kind, ...form.items.map(read));
+  const read = (form: Form): ValueType =>
+    letters.get(form.name) ?? typeOf(form.name as Kind, ...form.items.map(read));
   const type = read(result);
   if (isContainer(type.kind)) return type;
   // What an item of an array is does not make the result of a function over the array NULL.
@@ -182,7 +272,8 @@ function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitte
   const nullable =
     isLetter && fitted.some(({ form }) => form.items.length > 0)
       ? type.nullable
-      : type.nullable || fitted.some(({ form, value }) => !isLambda(form) && value?.type.nullable === true);
+      : type.nullable ||
+        fitted.some(({ form, value }) => !isLambda(form) && value?.type.nullable === true);
   if (result.always_null) return orNull(type);
   return { ...type, nullable: nullable && !result.never_null };
 }
@@ -190,6 +281,14 @@ function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitte
 function describeForm(form: Form, letters: Map<string, ValueType>): string {
   const letter = letters.get(form.name);
   if (letter !== undefined) return describeType(letter);
-  if (form.items.length > 0) return `${form.name} of ${form.items.map((item) => describeForm(item, letters)).join(' and ')}`;
-  return { condition: 'a condition', number: 'a number', instant: 'a timestamp or date', key: 'a key or position' }[form.name] ?? form.name;
+  if (form.items.length > 0)
+    return `${form.name} of ${form.items.map((item) => describeForm(item, letters)).join(' and ')}`;
+  return (
+    {
+      condition: 'a condition',
+      number: 'a number',
+      instant: 'a timestamp or date',
+      key: 'a key or position',
+    }[form.name] ?? form.name
+  );
 }

@@ -8,12 +8,18 @@ import type { QueryRelation, ResolvedQuery } from './query.ts';
 import { explainEngineError, isEngineError } from './engine_error.ts';
 
 /** How the store is asked: `settings` are those of `querySettings`, which the run uses too. */
-export type EngineCheck = { clickhouse: ClickHouse; settings: Record<string, string | number>; signal?: AbortSignal };
+export type EngineCheck = {
+  clickhouse: ClickHouse;
+  settings: Record<string, string | number>;
+  signal?: AbortSignal;
+};
 
 /** Thrown when a printed query has something that no printed query may have: a fault of this program, never run, and the same at each attempt. */
 export class ForeignNodeError extends Error {
   constructor(node: string) {
-    super(`A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`);
+    super(
+      `A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`,
+    );
     this.name = 'ForeignNodeError';
   }
 }
@@ -22,7 +28,10 @@ export class ForeignNodeError extends Error {
  * The last gate before a printed query runs: ClickHouse itself says what it reads in the text, without running it, and nothing may be there that the printer does not write. Throws a
  * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single statement, because EXPLAIN would run a second one.
  */
-export async function gateRelation({ clickhouse, signal }: EngineCheck, relation: QueryRelation): Promise<void> {
+export async function gateRelation(
+  { clickhouse, signal }: EngineCheck,
+  relation: QueryRelation,
+): Promise<void> {
   const options = {
     clickhouse_settings: { readonly: '1', max_query_size: '16000000', max_parser_depth: '2000' },
     abort_signal: signal,
@@ -35,7 +44,11 @@ export async function gateRelation({ clickhouse, signal }: EngineCheck, relation
     ...options,
   });
   const [row] = await formatted.json<{ text: string }>();
-  const { stream } = await clickhouse.exec({ query: `EXPLAIN AST ${row?.text ?? ''}`, query_params: parameters, ...options });
+  const { stream } = await clickhouse.exec({
+    query: `EXPLAIN AST ${row?.text ?? ''}`,
+    query_params: parameters,
+    ...options,
+  });
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
   const lines = Buffer.concat(chunks).toString().split('\n');
@@ -51,7 +64,10 @@ function emptied(text: string): { text: string; parameters: Record<string, strin
     names.set(type, name);
     return `{${name}:${type}}`;
   });
-  return { text: placed, parameters: Object.fromEntries(Array.from(names, ([type, name]) => [name, emptyOf(type)])) };
+  return {
+    text: placed,
+    parameters: Object.fromEntries(Array.from(names, ([type, name]) => [name, emptyOf(type)])),
+  };
 }
 
 function emptyOf(type: string): string {
@@ -69,7 +85,12 @@ export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): P
   const nothing = queryRelation(query, { team_id: 0, selection: [], data_interval_end: 0 });
   await gateRelation(check, nothing);
   await checkPatterns(check, query, nothing);
-  const described = await ask<{ type: string }>(check, query, `DESCRIBE TABLE ${nothing.typed.text}`, nothing);
+  const described = await ask<{ type: string }>(
+    check,
+    query,
+    `DESCRIBE TABLE ${nothing.typed.text}`,
+    nothing,
+  );
   for (const [index, column] of query.columns.entries()) {
     const [type, found] = [nothing.typed.types[index]!, described[index]?.type ?? 'nothing'];
     if (!matchesEngineType(type, found))
@@ -83,16 +104,33 @@ export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): P
   await ask(check, query, `SELECT * FROM ${nothing.text} ORDER BY ${nothing.order}`, nothing);
 }
 
-async function checkPatterns(check: EngineCheck, query: ResolvedQuery, relation: QueryRelation): Promise<void> {
+async function checkPatterns(
+  check: EngineCheck,
+  query: ResolvedQuery,
+  relation: QueryRelation,
+): Promise<void> {
   if (relation.patterns.length === 0) return;
-  const test = (placeholders: string[]) => ask(check, query, `SELECT ${placeholders.map((placeholder) => `match('', ${placeholder})`).join(', ')}`, relation);
-  const isRight = await test(relation.patterns.map(({ placeholder }) => placeholder)).then(() => true, rethrowOthers);
+  const test = (placeholders: string[]) =>
+    ask(
+      check,
+      query,
+      `SELECT ${placeholders.map((placeholder) => `match('', ${placeholder})`).join(', ')}`,
+      relation,
+    );
+  const isRight = await test(relation.patterns.map(({ placeholder }) => placeholder)).then(
+    () => true,
+    rethrowOthers,
+  );
   if (isRight) return;
   for (const { placeholder, span } of relation.patterns)
     await test([placeholder]).catch((error: unknown) => {
       rethrowOthers(error);
       throw queryError(query.text, [
-        { message: 'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).', span },
+        {
+          message:
+            'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).',
+          span,
+        },
       ]);
     });
 }
@@ -104,7 +142,12 @@ function rethrowOthers(error: unknown): false {
 }
 
 /** The rows of an answer; what ClickHouse refuses becomes a `QueryError`. */
-async function ask<Row>({ clickhouse, settings, signal }: EngineCheck, query: ResolvedQuery, text: string, relation: QueryRelation): Promise<Row[]> {
+async function ask<Row>(
+  { clickhouse, settings, signal }: EngineCheck,
+  query: ResolvedQuery,
+  text: string,
+  relation: QueryRelation,
+): Promise<Row[]> {
   try {
     const result = await clickhouse.query({
       query: text,

@@ -12,7 +12,11 @@ import { describeType } from './value_type.ts';
 export function condition(context: Context, scope: Scope, node: Expression): Value {
   const value = context.resolve(scope, node);
   const asCondition = coerceCondition(context.writer, value);
-  if (asCondition === undefined) throw new Fault(`A condition is expected here, this is ${describeType(value.type)}: compare it with something.`, node);
+  if (asCondition === undefined)
+    throw new Fault(
+      `A condition is expected here, this is ${describeType(value.type)}: compare it with something.`,
+      node,
+    );
   return asCondition;
 }
 
@@ -20,7 +24,15 @@ export function condition(context: Context, scope: Scope, node: Expression): Val
 export function choose(context: Context, whens: Value[], results: Value[], span: Span): Value {
   const aligned = align(context.writer, results);
   if (aligned === undefined)
-    throw new Fault(`The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`, span);
+    throw new Fault(
+      `The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`,
+      span,
+    );
   const texts = whens.flatMap((when, index) => [when.sql, aligned.values[index]!.sql]);
-  return compose(`multiIf(${[...texts, aligned.values.at(-1)!.sql].join(', ')})`, aligned.type, span, [...whens, ...results]);
+  return compose(
+    `multiIf(${[...texts, aligned.values.at(-1)!.sql].join(', ')})`,
+    aligned.type,
+    span,
+    [...whens, ...results],
+  );
 }

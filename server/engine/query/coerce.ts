@@ -33,15 +33,20 @@ const widenings: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
  */
 export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | undefined {
   const { type, sql } = value;
-  const as = (text: string, nullable = type.nullable) => compose(text, { kind, nullable, items: [] }, value.span, [value]);
+  const as = (text: string, nullable = type.nullable) =>
+    compose(text, { kind, nullable, items: [] }, value.span, [value]);
   if (type.kind === kind) return kind === 'boolean' ? as(`toBool(${sql})`) : value;
   if (type.kind === 'null') return as(sql, true);
   const read = type.kind === 'property' ? property_readers[kind] : undefined;
   if (read !== undefined) return as(read(sql), true);
   const widen = widenings[`${type.kind} ${kind}`];
   if (widen !== undefined) return as(widen(sql));
-  if (kind === 'unsigned' && isWholeLiteral(value)) return { ...as(writer.parameter('UInt64', String(value.literal))), literal: value.literal };
-  const literal = type.kind === 'text' && typeof value.literal === 'string' ? literalOf(value.literal, kind) : undefined;
+  if (kind === 'unsigned' && isWholeLiteral(value))
+    return { ...as(writer.parameter('UInt64', String(value.literal))), literal: value.literal };
+  const literal =
+    type.kind === 'text' && typeof value.literal === 'string'
+      ? literalOf(value.literal, kind)
+      : undefined;
   return literal && as(writer.parameter(literal.type, literal.content));
 }
 
@@ -57,14 +62,22 @@ export function takesLiterals(kind: Kind): boolean {
 
 /** The value as one of the type, inside arrays, tuples and maps too. Undefined where it cannot be. */
 export function coerceTo(writer: QueryWriter, value: Value, type: ValueType): Value | undefined {
-  if (type.items.length === 0 || value.type.kind === 'null') return coerce(writer, value, type.kind);
-  if (value.type.kind !== type.kind || value.type.items.length !== type.items.length) return undefined;
+  if (type.items.length === 0 || value.type.kind === 'null')
+    return coerce(writer, value, type.kind);
+  if (value.type.kind !== type.kind || value.type.items.length !== type.items.length)
+    return undefined;
   const isSame = value.type.items.every((item, index) => isSameType(item, type.items[index]!));
   if (isSame) return value;
   if (type.kind !== 'array') return undefined;
   const name = writer.name('l');
-  const item = coerceTo(writer, { ...value, sql: name, type: value.type.items[0]! }, type.items[0]!);
-  return item && compose(`arrayMap(${name} -> ${item.sql}, ${value.sql})`, type, value.span, [value]);
+  const item = coerceTo(
+    writer,
+    { ...value, sql: name, type: value.type.items[0]! },
+    type.items[0]!,
+  );
+  return (
+    item && compose(`arrayMap(${name} -> ${item.sql}, ${value.sql})`, type, value.span, [value])
+  );
 }
 
 function isSameType(one: ValueType, other: ValueType): boolean {
@@ -77,9 +90,16 @@ function isSameType(one: ValueType, other: ValueType): boolean {
 }
 
 /** The values as ones of the one type that can hold them all; undefined where there is none. */
-export function align(writer: QueryWriter, values: Value[]): { values: Value[]; type: ValueType } | undefined {
+export function align(
+  writer: QueryWriter,
+  values: Value[],
+): { values: Value[]; type: ValueType } | undefined {
   const special = values.find(({ type }) => takesLiterals(type.kind))?.type.kind;
-  const fitted = values.map((value) => (special !== undefined && value.literal !== undefined ? (coerce(writer, value, special) ?? value) : value));
+  const fitted = values.map((value) =>
+    special !== undefined && value.literal !== undefined
+      ? (coerce(writer, value, special) ?? value)
+      : value,
+  );
   const type = unify(fitted.map((value) => value.type));
   if (type === undefined) return undefined;
   const aligned = fitted.map((value) => coerceTo(writer, value, type));
@@ -89,7 +109,10 @@ export function align(writer: QueryWriter, values: Value[]): { values: Value[]; 
 /** The value as the condition of WHERE and the like: a boolean, a number other than 0, a property that is true. Undefined for anything else. */
 export function coerceCondition(writer: QueryWriter, value: Value): Value | undefined {
   if (value.type.kind === 'boolean') return value;
-  if (isNumeric(value.type.kind)) return compose(`notEquals(${value.sql}, 0)`, { ...value.type, kind: 'boolean' }, value.span, [value]);
+  if (isNumeric(value.type.kind))
+    return compose(`notEquals(${value.sql}, 0)`, { ...value.type, kind: 'boolean' }, value.span, [
+      value,
+    ]);
   return coerce(writer, value, 'boolean');
 }
 
@@ -100,12 +123,17 @@ export function coerceNumber(writer: QueryWriter, value: Value): Value | undefin
 }
 
 /** The content of a text literal as ClickHouse's literal of another kind; undefined where the text is none. */
-export function literalOf(text: string, kind: Kind): { type: LiteralType; content: string } | undefined {
+export function literalOf(
+  text: string,
+  kind: Kind,
+): { type: LiteralType; content: string } | undefined {
   const instant = kind === 'timestamp' ? parseInstant(text) : undefined;
   if (instant !== undefined) return { type: "DateTime64(6, 'UTC')", content: instant };
   const date = kind === 'date' ? parseDate(text) : undefined;
   if (date !== undefined) return { type: 'Date32', content: date };
-  return kind === 'uuid' && isUuid(text) ? { type: 'UUID', content: text.toLowerCase() } : undefined;
+  return kind === 'uuid' && isUuid(text)
+    ? { type: 'UUID', content: text.toLowerCase() }
+    : undefined;
 }
 
 /** The value as one that an array, which cannot be NULL, is made of: an empty text for NULL. */

@@ -9,13 +9,24 @@ import type { ValueType } from './value_type.ts';
 import type { QueryWriter } from './writer.ts';
 
 /** A column of a resolved SELECT: its name in the query, its name in the printed text, the text of its expression, and where it stands in the query. */
-export type ResolvedColumn = { name: string; sql: string; type: ValueType; expression: string; span: Span };
+export type ResolvedColumn = {
+  name: string;
+  sql: string;
+  type: ValueType;
+  expression: string;
+  span: Span;
+};
 
 /** A key of the outermost ORDER BY: the printed column that holds it, and its direction. */
 export type OrderKey = { sql: string; direction: string };
 
 /** A SELECT in brackets as ClickHouse text, and its columns. */
-export type ResolvedSelect = { text: string; columns: ResolvedColumn[]; order: OrderKey[]; is_row_wise: boolean };
+export type ResolvedSelect = {
+  text: string;
+  columns: ResolvedColumn[];
+  order: OrderKey[];
+  is_row_wise: boolean;
+};
 
 /** How a SELECT is used: `outermost` keeps what orders its rows as further columns. */
 export type SelectUse = { withs: WithEntries; is_lookup: boolean; is_outermost: boolean };

@@ -19,12 +19,16 @@ const reserved = new Set(
 
 // What ClickHouse or other SQL has at places where this language stops, and what to do instead.
 const advice: Record<string, string> = {
-  SETTINGS: 'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
-  FORMAT: 'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
+  SETTINGS:
+    'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
+  FORMAT:
+    'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
   INTO: 'INTO is not part of the language: the destination of the export takes the rows. Remove it.',
-  FINAL: 'FINAL is not part of the language and not needed: events are stored once, persons are read in their latest version. Remove it.',
+  FINAL:
+    'FINAL is not part of the language and not needed: events are stored once, persons are read in their latest version. Remove it.',
   SAMPLE: 'SAMPLE is not part of the language: an export reads every row. Filter with WHERE.',
-  PREWHERE: 'PREWHERE is not part of the language: write WHERE, the store chooses what it reads first.',
+  PREWHERE:
+    'PREWHERE is not part of the language: write WHERE, the store chooses what it reads first.',
   ARRAY: 'ARRAY JOIN is not part of the language: write arrayJoin(...) in the SELECT list.',
   GLOBAL: 'GLOBAL is not part of the language: remove the word.',
   ANY: 'ANY is not part of the language: which row it takes is not fixed. Use an aggregate in a subquery.',
@@ -32,7 +36,8 @@ const advice: Record<string, string> = {
   SEMI: 'SEMI is not part of the language: write x IN (SELECT ...).',
   ANTI: 'ANTI is not part of the language: write x NOT IN (SELECT ...).',
   INTERSECT: 'INTERSECT is not part of the language: write x IN (SELECT ...).',
-  EXCEPT: 'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns instead of *.',
+  EXCEPT:
+    'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns instead of *.',
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
 };
 
@@ -80,7 +85,11 @@ export class Cursor {
   /** Is the token `ahead` this keyword, in any case? */
   isWord(keyword: string, ahead = 0): boolean {
     const token = this.peek(ahead);
-    return token.kind === 'word' && token.value.length === keyword.length && token.value.toUpperCase() === keyword;
+    return (
+      token.kind === 'word' &&
+      token.value.length === keyword.length &&
+      token.value.toUpperCase() === keyword
+    );
   }
 
   /** Is the token `ahead` this sign? */
@@ -118,7 +127,8 @@ export class Cursor {
 
   /** Takes a name; `what` says which for the error, as in "a table". */
   name(what: string): Name {
-    if (!this.isName()) this.fail(`Write the name of ${what} here; words of the language stand in backticks.`);
+    if (!this.isName())
+      this.fail(`Write the name of ${what} here; words of the language stand in backticks.`);
     const { value, start, end } = this.next();
     return { text: value, start, end };
   }
@@ -126,13 +136,18 @@ export class Cursor {
   /** Does a call begin here, of a function that may be named like a word of the language? */
   isCall(): boolean {
     const { kind, value } = this.peek();
-    return this.isSign('(', 1) && (kind === 'quoted' || (kind === 'word' && isPlainFunctionName(value)));
+    return (
+      this.isSign('(', 1) && (kind === 'quoted' || (kind === 'word' && isPlainFunctionName(value)))
+    );
   }
 
   /** Takes a name at a place where words of the language are names too, as in `properties.from`. */
   anyName(): Name {
     const { kind, value, start, end } = this.peek();
-    if (kind !== 'word' && kind !== 'quoted') this.fail('Write a name here; names with other signs than letters, digits and _ stand in backticks.');
+    if (kind !== 'word' && kind !== 'quoted')
+      this.fail(
+        'Write a name here; names with other signs than letters, digits and _ stand in backticks.',
+      );
     this.next();
     return { text: value, start, end };
   }
@@ -140,7 +155,10 @@ export class Cursor {
   /** Runs `read` one level deeper. */
   deeper<Result>(read: () => Result): Result {
     this.depth += 1;
-    if (this.depth > depth_max) this.fault(`The query is nested more than ${depth_max} levels deep: take it apart with WITH.`);
+    if (this.depth > depth_max)
+      this.fault(
+        `The query is nested more than ${depth_max} levels deep: take it apart with WITH.`,
+      );
     const result = read();
     this.depth -= 1;
     return result;
@@ -149,7 +167,8 @@ export class Cursor {
   /** The span from `start` to the last token taken, for a new node; counts the node. */
   since(start: number): Span {
     this.nodes += 1;
-    if (this.nodes > nodes_max) this.fault(`The query has more than ${nodes_max} parts: shorten it.`);
+    if (this.nodes > nodes_max)
+      this.fault(`The query has more than ${nodes_max} parts: shorten it.`);
     return { start, end: this.end };
   }
 
@@ -158,7 +177,8 @@ export class Cursor {
     const token = this.peek();
     const known = token.kind === 'word' ? advice[token.value.toUpperCase()] : undefined;
     if (known !== undefined) this.fault(known);
-    if (token.kind === 'sign' && token.value === ';') this.fault('A query is one SELECT: remove the ; and what follows it.');
+    if (token.kind === 'sign' && token.value === ';')
+      this.fault('A query is one SELECT: remove the ; and what follows it.');
     this.fault(token.kind === 'end' ? `The query ends too early. ${message}` : message);
   }
 

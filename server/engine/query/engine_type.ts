@@ -24,10 +24,14 @@ export function matchesEngineType(type: ValueType, engineType: string): boolean 
   // NULL itself has no type of its own in ClickHouse.
   if (engineType === 'Nullable(Nothing)') return type.nullable;
   const container = containers[type.kind];
-  if (container === undefined) return (type.nullable || !isNullable) && engine_types[type.kind]?.test(plain) === true;
+  if (container === undefined)
+    return (type.nullable || !isNullable) && engine_types[type.kind]?.test(plain) === true;
   if (!plain.startsWith(`${container}(`)) return false;
   const items = splitItems(plain.slice(container.length + 1, -1));
-  return items.length === type.items.length && items.every((item, index) => matchesEngineType(type.items[index]!, item));
+  return (
+    items.length === type.items.length &&
+    items.every((item, index) => matchesEngineType(type.items[index]!, item))
+  );
 }
 
 /** The types between commas that stand in no further brackets. */

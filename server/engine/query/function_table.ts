@@ -7,7 +7,12 @@ export const functions_heading = '## Functions';
 export function functionTable(): string {
   const sections = functionTopics.map(({ title, note, functions }) => {
     const rows = functions.map(({ name, signature, meaning, example }) =>
-      row(`\`${name}\``, `\`${signature.replaceAll('#level...', '(level, ...)').replaceAll('#level', '(level)')}\``, meaning, `\`${example}\``),
+      row(
+        `\`${name}\``,
+        `\`${signature.replaceAll('#level...', '(level, ...)').replaceAll('#level', '(level)')}\``,
+        meaning,
+        `\`${example}\``,
+      ),
     );
     return [
       `### ${title}`,

@@ -12,7 +12,10 @@ let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
-  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+  projects = await openTwoProjects(
+    stores.clickhouse_url,
+    join(import.meta.dirname, '../../../migrations/clickhouse'),
+  );
 });
 after(async () => {
   await projects?.close();
@@ -21,9 +24,13 @@ after(async () => {
 
 for (const { title, functions } of functionTopics) {
   test(`${title}: every example runs, and gives the type that its signature names`, async () => {
-    for (const { name, example } of functions) assert.ok(example.includes(`${name}(`), `The example of ${name} does not call it.`);
+    for (const { name, example } of functions)
+      assert.ok(example.includes(`${name}(`), `The example of ${name} does not call it.`);
     const all = `SELECT ${functions.map(({ example }, index) => `${example} AS x${index}`).join(', ')} FROM events`;
-    const rows = await readRows(projects.both, await checkQuery(projects.both, all, 'events', january));
+    const rows = await readRows(
+      projects.both,
+      await checkQuery(projects.both, all, 'events', january),
+    );
     assert.ok(rows.length > 0);
     assert.equal(rows[0]?.length, functions.length);
   });

@@ -24,7 +24,10 @@ const kinds = new Set([
 const tables = new Set(['events', 'persons']);
 // The printer's own names, and the columns of the store. No other word: behind IN a name would be a table.
 const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
-const store_columns = new Set(['team_id', ...Object.values(models).flatMap(({ columns }) => columns.files.map((column) => column.name))]);
+const store_columns = new Set([
+  'team_id',
+  ...Object.values(models).flatMap(({ columns }) => columns.files.map((column) => column.name)),
+]);
 
 /**
  * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes is
@@ -45,7 +48,8 @@ export function findForeignNode(lines: string[]): string | undefined {
 }
 
 function isForeign(node: Node, path: Node[], line: string): boolean {
-  if (node.depth === 0) return node.kind !== 'SelectWithUnionQuery' || !line.endsWith('(children 1)');
+  if (node.depth === 0)
+    return node.kind !== 'SelectWithUnionQuery' || !line.endsWith('(children 1)');
   if (!kinds.has(node.kind)) return true;
   const parent = path.at(-1)?.kind;
   switch (node.kind) {

@@ -2,7 +2,12 @@ import type { Cursor } from './cursor.ts';
 import type { Expression, Select, TypeName } from './tree.ts';
 
 /** The text being read, and the rules that need each other; `union` reads what may follow the first arm. */
-export type Grammar = { cursor: Cursor; expression(): Expression; select(): Select; union(first: Select): Select };
+export type Grammar = {
+  cursor: Cursor;
+  expression(): Expression;
+  select(): Select;
+  union(first: Select): Select;
+};
 
 /** Reads expressions parted by commas up to and with the closing sign; the list may be empty. */
 export function parseList(grammar: Grammar, close: string): Expression[] {

@@ -16,7 +16,10 @@ let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: 'own' });
-  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+  projects = await openTwoProjects(
+    stores.clickhouse_url,
+    join(import.meta.dirname, '../../../migrations/clickhouse'),
+  );
 });
 after(async () => {
   await projects?.close();
@@ -24,7 +27,13 @@ after(async () => {
 });
 
 test('at least 300 hostile texts are tried, each once', () => {
-  const all = [...refused_reach, ...refused_tricks, ...refused_sizes, ...hostile_meanings, ...hostile_loads];
+  const all = [
+    ...refused_reach,
+    ...refused_tricks,
+    ...refused_sizes,
+    ...hostile_meanings,
+    ...hostile_loads,
+  ];
   assert.ok(all.length >= 300);
   assert.equal(new Set(all).size, all.length);
 });

@@ -15,7 +15,10 @@ let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: 'own' });
-  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+  projects = await openTwoProjects(
+    stores.clickhouse_url,
+    join(import.meta.dirname, '../../../migrations/clickhouse'),
+  );
 });
 after(async () => {
   await projects?.close();
@@ -26,6 +29,9 @@ test('what asks for too much ends in time, sees no row of another project, and t
   for (const text of hostile_loads) {
     const began = performance.now();
     await assertOnlyOwnRows(projects, text);
-    assert.ok(performance.now() - began < longest_ms, `${performance.now() - began} ms: ${text.slice(0, 200)}`);
+    assert.ok(
+      performance.now() - began < longest_ms,
+      `${performance.now() - began} ms: ${text.slice(0, 200)}`,
+    );
   }
 });

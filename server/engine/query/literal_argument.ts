@@ -27,7 +27,13 @@ export function readLiteral(
   };
   const made = (text: string, literal: string | number): { text: string; value: Value } => ({
     text,
-    value: { sql: text, type: typeOf(typeof literal === 'number' ? 'integer' : 'text'), span, traits: plain_traits, literal },
+    value: {
+      sql: text,
+      type: typeOf(typeof literal === 'number' ? 'integer' : 'text'),
+      span,
+      traits: plain_traits,
+      literal,
+    },
   });
   const content = value?.literal ?? (node?.kind === 'text' ? node.value : undefined);
   switch (form) {
@@ -40,22 +46,36 @@ export function readLiteral(
         ? made(content.toLowerCase(), content)
         : refuse(`a unit ('${units.join("', '")}')`);
     case '#interval': {
-      if (node?.kind !== 'interval' || node.count.kind !== 'number' || !/^[1-9]\d{0,5}$/.test(node.count.digits))
+      if (
+        node?.kind !== 'interval' ||
+        node.count.kind !== 'number' ||
+        !/^[1-9]\d{0,5}$/.test(node.count.digits)
+      )
         return refuse('an interval such as INTERVAL 15 MINUTE');
-      return made(`toInterval${node.unit.charAt(0)}${node.unit.slice(1).toLowerCase()}(${node.count.digits})`, Number(node.count.digits));
+      return made(
+        `toInterval${node.unit.charAt(0)}${node.unit.slice(1).toLowerCase()}(${node.count.digits})`,
+        Number(node.count.digits),
+      );
     }
     case '#integer':
     case '#size': {
       const isWhole = typeof content === 'bigint' && content >= -9999n && content <= 9999n;
       if (!isWhole || (form === '#size' && (content < 1n || content > size_max)))
-        return refuse(form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number');
+        return refuse(
+          form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number',
+        );
       return made(content.toString(), Number(content));
     }
     case '#token':
-      if (typeof content !== 'string' || !/^[A-Za-z0-9\u0080-\uffff]{1,1000}$/.test(content)) return refuse('one word of letters and digits');
+      if (typeof content !== 'string' || !/^[A-Za-z0-9\u0080-\uffff]{1,1000}$/.test(content))
+        return refuse('one word of letters and digits');
       return made(writer.parameter('String', content), content);
     default:
-      if (typeof content !== 'string' || content.length > text_characters_max) return refuse(`text of at most ${text_characters_max} characters`);
-      return made(form === '#pattern' ? writer.pattern(content, span) : writer.parameter('String', content), content);
+      if (typeof content !== 'string' || content.length > text_characters_max)
+        return refuse(`text of at most ${text_characters_max} characters`);
+      return made(
+        form === '#pattern' ? writer.pattern(content, span) : writer.parameter('String', content),
+        content,
+      );
   }
 }

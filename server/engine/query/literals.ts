@@ -2,7 +2,8 @@
 const instant_min = Date.UTC(1900, 0, 1);
 const instant_max = Date.UTC(2299, 11, 31, 23, 59, 59);
 
-const instant = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/;
+const instant =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
  * A text as an instant in ClickHouse's form (UTC, microseconds), or undefined when it is none: a date, or a date with a time, seconds and fractions optional, with `Z`, an offset, or
@@ -11,9 +12,15 @@ const instant = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(
 export function parseInstant(text: string): string | undefined {
   const match = instant.exec(text.trim());
   if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
+  const [year, month, day, hour, minute, second] = match
+    .slice(1, 7)
+    .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
   const local = Date.UTC(year, month - 1, day, hour, minute, second);
-  const isReal = new Date(local).toISOString().startsWith(`${match[1]}-${match[2]}-${match[3]}T${match[4] ?? '00'}:${match[5] ?? '00'}:${match[6] ?? '00'}`);
+  const isReal = new Date(local)
+    .toISOString()
+    .startsWith(
+      `${match[1]}-${match[2]}-${match[3]}T${match[4] ?? '00'}:${match[5] ?? '00'}:${match[6] ?? '00'}`,
+    );
   const utc = local - offsetOf(match[8]);
   if (!isReal || utc < instant_min || utc > instant_max) return undefined;
   return `${new Date(utc).toISOString().slice(0, 19).replace('T', ' ')}.${(match[7] ?? '').padEnd(6, '0')}`;

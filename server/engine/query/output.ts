@@ -10,13 +10,22 @@ export function outputColumns(columns: ResolvedColumn[]): Column[] {
   const names = new Set<string>();
   return columns.map(({ name, type, span }, index) => {
     if (name === '' || [...name].length > name_characters_max)
-      throw new Fault(`The name of a column has 1 to ${name_characters_max} characters: give it a shorter alias with AS.`, span);
-    if (names.has(name)) throw new Fault(`Two columns are named \`${name}\`: give one of them an alias with AS.`, span);
+      throw new Fault(
+        `The name of a column has 1 to ${name_characters_max} characters: give it a shorter alias with AS.`,
+        span,
+      );
+    if (names.has(name))
+      throw new Fault(
+        `Two columns are named \`${name}\`: give one of them an alias with AS.`,
+        span,
+      );
     names.add(name);
     const columnType = columnTypeOf(type);
     if (columnType === undefined)
       throw new Fault(
-        type.kind === 'bytes' ? 'Bytes cannot be exported: write hex(...).' : `No destination holds ${describeType(type)} values: convert them.`,
+        type.kind === 'bytes'
+          ? 'Bytes cannot be exported: write hex(...).'
+          : `No destination holds ${describeType(type)} values: convert them.`,
         span,
       );
     return { name, type: columnType, nullable: type.nullable, expression: `column_${index + 1}` };
@@ -25,7 +34,14 @@ export function outputColumns(columns: ResolvedColumn[]): Column[] {
 
 /** ClickHouse text that makes a value of the query the type of its column. */
 export function finalExpression(sql: string, type: ValueType): string {
-  const engineType = engineTypeOf(columnTypeOf(type) ?? 'text', type.nullable).replaceAll("'", "\\'");
-  const value = isContainer(type.kind) ? `toJSONString(${sql})` : type.kind === 'date' || type.kind === 'unsigned' ? `toString(${sql})` : sql;
+  const engineType = engineTypeOf(columnTypeOf(type) ?? 'text', type.nullable).replaceAll(
+    "'",
+    "\\'",
+  );
+  const value = isContainer(type.kind)
+    ? `toJSONString(${sql})`
+    : type.kind === 'date' || type.kind === 'unsigned'
+      ? `toString(${sql})`
+      : sql;
   return `CAST(${value}, '${engineType}')`;
 }

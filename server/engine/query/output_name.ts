@@ -8,6 +8,7 @@ export const name_characters_max = 64;
 export function nameColumn(node: Expression): string {
   if (node.kind === 'column') return node.parts.at(-1)!.text;
   if (node.kind === 'field') return node.name.text;
-  if (node.kind === 'element' && node.index.kind === 'text' && node.index.value !== '') return node.index.value;
+  if (node.kind === 'element' && node.index.kind === 'text' && node.index.value !== '')
+    return node.index.value;
   return [...printExpression(node)].slice(0, name_characters_max).join('');
 }

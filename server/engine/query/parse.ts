@@ -16,9 +16,13 @@ export function parse(text: string): Select {
     select: () => parseSelect(grammar),
     union: (first) => parseUnion(grammar, first),
   };
-  if (!cursor.isWord('SELECT') && !cursor.isWord('WITH') && !cursor.isSign('(')) cursor.fail('A query begins with SELECT or WITH.');
+  if (!cursor.isWord('SELECT') && !cursor.isWord('WITH') && !cursor.isSign('('))
+    cursor.fail('A query begins with SELECT or WITH.');
   const select = grammar.select();
   if (cursor.isSign(';') && cursor.peek(1).kind === 'end') cursor.next();
-  if (cursor.peek().kind !== 'end') cursor.fail('This does not belong to the query: remove it, or look for a comma, operator or bracket missing before it.');
+  if (cursor.peek().kind !== 'end')
+    cursor.fail(
+      'This does not belong to the query: remove it, or look for a comma, operator or bracket missing before it.',
+    );
   return select;
 }

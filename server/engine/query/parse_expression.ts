@@ -54,22 +54,33 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
   let left = first;
   for (let links = 0; ;) {
     const token = cursor.peek();
-    const spelling = token.kind === 'word' ? token.value.toUpperCase() : token.kind === 'sign' ? token.value : '';
+    const spelling =
+      token.kind === 'word' ? token.value.toUpperCase() : token.kind === 'sign' ? token.value : '';
     const binary = powers[spelling];
     if (binary !== undefined && binary > power) {
       cursor.next();
       const right = parseExpression(grammar, binary);
-      left = { kind: 'binary', operator: spellings[spelling] ?? (spelling as BinaryOperator), left, right, ...cursor.since(left.start) };
+      left = {
+        kind: 'binary',
+        operator: spellings[spelling] ?? (spelling as BinaryOperator),
+        left,
+        right,
+        ...cursor.since(left.start),
+      };
       continue;
     }
     // Each of these stands around all before it.
     links += 1;
-    if (links > links_max) cursor.fail(`More than ${links_max} operators follow each other here: take the expression apart.`);
+    if (links > links_max)
+      cursor.fail(
+        `More than ${links_max} operators follow each other here: take the expression apart.`,
+      );
     if (spelling === '::' && power < cast_power) {
       cursor.next();
       const type = parseTypeName(grammar);
       left = { kind: 'cast', operand: left, type, ...cursor.since(left.start) };
-    } else if (predicates.has(spelling) && comparison_power > power) left = parsePredicate(grammar, left);
+    } else if (predicates.has(spelling) && comparison_power > power)
+      left = parsePredicate(grammar, left);
     else return left;
   }
 }
@@ -90,20 +101,29 @@ function parsePredicate(grammar: Grammar, operand: Expression): Expression {
   }
   if (cursor.acceptWords('IN')) return parseIn(grammar, operand, negated);
   const insensitive = cursor.acceptWords('ILIKE');
-  if (!insensitive && !cursor.acceptWords('LIKE')) cursor.fail('Behind NOT stands IN, LIKE, ILIKE or BETWEEN here.');
+  if (!insensitive && !cursor.acceptWords('LIKE'))
+    cursor.fail('Behind NOT stands IN, LIKE, ILIKE or BETWEEN here.');
   const pattern = parseExpression(grammar, comparison_power);
   return { kind: 'like', negated, insensitive, operand, pattern, ...cursor.since(operand.start) };
 }
 
 function parseIn(grammar: Grammar, operand: Expression, negated: boolean): Expression {
   const { cursor } = grammar;
-  if (cursor.isName()) cursor.fail('Behind IN stands a list or a SELECT in brackets: write IN (SELECT ... FROM ...).');
+  if (cursor.isName())
+    cursor.fail('Behind IN stands a list or a SELECT in brackets: write IN (SELECT ... FROM ...).');
   let items: Expression[];
   if (cursor.acceptSign('[')) items = parseList(grammar, ']');
   else {
     cursor.expectSign('(');
     const inside = parseInBrackets(grammar);
-    if ('select' in inside) return { kind: 'in_select', negated, operand, select: inside.select, ...cursor.since(operand.start) };
+    if ('select' in inside)
+      return {
+        kind: 'in_select',
+        negated,
+        operand,
+        select: inside.select,
+        ...cursor.since(operand.start),
+      };
     ({ items } = inside);
   }
   if (items.length === 0) cursor.fail('A list behind IN needs at least one value.');

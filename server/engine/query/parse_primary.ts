@@ -7,14 +7,28 @@ import type { Expression, ExpressionOf, Name, TypeName } from './tree.ts';
 const links_max = 50;
 
 /** Units of INTERVAL in the singular. */
-const interval_units = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR'] as const;
+const interval_units = [
+  'MICROSECOND',
+  'MILLISECOND',
+  'SECOND',
+  'MINUTE',
+  'HOUR',
+  'DAY',
+  'WEEK',
+  'MONTH',
+  'QUARTER',
+  'YEAR',
+] as const;
 
 /** Reads what stands between operators: a literal, a name, a call, something in brackets, and the accesses behind it. */
 export function parsePrimary(grammar: Grammar): Expression {
   const { cursor } = grammar;
   let target = parseAtom(grammar);
   for (let links = 0; ; links += 1) {
-    if (links > links_max) cursor.fail(`More than ${links_max} accesses follow each other here: take the expression apart.`);
+    if (links > links_max)
+      cursor.fail(
+        `More than ${links_max} accesses follow each other here: take the expression apart.`,
+      );
     if (cursor.acceptSign('[')) {
       const index = grammar.expression();
       cursor.expectSign(']');
@@ -51,7 +65,10 @@ function parseAtom(grammar: Grammar): Expression {
     if (special !== undefined) return special;
   }
   if (cursor.isCall()) return parseCall(grammar, cursor.anyName());
-  if (!cursor.isName()) cursor.fail('Write an expression here; a name that is a word of the language stands in backticks.');
+  if (!cursor.isName())
+    cursor.fail(
+      'Write an expression here; a name that is a word of the language stands in backticks.',
+    );
   return parseNamed(grammar);
 }
 
@@ -61,7 +78,9 @@ function parseKeyword(grammar: Grammar, keyword: string): Expression | undefined
   if (keyword === 'NULL' || keyword === 'TRUE' || keyword === 'FALSE') {
     cursor.next();
     const span = cursor.since(start);
-    return keyword === 'NULL' ? { kind: 'null', ...span } : { kind: 'boolean', value: keyword === 'TRUE', ...span };
+    return keyword === 'NULL'
+      ? { kind: 'null', ...span }
+      : { kind: 'boolean', value: keyword === 'TRUE', ...span };
   }
   if (keyword === 'CASE') return parseCase(grammar);
   if (keyword === 'CAST' && cursor.isSign('(', 1)) return parseCast(grammar);
@@ -87,13 +106,15 @@ function parseBrackets(grammar: Grammar): Expression {
       items.map((item) => parameterName(grammar, item)),
       start,
     );
-  if (items.length === 0) cursor.fail('Empty brackets are no value: write an expression into them.');
+  if (items.length === 0)
+    cursor.fail('Empty brackets are no value: write an expression into them.');
   return items.length === 1 ? items[0]! : { kind: 'tuple', items, ...cursor.since(start) };
 }
 
 function parameterName({ cursor }: Grammar, item: Expression): Name {
   const [name, ...more] = item.kind === 'column' ? item.parts : [];
-  if (name === undefined || more.length > 0) return cursor.fail('Before -> stand the names of the parameters, as in (x, y) -> x + y.');
+  if (name === undefined || more.length > 0)
+    return cursor.fail('Before -> stand the names of the parameters, as in (x, y) -> x + y.');
   return name;
 }
 
@@ -111,7 +132,8 @@ function parseNamed(grammar: Grammar): Expression {
   const parts = [first];
   while (cursor.isSign('.') && cursor.peek(1).kind !== 'number') {
     cursor.next();
-    if (parts.length === 1 && cursor.acceptSign('*')) return { kind: 'star', table: first, ...cursor.since(first.start) };
+    if (parts.length === 1 && cursor.acceptSign('*'))
+      return { kind: 'star', table: first, ...cursor.since(first.start) };
     parts.push(cursor.anyName());
   }
   if (cursor.isSign('(')) cursor.fail('Functions have no table or database before their name.');
@@ -129,14 +151,25 @@ function parseCall(grammar: Grammar, name: Name): Expression {
     distinct = cursor.acceptWords('DISTINCT');
     args = parseList(grammar, ')');
   }
-  const call: ExpressionOf<'call'> = { kind: 'call', name, ...(parameters ? { parameters } : {}), args, distinct, start: name.start, end: name.end };
+  const call: ExpressionOf<'call'> = {
+    kind: 'call',
+    name,
+    ...(parameters ? { parameters } : {}),
+    args,
+    distinct,
+    start: name.start,
+    end: name.end,
+  };
   if (cursor.acceptWords('FILTER')) {
     cursor.expectSign('(');
     cursor.expectWord('WHERE');
     call.filter = grammar.expression();
     cursor.expectSign(')');
   }
-  if (cursor.acceptWords('OVER')) call.window = cursor.isSign('(') ? parseWindow(grammar) : { name: cursor.name('a window'), partition_by: [], order_by: [] };
+  if (cursor.acceptWords('OVER'))
+    call.window = cursor.isSign('(')
+      ? parseWindow(grammar)
+      : { name: cursor.name('a window'), partition_by: [], order_by: [] };
   return { ...call, ...cursor.since(name.start) };
 }
 
@@ -153,7 +186,13 @@ function parseCase(grammar: Grammar): Expression {
   } while (cursor.acceptWords('WHEN'));
   const otherwise = cursor.acceptWords('ELSE') ? grammar.expression() : undefined;
   cursor.expectWord('END');
-  return { kind: 'case', ...(operand ? { operand } : {}), branches, ...(otherwise ? { otherwise } : {}), ...cursor.since(start) };
+  return {
+    kind: 'case',
+    ...(operand ? { operand } : {}),
+    branches,
+    ...(otherwise ? { otherwise } : {}),
+    ...cursor.since(start),
+  };
 }
 
 /** CAST(x AS T), or CAST(x, 'T') as ClickHouse also writes it. */
@@ -165,7 +204,10 @@ function parseCast(grammar: Grammar): Expression {
   let type: TypeName;
   if (cursor.acceptSign(',')) {
     const { kind, value, start: from, end } = cursor.peek();
-    if (kind !== 'text' || !/^\w+$/.test(value)) cursor.fail("Write the name of a type in quotes, as in CAST(x, 'Int64'), or CAST(x AS Nullable(Int64)).");
+    if (kind !== 'text' || !/^\w+$/.test(value))
+      cursor.fail(
+        "Write the name of a type in quotes, as in CAST(x, 'Int64'), or CAST(x AS Nullable(Int64)).",
+      );
     cursor.next();
     type = { name: value, items: [], start: from, end };
   } else {
@@ -181,10 +223,16 @@ function parseInterval(grammar: Grammar): Expression {
   const { cursor } = grammar;
   const { start } = cursor.next();
   const token = cursor.peek();
-  const written = token.kind === 'text' ? /^\s*(\d{1,9})\s+([A-Za-z]+)\s*$/.exec(token.value) : null;
+  const written =
+    token.kind === 'text' ? /^\s*(\d{1,9})\s+([A-Za-z]+)\s*$/.exec(token.value) : null;
   if (written !== null) {
     cursor.next();
-    const count: Expression = { kind: 'number', digits: written[1]!, start: token.start, end: token.end };
+    const count: Expression = {
+      kind: 'number',
+      digits: written[1]!,
+      start: token.start,
+      end: token.end,
+    };
     return { kind: 'interval', count, unit: unitOf(grammar, written[2]!), ...cursor.since(start) };
   }
   const count = grammar.expression();

@@ -22,7 +22,8 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
     cursor.next();
     const isDistinct = cursor.acceptWords('DISTINCT');
     if (!isDistinct) cursor.expectWord('ALL');
-    if (distinct !== undefined && distinct !== isDistinct) cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
+    if (distinct !== undefined && distinct !== isDistinct)
+      cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
     distinct = isDistinct;
     arms.push(parseArm(grammar));
   }
@@ -33,8 +34,14 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
 
 /** An arm of a union has ORDER BY and LIMIT only in brackets of its own, so that nobody takes them for those of the whole. */
 function refuseOrder({ cursor }: Grammar, arm: Select): void {
-  if (arm.kind === 'core' && cursor.end === arm.end && (arm.order_by.length > 0 || arm.limit !== undefined || arm.offset !== undefined || arm.limit_by))
-    cursor.fail('ORDER BY and LIMIT beside UNION: put the SELECT that they belong to in brackets, or write SELECT * FROM (... UNION ALL ...) ORDER BY.');
+  if (
+    arm.kind === 'core' &&
+    cursor.end === arm.end &&
+    (arm.order_by.length > 0 || arm.limit !== undefined || arm.offset !== undefined || arm.limit_by)
+  )
+    cursor.fail(
+      'ORDER BY and LIMIT beside UNION: put the SELECT that they belong to in brackets, or write SELECT * FROM (... UNION ALL ...) ORDER BY.',
+    );
 }
 
 function parseArm(grammar: Grammar): Select {
@@ -51,7 +58,8 @@ function parseCore(grammar: Grammar): SelectCore {
   const entries = cursor.acceptWords('WITH') ? parseWith(grammar) : [];
   cursor.expectWord('SELECT');
   const distinct = cursor.acceptWords('DISTINCT');
-  if (distinct && cursor.isWord('ON')) cursor.fail('DISTINCT ON is not part of the language: write LIMIT 1 BY.');
+  if (distinct && cursor.isWord('ON'))
+    cursor.fail('DISTINCT ON is not part of the language: write LIMIT 1 BY.');
   const core: SelectCore = {
     kind: 'core',
     with: entries,
@@ -86,7 +94,8 @@ function parseWith(grammar: Grammar): With[] {
       cursor.expectWord('AS');
       entries.push({ expression, name: cursor.anyName() });
     }
-    if (entries.length > with_max) cursor.fail(`WITH has at most ${with_max} entries: take the query apart.`);
+    if (entries.length > with_max)
+      cursor.fail(`WITH has at most ${with_max} entries: take the query apart.`);
   } while (cursor.acceptSign(','));
   return entries;
 }
@@ -95,7 +104,8 @@ function parseItems(grammar: Grammar): SelectItem[] {
   const { cursor } = grammar;
   const items: SelectItem[] = [];
   do {
-    if (cursor.isWord('FROM')) cursor.fail('Write an expression behind the comma, or remove the comma.');
+    if (cursor.isWord('FROM'))
+      cursor.fail('Write an expression behind the comma, or remove the comma.');
     const expression = grammar.expression();
     const alias = parseAlias(grammar);
     items.push({ expression, ...(alias === undefined ? {} : { alias }) });
@@ -115,7 +125,8 @@ function parseFrom(grammar: Grammar, core: SelectCore): void {
     const join = parseJoin(grammar);
     if (join === undefined) return;
     core.joins.push(join);
-    if (core.joins.length > joins_max) cursor.fail(`A SELECT joins at most ${joins_max} tables: take it apart with WITH.`);
+    if (core.joins.length > joins_max)
+      cursor.fail(`A SELECT joins at most ${joins_max} tables: take it apart with WITH.`);
   }
 }
 
@@ -123,9 +134,12 @@ function parseJoin(grammar: Grammar): Join | undefined {
   const { cursor } = grammar;
   if (cursor.acceptSign(',')) return { kind: 'CROSS', source: parseSource(grammar) };
   if (cursor.acceptWords('CROSS', 'JOIN')) return { kind: 'CROSS', source: parseSource(grammar) };
-  const written = (['LEFT', 'RIGHT', 'FULL', 'INNER'] as const).find((one) => cursor.acceptWords(one));
+  const written = (['LEFT', 'RIGHT', 'FULL', 'INNER'] as const).find((one) =>
+    cursor.acceptWords(one),
+  );
   if (written !== undefined && written !== 'INNER') cursor.acceptWords('OUTER');
-  if (!cursor.acceptWords('JOIN')) return written === undefined ? undefined : cursor.fail('Write JOIN here.');
+  if (!cursor.acceptWords('JOIN'))
+    return written === undefined ? undefined : cursor.fail('Write JOIN here.');
   const kind = written ?? 'INNER';
   const source = parseSource(grammar);
   if (cursor.acceptWords('USING')) {
@@ -146,11 +160,18 @@ function parseSource(grammar: Grammar): Source {
     const select = grammar.select();
     cursor.expectSign(')');
     const alias = parseAlias(grammar);
-    return { kind: 'subquery', select, ...(alias === undefined ? {} : { alias }), ...cursor.since(start) };
+    return {
+      kind: 'subquery',
+      select,
+      ...(alias === undefined ? {} : { alias }),
+      ...cursor.since(start),
+    };
   }
   const name = cursor.name('a table (events or persons)');
-  if (cursor.isSign('(')) cursor.fail('Table functions are not part of the language: read from events or persons.');
-  if (cursor.isSign('.')) cursor.fail('Databases are not part of the language: read from events or persons.');
+  if (cursor.isSign('('))
+    cursor.fail('Table functions are not part of the language: read from events or persons.');
+  if (cursor.isSign('.'))
+    cursor.fail('Databases are not part of the language: read from events or persons.');
   const alias = parseAlias(grammar);
   return { kind: 'table', name, ...(alias === undefined ? {} : { alias }), ...cursor.since(start) };
 }
@@ -161,7 +182,10 @@ function parseClauses(grammar: Grammar, core: SelectCore): void {
   if (cursor.acceptWords('GROUP', 'BY')) {
     core.group_by_all = cursor.acceptWords('ALL');
     if (!core.group_by_all) core.group_by = parseExpressions(grammar);
-    if (cursor.isWord('WITH')) cursor.fail('TOTALS, ROLLUP and CUBE are not part of the language: write the groups with UNION ALL.');
+    if (cursor.isWord('WITH'))
+      cursor.fail(
+        'TOTALS, ROLLUP and CUBE are not part of the language: write the groups with UNION ALL.',
+      );
   }
   if (cursor.acceptWords('HAVING')) core.having = grammar.expression();
   if (cursor.acceptWords('WINDOW')) {
@@ -181,7 +205,8 @@ function parseLimits(grammar: Grammar, core: SelectCore): void {
   while (cursor.acceptWords('LIMIT')) {
     const first = parseCount(grammar);
     const second = cursor.acceptSign(',') ? parseCount(grammar) : undefined;
-    const offset = second === undefined ? (cursor.acceptWords('OFFSET') ? parseCount(grammar) : 0) : first;
+    const offset =
+      second === undefined ? (cursor.acceptWords('OFFSET') ? parseCount(grammar) : 0) : first;
     const count = second ?? first;
     if (cursor.acceptWords('BY')) {
       if (core.limit_by !== undefined) cursor.fail('A SELECT has one LIMIT BY.');

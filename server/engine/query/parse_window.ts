@@ -10,7 +10,11 @@ export function parseWindow(grammar: Grammar): Window {
   const window: Window = { partition_by: [], order_by: [] };
   if (cursor.acceptWords('PARTITION', 'BY')) window.partition_by = parseExpressions(grammar);
   if (cursor.acceptWords('ORDER', 'BY')) window.order_by = parseOrder(grammar);
-  const unit = cursor.acceptWords('ROWS') ? 'ROWS' : cursor.acceptWords('RANGE') ? 'RANGE' : undefined;
+  const unit = cursor.acceptWords('ROWS')
+    ? 'ROWS'
+    : cursor.acceptWords('RANGE')
+      ? 'RANGE'
+      : undefined;
   if (unit !== undefined) window.frame = parseFrame(grammar, unit);
   cursor.expectSign(')');
   return window;
@@ -30,7 +34,11 @@ export function parseOrder(grammar: Grammar): OrderItem[] {
   do {
     const expression = grammar.expression();
     const descending = cursor.acceptWords('DESC') || (cursor.acceptWords('ASC'), false);
-    const nulls = cursor.acceptWords('NULLS', 'FIRST') ? 'FIRST' : cursor.acceptWords('NULLS', 'LAST') ? 'LAST' : undefined;
+    const nulls = cursor.acceptWords('NULLS', 'FIRST')
+      ? 'FIRST'
+      : cursor.acceptWords('NULLS', 'LAST')
+        ? 'LAST'
+        : undefined;
     items.push({ expression, descending, ...(nulls === undefined ? {} : { nulls }) });
   } while (cursor.acceptSign(','));
   return items;
@@ -38,7 +46,8 @@ export function parseOrder(grammar: Grammar): OrderItem[] {
 
 function parseFrame(grammar: Grammar, unit: Frame['unit']): Frame {
   const { cursor } = grammar;
-  if (!cursor.acceptWords('BETWEEN')) return { unit, from: parseBound(grammar), to: { kind: 'current' } };
+  if (!cursor.acceptWords('BETWEEN'))
+    return { unit, from: parseBound(grammar), to: { kind: 'current' } };
   const from = parseBound(grammar);
   cursor.expectWord('AND');
   return { unit, from, to: parseBound(grammar) };
@@ -50,10 +59,12 @@ function parseBound({ cursor }: Grammar): FrameBound {
   if (!cursor.acceptWords('UNBOUNDED')) {
     const token = cursor.peek();
     rows = token.kind === 'number' ? Number(token.value) : NaN;
-    if (!Number.isInteger(rows) || rows > rows_max) cursor.fail(`Write UNBOUNDED, CURRENT ROW or a whole number up to ${rows_max} here.`);
+    if (!Number.isInteger(rows) || rows > rows_max)
+      cursor.fail(`Write UNBOUNDED, CURRENT ROW or a whole number up to ${rows_max} here.`);
     cursor.next();
   }
-  if (cursor.acceptWords('PRECEDING')) return { kind: 'preceding', ...(rows === undefined ? {} : { rows }) };
+  if (cursor.acceptWords('PRECEDING'))
+    return { kind: 'preceding', ...(rows === undefined ? {} : { rows }) };
   cursor.expectWord('FOLLOWING');
   return { kind: 'following', ...(rows === undefined ? {} : { rows }) };
 }

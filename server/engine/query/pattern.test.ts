@@ -32,21 +32,35 @@ const cases: [pattern: string, positions: number][] = [
 ];
 
 test('the positions of a regular expression are counted with its repeats written out', () => {
-  for (const [pattern, positions] of cases) assert.equal(countPositions(pattern), positions, pattern);
+  for (const [pattern, positions] of cases)
+    assert.equal(countPositions(pattern), positions, pattern);
 });
 
 test('a repeat of a group is as much as the group written out', () => {
   const piece = fc.constantFrom('a', '[b-d]', '\\.', '(?:e|f)', 'g{3}', 'h*', '.', '\\x{41}');
   fc.assert(
-    fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), fc.integer({ min: 1, max: 9 }), (pieces, times) => {
-      const pattern = pieces.join('');
-      assert.equal(countPositions(`(?:${pattern}){${times}}`), countPositions(pattern.repeat(times)));
-    }),
+    fc.property(
+      fc.array(piece, { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1, max: 9 }),
+      (pieces, times) => {
+        const pattern = pieces.join('');
+        assert.equal(
+          countPositions(`(?:${pattern}){${times}}`),
+          countPositions(pattern.repeat(times)),
+        );
+      },
+    ),
   );
 });
 
 test('any text is counted', () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(...Array.from('(){}[]\\^?:<>PpQE1,9*+|a')), maxLength: 60 }), (pattern) => countPositions(pattern) >= 0),
+    fc.property(
+      fc.string({
+        unit: fc.constantFrom(...Array.from('(){}[]\\^?:<>PpQE1,9*+|a')),
+        maxLength: 60,
+      }),
+      (pattern) => countPositions(pattern) >= 0,
+    ),
   );
 });

@@ -44,7 +44,11 @@ export function countPositions(pattern: string): number {
       if (repeat === null) add(1);
       else {
         length = repeat[0].length;
-        const times = Math.max(1, Number(repeat[3] ?? repeat[1]) + (repeat[2] !== undefined && repeat[3] === undefined ? 1 : 0));
+        const times = Math.max(
+          1,
+          Number(repeat[3] ?? repeat[1]) +
+            (repeat[2] !== undefined && repeat[3] === undefined ? 1 : 0),
+        );
         const group = open.at(-1)!;
         group.last = Math.min(counted_max, group.last * times);
       }

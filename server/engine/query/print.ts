@@ -16,7 +16,19 @@ import type {
   With,
 } from './tree.ts';
 
-const operators = new Set<Expression['kind']>(['not', 'minus', 'binary', 'between', 'like', 'in_list', 'in_select', 'is_null', 'cast', 'interval', 'lambda']);
+const operators = new Set<Expression['kind']>([
+  'not',
+  'minus',
+  'binary',
+  'between',
+  'like',
+  'in_list',
+  'in_select',
+  'is_null',
+  'cast',
+  'interval',
+  'lambda',
+]);
 
 /** An expression in the query language's own words. Guarantee: what `parse` reads from it is the same tree, positions aside, and prints the same again. */
 export function printExpression(node: Expression): string {
@@ -55,7 +67,19 @@ export function printExpression(node: Expression): string {
 }
 
 function printOperator(
-  node: ExpressionOf<'not' | 'minus' | 'binary' | 'between' | 'like' | 'in_list' | 'in_select' | 'is_null' | 'cast' | 'interval' | 'lambda'>,
+  node: ExpressionOf<
+    | 'not'
+    | 'minus'
+    | 'binary'
+    | 'between'
+    | 'like'
+    | 'in_list'
+    | 'in_select'
+    | 'is_null'
+    | 'cast'
+    | 'interval'
+    | 'lambda'
+  >,
 ): string {
   const not = 'negated' in node && node.negated ? 'NOT ' : '';
   switch (node.kind) {
@@ -85,7 +109,14 @@ function printOperator(
 }
 
 // Operators that bind alike group to the left, so a row of them needs no brackets.
-const alike: BinaryOperator[][] = [['OR'], ['AND'], ['=', '!=', '<', '<=', '>', '>='], ['||'], ['+', '-'], ['*', '/', '%']];
+const alike: BinaryOperator[][] = [
+  ['OR'],
+  ['AND'],
+  ['=', '!=', '<', '<=', '>', '>='],
+  ['||'],
+  ['+', '-'],
+  ['*', '/', '%'],
+];
 
 function printBinary(node: ExpressionOf<'binary'>): string {
   const group = alike.find((operators) => operators.includes(node.operator));
@@ -119,7 +150,10 @@ function printList(nodes: Expression[]): string {
 
 function printOrder(items: OrderItem[]): string {
   return items
-    .map(({ expression, descending, nulls }) => `${printExpression(expression)}${descending ? ' DESC' : ''}${nulls === undefined ? '' : ` NULLS ${nulls}`}`)
+    .map(
+      ({ expression, descending, nulls }) =>
+        `${printExpression(expression)}${descending ? ' DESC' : ''}${nulls === undefined ? '' : ` NULLS ${nulls}`}`,
+    )
     .join(', ');
 }
 
@@ -138,7 +172,9 @@ export function printFrame({ unit, from, to }: Frame): string {
 }
 
 function printBound(bound: FrameBound): string {
-  return bound.kind === 'current' ? 'CURRENT ROW' : `${bound.rows ?? 'UNBOUNDED'} ${bound.kind === 'preceding' ? 'PRECEDING' : 'FOLLOWING'}`;
+  return bound.kind === 'current'
+    ? 'CURRENT ROW'
+    : `${bound.rows ?? 'UNBOUNDED'} ${bound.kind === 'preceding' ? 'PRECEDING' : 'FOLLOWING'}`;
 }
 
 function quoteText(text: string): string {
@@ -146,46 +182,74 @@ function quoteText(text: string): string {
 }
 
 function printType({ name, items }: TypeName): string {
-  return items.length === 0 ? printName({ text: name }) : `${printName({ text: name })}(${items.map(printType).join(', ')})`;
+  return items.length === 0
+    ? printName({ text: name })
+    : `${printName({ text: name })}(${items.map(printType).join(', ')})`;
 }
 
-function printCall({ name, parameters, args, distinct, filter, window }: ExpressionOf<'call'>): string {
+function printCall({
+  name,
+  parameters,
+  args,
+  distinct,
+  filter,
+  window,
+}: ExpressionOf<'call'>): string {
   return [
     isPlainFunctionName(name.text) ? name.text : printName(name),
     parameters === undefined ? '' : `(${printList(parameters)})`,
     `(${distinct ? 'DISTINCT ' : ''}${printList(args)})`,
     filter === undefined ? '' : ` FILTER (WHERE ${printExpression(filter)})`,
-    window === undefined ? '' : ` OVER ${window.name === undefined ? printWindow(window) : printName(window.name)}`,
+    window === undefined
+      ? ''
+      : ` OVER ${window.name === undefined ? printWindow(window) : printName(window.name)}`,
   ].join('');
 }
 
 function printCase({ operand: compared, branches, otherwise }: ExpressionOf<'case'>): string {
-  const whens = branches.map(({ when, result }) => ` WHEN ${printExpression(when)} THEN ${printExpression(result)}`);
+  const whens = branches.map(
+    ({ when, result }) => ` WHEN ${printExpression(when)} THEN ${printExpression(result)}`,
+  );
   return `CASE${compared === undefined ? '' : ` ${printExpression(compared)}`}${whens.join('')}${otherwise === undefined ? '' : ` ELSE ${printExpression(otherwise)}`} END`;
 }
 
 /** A SELECT in the query language's own words, on one line. Guarantee: what `parse` reads from it is the same tree, positions aside, and prints the same again. */
 export function printSelect(select: Select): string {
   if (select.kind === 'core') return printCore(select);
-  return select.arms.map((arm) => `(${printSelect(arm)})`).join(select.distinct ? ' UNION DISTINCT ' : ' UNION ALL ');
+  return select.arms
+    .map((arm) => `(${printSelect(arm)})`)
+    .join(select.distinct ? ' UNION DISTINCT ' : ' UNION ALL ');
 }
 
 function printCore(core: SelectCore): string {
-  const clause = (keyword: string, text: string | undefined) => (text === undefined || text === '' ? '' : `${keyword} ${text}`);
+  const clause = (keyword: string, text: string | undefined) =>
+    text === undefined || text === '' ? '' : `${keyword} ${text}`;
   const { limit_by } = core;
   const parts = [
     clause('WITH', core.with.map(printWith).join(', ')),
     core.distinct ? 'SELECT DISTINCT' : 'SELECT',
-    core.items.map(({ expression, alias }) => `${printExpression(expression)}${alias === undefined ? '' : ` AS ${printName(alias)}`}`).join(', '),
+    core.items
+      .map(
+        ({ expression, alias }) =>
+          `${printExpression(expression)}${alias === undefined ? '' : ` AS ${printName(alias)}`}`,
+      )
+      .join(', '),
     core.from === undefined ? '' : `FROM ${printSource(core.from)}`,
     ...core.joins.map(printJoin),
     clause('WHERE', core.where && printExpression(core.where)),
     clause('GROUP BY', core.group_by_all ? 'ALL' : printList(core.group_by)),
     clause('HAVING', core.having && printExpression(core.having)),
-    clause('WINDOW', core.windows.map(({ name, window }) => `${printName(name)} AS ${printWindow(window)}`).join(', ')),
+    clause(
+      'WINDOW',
+      core.windows
+        .map(({ name, window }) => `${printName(name)} AS ${printWindow(window)}`)
+        .join(', '),
+    ),
     clause('QUALIFY', core.qualify && printExpression(core.qualify)),
     clause('ORDER BY', printOrder(core.order_by)),
-    limit_by === undefined ? '' : `LIMIT ${limit_by.count}${limit_by.offset === 0 ? '' : ` OFFSET ${limit_by.offset}`} BY ${printList(limit_by.by)}`,
+    limit_by === undefined
+      ? ''
+      : `LIMIT ${limit_by.count}${limit_by.offset === 0 ? '' : ` OFFSET ${limit_by.offset}`} BY ${printList(limit_by.by)}`,
     clause('LIMIT', core.limit?.toString()),
     clause('OFFSET', core.offset?.toString()),
   ];
@@ -193,11 +257,18 @@ function printCore(core: SelectCore): string {
 }
 
 function printWith(entry: With): string {
-  return 'select' in entry ? `${printName(entry.name)} AS (${printSelect(entry.select)})` : `${printExpression(entry.expression)} AS ${printName(entry.name)}`;
+  return 'select' in entry
+    ? `${printName(entry.name)} AS (${printSelect(entry.select)})`
+    : `${printExpression(entry.expression)} AS ${printName(entry.name)}`;
 }
 
 function printJoin({ kind, source, on, using }: Join): string {
-  const condition = using === undefined ? (on === undefined ? '' : ` ON ${printExpression(on)}`) : ` USING (${using.map(printName).join(', ')})`;
+  const condition =
+    using === undefined
+      ? on === undefined
+        ? ''
+        : ` ON ${printExpression(on)}`
+      : ` USING (${using.map(printName).join(', ')})`;
   return `${kind} JOIN ${printSource(source)}${condition}`;
 }
 

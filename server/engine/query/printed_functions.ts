@@ -12,7 +12,10 @@ const printed = `
 const names = new Set([
   ...printed.trim().split(/\s+/),
   ...functionTopics.flatMap(({ functions }) =>
-    functions.flatMap((one) => [one.name, ...Array.from((one.engine ?? '').matchAll(/[A-Za-z_]\w*(?=\(|$)/g), ([name]) => name)]),
+    functions.flatMap((one) => [
+      one.name,
+      ...Array.from((one.engine ?? '').matchAll(/[A-Za-z_]\w*(?=\(|$)/g), ([name]) => name),
+    ]),
   ),
 ]);
 

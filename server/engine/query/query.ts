@@ -32,7 +32,12 @@ export type ResolvedQuery = {
 };
 
 /** The rows of one run: its project, its selection, the names of its events (left out: every event) and the end of its data interval (milliseconds), which is what `now()` gives. */
-export type QueryRun = { team_id: number; selection: Rectangle[]; event_filter?: EventFilter; data_interval_end: number };
+export type QueryRun = {
+  team_id: number;
+  selection: Rectangle[];
+  event_filter?: EventFilter;
+  data_interval_end: number;
+};
 
 /**
  * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s, and what orders its rows: `ORDER BY <order>` puts them in one order that is the same
@@ -57,11 +62,23 @@ export function parseQuery(text: string): Select {
 export function resolveQuery(text: string, options: { model: Model['name'] }): ResolvedQuery {
   return named(text, () => {
     const tree = parse(text);
-    const { select, writer } = compile(tree, options.model, { team_id: 0, selection: [], data_interval_end: 0 });
+    const { select, writer } = compile(tree, options.model, {
+      team_id: 0,
+      selection: [],
+      data_interval_end: 0,
+    });
     const columns = outputColumns(select.columns);
     const fields = select.columns.map(({ expression, name }) => ({ expression, alias: name }));
     const values = writer.parametersOf(fields.map(({ expression }) => expression).join(' '));
-    return { model: options.model, text, tree, columns, fields, values, is_row_wise: select.is_row_wise };
+    return {
+      model: options.model,
+      text,
+      tree,
+      columns,
+      fields,
+      values,
+      is_row_wise: select.is_row_wise,
+    };
   });
 }
 
@@ -71,33 +88,62 @@ export function resolveQuery(text: string, options: { model: Model['name'] }): R
  */
 export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
   const { select, writer } = compile(query.tree, query.model, run);
-  const outputs = select.columns.map(({ sql, type }, index) => `${finalExpression(sql, type)} AS ${query.columns[index]!.expression}`);
+  const outputs = select.columns.map(
+    ({ sql, type }, index) =>
+      `${finalExpression(sql, type)} AS ${query.columns[index]!.expression}`,
+  );
   const rowKeys = ['inserted_at', models[query.model].key];
   const orderKeys = select.order.map(({ sql }, index) => `${sql} AS order_${index + 1}`);
   const text = `(SELECT ${[...outputs, ...(select.is_row_wise ? rowKeys : orderKeys)].join(', ')} FROM ${select.text})`;
   const keys = select.order.map(({ direction }, index) => `order_${index + 1}${direction}`);
-  const order = select.is_row_wise ? models[query.model].order : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
+  const order = select.is_row_wise
+    ? models[query.model].order
+    : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
   const typed = `(SELECT ${select.columns.map(({ sql }) => sql).join(', ')} FROM ${select.text})`;
   const filtered = filterCondition(run.event_filter ?? every_event).parameters;
-  const parameters = { ...writer.parametersOf(text), ...filtered, team_id: run.team_id, data_interval_end: instant(run.data_interval_end) };
-  return { text, parameters, order, typed: { text: typed, types: select.columns.map(({ type }) => type) }, patterns: writer.patterns };
+  const parameters = {
+    ...writer.parametersOf(text),
+    ...filtered,
+    team_id: run.team_id,
+    data_interval_end: instant(run.data_interval_end),
+  };
+  return {
+    text,
+    parameters,
+    order,
+    typed: { text: typed, types: select.columns.map(({ type }) => type) },
+    patterns: writer.patterns,
+  };
 }
 
-function compile(tree: Select, model: Model['name'], run: QueryRun): { select: ResolvedSelect; writer: QueryWriter } {
+function compile(
+  tree: Select,
+  model: Model['name'],
+  run: QueryRun,
+): { select: ResolvedSelect; writer: QueryWriter } {
   const levels: Levels = { expressions: 0, selects: 0, written: 0 };
   const end = Math.max(...run.selection.map((side) => side.inserted_to));
-  const lookup = run.selection.length === 0 ? [] : [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: end }];
+  const lookup =
+    run.selection.length === 0
+      ? []
+      : [{ event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: end }];
   const lookUps = new Map<Select, ResolvedSelect>();
   const context: Context = {
     writer: new QueryWriter(),
     model,
-    rows: { team_id: run.team_id, selection: run.selection, lookup, event_filter: run.event_filter ?? every_event },
+    rows: {
+      team_id: run.team_id,
+      selection: run.selection,
+      lookup,
+      event_filter: run.event_filter ?? every_event,
+    },
     faults: [],
     tables: new Set(),
     searches: new Set(),
     resolve: (scope, node) => resolve(context, levels, scope, node),
     lookUp: (node, withs) => {
-      const known = lookUps.get(node) ?? context.select(node, { withs, is_lookup: true, is_outermost: false });
+      const known =
+        lookUps.get(node) ?? context.select(node, { withs, is_lookup: true, is_outermost: false });
       lookUps.set(node, known);
       return known;
     },
@@ -106,7 +152,8 @@ function compile(tree: Select, model: Model['name'], run: QueryRun): { select: R
   try {
     const select = context.select(tree, { withs: new Map(), is_lookup: false, is_outermost: true });
     if (context.faults.length > 0) throw new Faults(context.faults);
-    if (context.tables.size === 0) throw new Fault('The query reads no table: add FROM events or FROM persons.', tree);
+    if (context.tables.size === 0)
+      throw new Fault('The query reads no table: add FROM events or FROM persons.', tree);
     return { select, writer: context.writer };
   } catch (error) {
     throw error instanceof Fault ? new Faults([...context.faults, error]) : error;

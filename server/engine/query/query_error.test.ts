@@ -4,11 +4,25 @@ import { QueryError } from './query_error.ts';
 import { parseQuery, resolveQuery } from './query.ts';
 
 /** A query, and what is said about it: line, column, the piece, words of the message, and what was probably meant. */
-type Case = [query: string, line: number, column: number, piece: string, words: RegExp, suggestion?: string];
+type Case = [
+  query: string,
+  line: number,
+  column: number,
+  piece: string,
+  words: RegExp,
+  suggestion?: string,
+];
 
 const cases: Case[] = [
   ['SELECT distint_id FROM events', 1, 8, 'distint_id', /no column `distint_id`/, 'distinct_id'],
-  ['SELECT\n  event,\n  propertis.$browser\nFROM events', 3, 3, 'propertis', /no column/, 'properties'],
+  [
+    'SELECT\n  event,\n  propertis.$browser\nFROM events',
+    3,
+    3,
+    'propertis',
+    /no column/,
+    'properties',
+  ],
   ['SELECT "sign up" FROM events', 1, 8, '"sign up"', /Text stands in single quotes/],
   ['SELECT evnt.x, lowr(event) FROM events', 1, 8, 'evnt', /no column/, 'event'],
   ['SELECT lowr(event) AS x FROM events', 1, 8, 'lowr', /no function/, 'lower'],
@@ -17,25 +31,86 @@ const cases: Case[] = [
   ['SELECT toFloat(properties.n) AS n FROM events', 1, 8, 'toFloat', /Write toFloat64/],
   ['SELECT event FROM event', 1, 19, 'event', /no table `event`/, 'events'],
   ['SELECT e.evnt FROM events AS e', 1, 10, 'evnt', /no column/, 'event'],
-  ['SELECT x::Strng AS s FROM (SELECT 1 AS x, event FROM events)', 1, 11, 'Strng', /no type Strng/, 'String'],
+  [
+    'SELECT x::Strng AS s FROM (SELECT 1 AS x, event FROM events)',
+    1,
+    11,
+    'Strng',
+    /no type Strng/,
+    'String',
+  ],
   ['SELECT event FROM events WHERE', 1, 31, '', /ends too early/],
   ['SELECT event FROM events WHERE event = ', 1, 40, '', /ends too early/],
   ['SELECT event FROM events GROUP event', 1, 26, 'GROUP', /does not belong/],
   ['SELECT event,\nFROM events', 2, 1, 'FROM', /remove the comma/],
   ["SELECT 'ab FROM events", 1, 8, "'", /no end/],
   ["SELECT event, '😀' AS x, nothing FROM events", 1, 25, 'nothing', /no column/],
-  ['SELECT event FROM events SETTINGS max_threads = 1', 1, 26, 'SETTINGS', /the server sets the limits/],
-  ['SELECT event, count() FROM events', 1, 8, 'event', /neither a key of GROUP BY nor inside an aggregate/],
+  [
+    'SELECT event FROM events SETTINGS max_threads = 1',
+    1,
+    26,
+    'SETTINGS',
+    /the server sets the limits/,
+  ],
+  [
+    'SELECT event, count() FROM events',
+    1,
+    8,
+    'event',
+    /neither a key of GROUP BY nor inside an aggregate/,
+  ],
   ['SELECT event FROM events WHERE count() > 1', 1, 32, 'count()', /cannot stand in WHERE/],
-  ['SELECT event FROM events WHERE event > 5', 1, 32, 'event > 5', /types text and integer cannot be compared/],
+  [
+    'SELECT event FROM events WHERE event > 5',
+    1,
+    32,
+    'event > 5',
+    /types text and integer cannot be compared/,
+  ],
   ['SELECT event + 1 AS x FROM events', 1, 8, 'event', /takes numbers, this is text/],
-  ['SELECT lower(timestamp) AS x FROM events', 1, 14, 'timestamp', /takes text here, this is timestamp/],
-  ['SELECT substring(event) AS x FROM events', 1, 8, 'substring(event)', /takes \(text, integer, integer\?\) -> text, not 1 arguments/],
+  [
+    'SELECT lower(timestamp) AS x FROM events',
+    1,
+    14,
+    'timestamp',
+    /takes text here, this is timestamp/,
+  ],
+  [
+    'SELECT substring(event) AS x FROM events',
+    1,
+    8,
+    'substring(event)',
+    /takes \(text, integer, integer\?\) -> text, not 1 arguments/,
+  ],
   ['SELECT timestamp - inserted_at AS x FROM events', 1, 8, 'timestamp - inserted_at', /dateDiff/],
-  ['SELECT if(true, 1, event) AS x FROM events', 1, 8, 'if(true, 1, event)', /several types \(integer, text\)/],
-  ['SELECT event, distinct_id AS event FROM events', 1, 15, 'distinct_id', /Two columns are named `event`/],
-  ['SELECT e.event FROM events e JOIN events f ON e.uuid = f.uuid WHERE uuid = f.uuid', 1, 69, 'uuid', /Several tables have a column `uuid`/],
-  ['SELECT event FROM events UNION ALL SELECT event, uuid FROM events', 1, 36, 'SELECT event, uuid FROM events', /gives 2 columns/],
+  [
+    'SELECT if(true, 1, event) AS x FROM events',
+    1,
+    8,
+    'if(true, 1, event)',
+    /several types \(integer, text\)/,
+  ],
+  [
+    'SELECT event, distinct_id AS event FROM events',
+    1,
+    15,
+    'distinct_id',
+    /Two columns are named `event`/,
+  ],
+  [
+    'SELECT e.event FROM events e JOIN events f ON e.uuid = f.uuid WHERE uuid = f.uuid',
+    1,
+    69,
+    'uuid',
+    /Several tables have a column `uuid`/,
+  ],
+  [
+    'SELECT event FROM events UNION ALL SELECT event, uuid FROM events',
+    1,
+    36,
+    'SELECT event, uuid FROM events',
+    /gives 2 columns/,
+  ],
   [
     'SELECT uuid AS x FROM events UNION ALL SELECT event FROM events',
     1,
@@ -56,7 +131,11 @@ test('a fault is named with its line, its column, the piece and what was probabl
       (error: unknown) => {
         assert.ok(error instanceof QueryError, query);
         const [fault] = error.faults;
-        assert.deepEqual([fault.line, fault.column, fault.piece, fault.suggestion], [line, column, piece, suggestion], query);
+        assert.deepEqual(
+          [fault.line, fault.column, fault.piece, fault.suggestion],
+          [line, column, piece, suggestion],
+          query,
+        );
         assert.match(fault.message, words, query);
         assert.equal(fault.length, [...piece].length, query);
         assert.ok(error.message.startsWith(`Line ${line}, column ${column}: `), query);
@@ -68,7 +147,11 @@ test('a fault is named with its line, its column, the piece and what was probabl
 
 test('the faults of several clauses are named in one answer, in the order of the text', () => {
   assert.throws(
-    () => resolveQuery('SELECT evnt, lowr(uuid) AS l\nFROM events\nWHERE tmestamp > now()\nORDER BY nothing', { model: 'events' }),
+    () =>
+      resolveQuery(
+        'SELECT evnt, lowr(uuid) AS l\nFROM events\nWHERE tmestamp > now()\nORDER BY nothing',
+        { model: 'events' },
+      ),
     (error: unknown) => {
       assert.ok(error instanceof QueryError);
       assert.deepEqual(

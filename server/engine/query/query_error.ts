@@ -2,7 +2,14 @@
 export type Span = { start: number; end: number };
 
 /** One fault of a query, as it is shown to its author. Lines and columns count from 1, columns and `length` in characters (code points). */
-export type QueryFault = { message: string; line: number; column: number; length: number; piece: string; suggestion?: string };
+export type QueryFault = {
+  message: string;
+  line: number;
+  column: number;
+  length: number;
+  piece: string;
+  suggestion?: string;
+};
 
 /** A fault before it is known where in the text it lies. */
 export type LooseFault = { message: string; span: Span; suggestion?: string };
@@ -25,7 +32,9 @@ export class QueryError extends Error {
 
 /** The error for faults of a text: each gets its line, its column and the piece it is about. At least one fault is needed. */
 export function queryError(text: string, faults: LooseFault[]): QueryError {
-  const located = faults.toSorted((one, other) => one.span.start - other.span.start).map((fault) => locate(text, fault));
+  const located = faults
+    .toSorted((one, other) => one.span.start - other.span.start)
+    .map((fault) => locate(text, fault));
   const [first, ...others] = located;
   if (first === undefined) throw new RangeError('An error needs a fault.');
   return new QueryError([first, ...others]);

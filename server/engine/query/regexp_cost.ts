@@ -16,7 +16,12 @@ const lambda_positions_max = 50;
 export type Searched = { argument: number; bytes_max: number };
 
 /** What a function may read of its text; undefined for one without a regular expression. Throws a `Fault` where the expression is too large for its place. */
-export function searchedBy({ definition, signatures }: KnownFunction, contents: unknown[], isInLambda: boolean, span: Span): Searched | undefined {
+export function searchedBy(
+  { definition, signatures }: KnownFunction,
+  contents: unknown[],
+  isInLambda: boolean,
+  span: Span,
+): Searched | undefined {
   const pattern = signatures[0]?.parameters.findIndex(({ form }) => form.name === '#pattern') ?? -1;
   if (pattern < 0) return undefined;
   const positions = countPositions(String(contents[pattern]));
@@ -27,5 +32,8 @@ export function searchedBy({ definition, signatures }: KnownFunction, contents: 
       `This regular expression has more than ${most} characters and classes, repeats such as {3} written out, which is the most ${isInLambda ? 'inside a lambda' : `for \`${definition.name}\``}: shorten it.`,
       span,
     );
-  return { argument: pattern === 0 ? 1 : 0, bytes_max: isScan ? scanned_bytes_max : Math.floor(steps_max / Math.max(1, positions)) };
+  return {
+    argument: pattern === 0 ? 1 : 0,
+    bytes_max: isScan ? scanned_bytes_max : Math.floor(steps_max / Math.max(1, positions)),
+  };
 }

@@ -31,14 +31,30 @@ export type Levels = { expressions: number; selects: number; written: number };
 export function resolve(context: Context, levels: Levels, scope: Scope, node: Expression): Value {
   levels.expressions += 1;
   try {
-    if (levels.expressions > levels_max) throw new Fault(`The query is nested more than ${levels_max} levels deep when its aliases are written out.`, node);
+    if (levels.expressions > levels_max)
+      throw new Fault(
+        `The query is nested more than ${levels_max} levels deep when its aliases are written out.`,
+        node,
+      );
     const value = resolveNode(context, scope, node);
     levels.written += written_by_each + value.sql.length;
     if (levels.written > written_max)
-      throw new FinalFault('The query grows too large when its aliases, windows and WITH entries are written out: use them less often.', node);
-    if (isTooLarge(value.type)) throw new Fault('This value is made of too many parts: take fewer tuples and arrays inside each other.', node);
-    const known = scope.keys.has(value.sql) ? { ...value, traits: { ...value.traits, loose: undefined } } : value;
-    return { ...(isRepeated(scope, node, known) ? { ...known, sql: `materialize(${known.sql})` } : known), span: { start: node.start, end: node.end } };
+      throw new FinalFault(
+        'The query grows too large when its aliases, windows and WITH entries are written out: use them less often.',
+        node,
+      );
+    if (isTooLarge(value.type))
+      throw new Fault(
+        'This value is made of too many parts: take fewer tuples and arrays inside each other.',
+        node,
+      );
+    const known = scope.keys.has(value.sql)
+      ? { ...value, traits: { ...value.traits, loose: undefined } }
+      : value;
+    return {
+      ...(isRepeated(scope, node, known) ? { ...known, sql: `materialize(${known.sql})` } : known),
+      span: { start: node.start, end: node.end },
+    };
   } finally {
     levels.expressions -= 1;
   }
@@ -51,7 +67,13 @@ export function resolve(context: Context, levels: Levels, scope: Scope, node: Ex
 function isRepeated(scope: Scope, node: Expression, { type }: Value): boolean {
   if (type.kind !== 'array' && type.kind !== 'map') return false;
   if (node.kind === 'select') return true;
-  return scope.lambdas.length > 0 && !(node.kind === 'column' && scope.lambdas.some((parameters) => parameters.has(node.parts[0]!.text)));
+  return (
+    scope.lambdas.length > 0 &&
+    !(
+      node.kind === 'column' &&
+      scope.lambdas.some((parameters) => parameters.has(node.parts[0]!.text))
+    )
+  );
 }
 
 function resolveNode(context: Context, scope: Scope, node: Expression): Value {
@@ -59,9 +81,21 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
     case 'null':
       return nullValue(node);
     case 'boolean':
-      return { sql: String(node.value), type: typeOf('boolean'), span: node, traits: plain_traits, literal: node.value };
+      return {
+        sql: String(node.value),
+        type: typeOf('boolean'),
+        span: node,
+        traits: plain_traits,
+        literal: node.value,
+      };
     case 'text':
-      return { sql: context.writer.parameter('String', node.value), type: typeOf('text'), span: node, traits: plain_traits, literal: node.value };
+      return {
+        sql: context.writer.parameter('String', node.value),
+        type: typeOf('text'),
+        span: node,
+        traits: plain_traits,
+        literal: node.value,
+      };
     case 'number':
       return resolveNumber(context, node);
     case 'column':
@@ -83,7 +117,10 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
     case 'select':
       return resolveScalarSelect(context, scope, node);
     case 'lambda':
-      throw new Fault('A lambda stands only as the first argument of a function such as arrayMap.', node);
+      throw new Fault(
+        'A lambda stands only as the first argument of a function such as arrayMap.',
+        node,
+      );
     case 'star':
       throw new Fault('* stands only in the SELECT list and in count(*).', node);
     default:
@@ -92,7 +129,11 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
 }
 
 function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value {
-  const made = (sql: string, kind: 'integer' | 'unsigned' | 'float', literal: number | bigint): Value => ({
+  const made = (
+    sql: string,
+    kind: 'integer' | 'unsigned' | 'float',
+    literal: number | bigint,
+  ): Value => ({
     sql,
     type: typeOf(kind),
     span: node,
@@ -101,9 +142,14 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
   });
   if (/^-?\d+$/.test(node.digits)) {
     const whole = BigInt(node.digits);
-    if (whole >= int64_min && whole <= int64_max) return made(writer.parameter('Int64', whole.toString()), 'integer', whole);
-    if (whole >= 0n && whole <= uint64_max) return made(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
-    throw new Fault('This whole number has more than 64 bits: write it as text, or with a decimal point.', node);
+    if (whole >= int64_min && whole <= int64_max)
+      return made(writer.parameter('Int64', whole.toString()), 'integer', whole);
+    if (whole >= 0n && whole <= uint64_max)
+      return made(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
+    throw new Fault(
+      'This whole number has more than 64 bits: write it as text, or with a decimal point.',
+      node,
+    );
   }
   const float = Number(node.digits);
   if (!Number.isFinite(float)) throw new Fault('This number is too large for a float.', node);
@@ -114,6 +160,10 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
 function resolveScalarSelect(context: Context, scope: Scope, node: ExpressionOf<'select'>): Value {
   const select = context.lookUp(node.select, scope.withs);
   const [only, ...others] = select.columns;
-  if (only === undefined || others.length > 0) throw new Fault(`A SELECT that stands for a value gives one column, not ${select.columns.length}.`, node);
+  if (only === undefined || others.length > 0)
+    throw new Fault(
+      `A SELECT that stands for a value gives one column, not ${select.columns.length}.`,
+      node,
+    );
   return compose(select.text, orNull(only.type), node, []);
 }

@@ -24,11 +24,19 @@ export function resolveCall(context: Context, scope: Scope, written: ExpressionO
   if (aggregate !== undefined) return resolveAggregate(context, scope, node, aggregate);
   const known = findFunction(name);
   if (known === undefined) throw unknownFunction(node);
-  if (known.use === 'window') throw new Fault(`\`${name}\` needs OVER (... ORDER BY ...) behind it.`, node.name);
+  if (known.use === 'window')
+    throw new Fault(`\`${name}\` needs OVER (... ORDER BY ...) behind it.`, node.name);
   if (node.distinct || node.filter !== undefined || node.parameters !== undefined)
-    throw new Fault(`\`${name}\` is no aggregate: DISTINCT, FILTER and a second pair of brackets are not for it.`, node);
-  if (node.args.some((arg) => arg.kind === 'star')) throw new Fault(`\`${name}\` takes values: name the columns instead of *.`, node);
-  const kind = known.definition.engine?.startsWith('cast ') === true ? (known.definition.engine.slice('cast '.length) as Kind) : undefined;
+    throw new Fault(
+      `\`${name}\` is no aggregate: DISTINCT, FILTER and a second pair of brackets are not for it.`,
+      node,
+    );
+  if (node.args.some((arg) => arg.kind === 'star'))
+    throw new Fault(`\`${name}\` takes values: name the columns instead of *.`, node);
+  const kind =
+    known.definition.engine?.startsWith('cast ') === true
+      ? (known.definition.engine.slice('cast '.length) as Kind)
+      : undefined;
   if (kind !== undefined) return resolveConversion(context, scope, node, kind);
   const special = specials[name];
   if (special !== undefined) return special(context, scope, node);
@@ -41,10 +49,19 @@ export function resolveCall(context: Context, scope: Scope, written: ExpressionO
   );
 }
 
-function resolveConversion(context: Context, scope: Scope, node: ExpressionOf<'call'>, kind: Kind): Value {
+function resolveConversion(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'call'>,
+  kind: Kind,
+): Value {
   const [arg, scale, ...others] = node.args;
   const takesScale = node.name.text === 'toDateTime64';
-  if (arg === undefined || others.length > 0 || (scale !== undefined && (!takesScale || scale.kind !== 'number')))
+  if (
+    arg === undefined ||
+    others.length > 0 ||
+    (scale !== undefined && (!takesScale || scale.kind !== 'number'))
+  )
     throw new Fault(
       `\`${node.name.text}\` takes ${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named in the functions of time.`,
       node,
@@ -55,23 +72,29 @@ function resolveConversion(context: Context, scope: Scope, node: ExpressionOf<'c
 type Special = (context: Context, scope: Scope, node: ExpressionOf<'call'>) => Value;
 
 // Functions whose types follow from more than a signature says.
-const specials: Record<string, Special | undefined> = Object.assign(Object.create(null) as Record<string, Special>, {
-  if: resolveChoice,
-  multiIf: resolveChoice,
-  coalesce: resolveCoalesce,
-  ifNull: resolveCoalesce,
-  map: resolveMap,
-  tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
-    context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
-  array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
-    context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
-  tupleElement: resolveTupleElement,
-});
+const specials: Record<string, Special | undefined> = Object.assign(
+  Object.create(null) as Record<string, Special>,
+  {
+    if: resolveChoice,
+    multiIf: resolveChoice,
+    coalesce: resolveCoalesce,
+    ifNull: resolveCoalesce,
+    map: resolveMap,
+    tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+      context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
+    array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+      context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
+    tupleElement: resolveTupleElement,
+  },
+);
 
 function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
   const { args } = node;
   if (args.length < 3 || args.length % 2 === 0 || (node.name.text === 'if' && args.length !== 3))
-    throw new Fault(`\`${node.name.text}\` takes a condition and a value${node.name.text === 'if' ? '' : ' by turns'}, and a value for all else.`, node);
+    throw new Fault(
+      `\`${node.name.text}\` takes a condition and a value${node.name.text === 'if' ? '' : ' by turns'}, and a value for all else.`,
+      node,
+    );
   const conditions = args.filter((_arg, index) => index % 2 === 0 && index < args.length - 1);
   const results = args.filter((_arg, index) => index % 2 === 1 || index === args.length - 1);
   return choose(
@@ -84,7 +107,10 @@ function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'
 
 function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
   if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2))
-    throw new Fault(`\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`, node);
+    throw new Fault(
+      `\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
+      node,
+    );
   const values = node.args.map((arg) => context.resolve(scope, arg));
   const aligned = align(context.writer, values);
   if (aligned === undefined)
@@ -93,11 +119,17 @@ function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'cal
       node,
     );
   const nullable = aligned.values.every(({ type }) => type.nullable);
-  return compose(`coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`, { ...aligned.type, nullable }, node, values);
+  return compose(
+    `coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`,
+    { ...aligned.type, nullable },
+    node,
+    values,
+  );
 }
 
 function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
-  if (node.args.length === 0 || node.args.length % 2 !== 0) throw new Fault('`map` takes keys and values by turns.', node);
+  if (node.args.length === 0 || node.args.length % 2 !== 0)
+    throw new Fault('`map` takes keys and values by turns.', node);
   const values = node.args.map((arg) => context.resolve(scope, arg));
   const keys = align(
     context.writer,
@@ -108,7 +140,10 @@ function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>):
     values.filter((_value, index) => index % 2 === 1),
   );
   if (keys === undefined || items === undefined)
-    throw new Fault('The keys of a map are of one type, and its values too: convert them, for example with toString.', node);
+    throw new Fault(
+      'The keys of a map are of one type, and its values too: convert them, for example with toString.',
+      node,
+    );
   if (keys.type.nullable || (keys.type.kind !== 'text' && keys.type.kind !== 'integer'))
     throw new Fault('The keys of a map are texts or whole numbers that are not NULL.', node);
   const texts = keys.values.flatMap((key, index) => [key.sql, items.values[index]!.sql]);
@@ -119,16 +154,31 @@ function resolveTupleElement(context: Context, scope: Scope, node: ExpressionOf<
   const [target, position, ...others] = node.args;
   if (target === undefined || position?.kind !== 'number' || others.length > 0)
     throw new Fault('`tupleElement` takes a tuple and the number of an element.', node);
-  return context.resolve(scope, { kind: 'tuple_element', target, position: Number(position.digits), start: node.start, end: node.end });
+  return context.resolve(scope, {
+    kind: 'tuple_element',
+    target,
+    position: Number(position.digits),
+    start: node.start,
+    end: node.end,
+  });
 }
 
 /** An array or tuple in brackets. */
-export function resolveItems(context: Context, scope: Scope, node: ExpressionOf<'array' | 'tuple'>): Value {
+export function resolveItems(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'array' | 'tuple'>,
+): Value {
   const items = node.items.map((item: Expression) => context.resolve(scope, item));
   if (node.kind === 'tuple') {
     // Booleans are made ClickHouse's own, so that JSON shows them as such.
     const values = items.map((item) => coerce(context.writer, item, item.type.kind) ?? item);
-    return compose(`tuple(${values.map(({ sql }) => sql).join(', ')})`, typeOf('tuple', ...values.map(({ type }) => type)), node, values);
+    return compose(
+      `tuple(${values.map(({ sql }) => sql).join(', ')})`,
+      typeOf('tuple', ...values.map(({ type }) => type)),
+      node,
+      values,
+    );
   }
   const aligned = align(context.writer, items);
   if (aligned === undefined)
@@ -136,5 +186,10 @@ export function resolveItems(context: Context, scope: Scope, node: ExpressionOf<
       `The items of an array are of one type, these are ${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert them.`,
       node,
     );
-  return compose(`array(${aligned.values.map(({ sql }) => sql).join(', ')})`, typeOf('array', aligned.type), node, items);
+  return compose(
+    `array(${aligned.values.map(({ sql }) => sql).join(', ')})`,
+    typeOf('array', aligned.type),
+    node,
+    items,
+  );
 }

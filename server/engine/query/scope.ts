@@ -64,30 +64,45 @@ export function findSource(scope: Scope, name: string): Source | undefined {
 export function findOwner(scope: Scope, name: Name): Source | undefined {
   const owners = scope.sources.filter((source) => source.column(name.text) !== undefined);
   if (owners.length > 1)
-    throw new Fault(`Several tables have a column \`${name.text}\`: write the table before it, as in ${owners[0]!.name ?? 'alias'}.${name.text}.`, name);
+    throw new Fault(
+      `Several tables have a column \`${name.text}\`: write the table before it, as in ${owners[0]!.name ?? 'alias'}.${name.text}.`,
+      name,
+    );
   return owners[0];
 }
 
 /** The fault for a name that means nothing here, with the nearest name that does. */
 export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
   const candidates = [
-    ...scope.sources.flatMap((source) => [...source.columns, ...(source.name === undefined ? [] : [source.name])]),
+    ...scope.sources.flatMap((source) => [
+      ...source.columns,
+      ...(source.name === undefined ? [] : [source.name]),
+    ]),
     ...scope.aliases.keys(),
     ...scope.lambdas.flatMap((parameters) => [...parameters.keys()]),
   ];
   const suggestion = suggest(text, candidates);
   const isQuoted = span.end - span.start > text.length;
   const quoted = isQuoted ? ' Text stands in single quotes; these are for names.' : '';
-  const advice = scope.sources.length === 0 ? 'There is no FROM that could have it.' : 'A SELECT sees the columns of its own FROM.';
+  const advice =
+    scope.sources.length === 0
+      ? 'There is no FROM that could have it.'
+      : 'A SELECT sees the columns of its own FROM.';
   return new Fault(`There is no column \`${text}\` here. ${advice}${quoted}`, span, suggestion);
 }
 
 /** The fault for an aggregate where none can stand. */
 export function refuseAggregate(where: string, span: Span): Fault {
-  return new Fault(`An aggregate cannot stand ${where}: compute it in a subquery, or filter with HAVING.`, span);
+  return new Fault(
+    `An aggregate cannot stand ${where}: compute it in a subquery, or filter with HAVING.`,
+    span,
+  );
 }
 
 /** The fault for a window function where none can stand. */
 export function refuseWindow(where: string, span: Span): Fault {
-  return new Fault(`A window function cannot stand ${where}: compute it in a subquery, or filter with QUALIFY.`, span);
+  return new Fault(
+    `A window function cannot stand ${where}: compute it in a subquery, or filter with QUALIFY.`,
+    span,
+  );
 }

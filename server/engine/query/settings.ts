@@ -1,5 +1,10 @@
 /** What the operator allows one query to take. */
-export type QueryLimits = { execution_seconds: number; memory_bytes: number; rows_to_read: number; result_rows: number };
+export type QueryLimits = {
+  execution_seconds: number;
+  memory_bytes: number;
+  rows_to_read: number;
+  result_rows: number;
+};
 
 const ast_depth_max = 2_000;
 const ast_elements_max = 200_000;

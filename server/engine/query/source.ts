@@ -31,7 +31,12 @@ export type Source = {
 };
 
 /** The rows that the tables of a query give: the run's own for its model, and those of a look-up; of events, in both, only those that pass the filter. */
-export type Rows = { team_id: number; selection: Rectangle[]; lookup: Rectangle[]; event_filter: EventFilter };
+export type Rows = {
+  team_id: number;
+  selection: Rectangle[];
+  lookup: Rectangle[];
+  event_filter: EventFilter;
+};
 
 /** Every column of a model by the name that queries use. */
 function modelColumns(model: Model['name']): string[] {
@@ -42,7 +47,14 @@ function modelColumns(model: Model['name']): string[] {
  * A model's table as a query may read it: a subquery over `Model.relation`, which is the one place that says which rows of which project. Guarantee: `team_id` is the project's own number
  * as a parameter, whatever the query calls by that name.
  */
-export function openTable(writer: QueryWriter, name: string, span: Span, model: Model['name'], rows: Rows, isLookup: boolean): Source {
+export function openTable(
+  writer: QueryWriter,
+  name: string,
+  span: Span,
+  model: Model['name'],
+  rows: Rows,
+  isLookup: boolean,
+): Source {
   const id = writer.name('t');
   const used = new Map<string, string>();
   const use = (column: string, expression: string): string => {
@@ -51,9 +63,18 @@ export function openTable(writer: QueryWriter, name: string, span: Span, model: 
   };
   const listed = modelColumns(model);
   const column = (wanted: string): SourceColumn | undefined => {
-    if (wanted === 'team_id') return { sql: use(wanted, '{team_id:Int64}'), type: { kind: 'integer', nullable: false, items: [] } };
+    if (wanted === 'team_id')
+      return {
+        sql: use(wanted, '{team_id:Int64}'),
+        type: { kind: 'integer', nullable: false, items: [] },
+      };
     const known = models[model].columns.files.find((one) => one.name === wanted);
-    return known && { sql: use(wanted, known.expression), type: { kind: known.type, nullable: known.nullable, items: [] } };
+    return (
+      known && {
+        sql: use(wanted, known.expression),
+        type: { kind: known.type, nullable: known.nullable, items: [] },
+      }
+    );
   };
   const paths = new Map<string, number>();
   return {
@@ -64,18 +85,25 @@ export function openTable(writer: QueryWriter, name: string, span: Span, model: 
     columns: listed,
     column,
     property(wanted, path) {
-      const known = models[model].columns.files.find((one) => one.name === wanted && one.type === 'json');
+      const known = models[model].columns.files.find(
+        (one) => one.name === wanted && one.type === 'json',
+      );
       if (known === undefined) return undefined;
       const readable = use(`${wanted}_readable`, readableJson(wanted));
       const key = `${wanted}, ${path.join(', ')}`;
       if (!paths.has(key)) paths.set(key, paths.size + 1);
-      return { sql: use(`${wanted}_${paths.get(key)}`, extractText(readable, path)), type: { kind: 'property', nullable: true, items: [] } };
+      return {
+        sql: use(`${wanted}_${paths.get(key)}`, extractText(readable, path)),
+        type: { kind: 'property', nullable: true, items: [] },
+      };
     },
     identity: () => ['inserted_at', models[model].key].map((one) => column(one)!.sql),
     text() {
       const { relation } = models[model];
       if (used.size === 0) column(models[model].key);
-      const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(', ');
+      const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(
+        ', ',
+      );
       return `(SELECT ${list} FROM ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection, rows.event_filter).text}) AS ${id}`;
     },
   };
@@ -92,7 +120,11 @@ export function openDerived(
   const id = writer.name('t');
   const byName = new Map<string, SourceColumn>();
   for (const { name: column, sql, type } of columns) {
-    if (byName.has(column)) throw new Fault(`This subquery has two columns named \`${column}\`: give one of them an alias.`, span);
+    if (byName.has(column))
+      throw new Fault(
+        `This subquery has two columns named \`${column}\`: give one of them an alias.`,
+        span,
+      );
     byName.set(column, { sql, type });
   }
   return {
@@ -110,6 +142,11 @@ export function openDerived(
 
 /** The source with NULL possible in every column, as the outer side of a join makes it. */
 export function outerSource(source: Source): Source {
-  const loosen = (column: SourceColumn | undefined) => column && { ...column, type: orNull(column.type) };
-  return { ...source, column: (name) => loosen(source.column(name)), property: (column, path) => loosen(source.property(column, path)) };
+  const loosen = (column: SourceColumn | undefined) =>
+    column && { ...column, type: orNull(column.type) };
+  return {
+    ...source,
+    column: (name) => loosen(source.column(name)),
+    property: (column, path) => loosen(source.property(column, path)),
+  };
 }

@@ -18,7 +18,12 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
     compared += 1;
     if (compared > candidates_max) break;
     const distance = editDistance(wanted, candidate.toLowerCase(), allowed);
-    if (distance <= allowed && distance < wanted.length && (best === undefined || distance < best.distance)) best = { candidate, distance };
+    if (
+      distance <= allowed &&
+      distance < wanted.length &&
+      (best === undefined || distance < best.distance)
+    )
+      best = { candidate, distance };
   }
   return best?.candidate;
 }
@@ -28,16 +33,25 @@ function editDistance(one: string, other: string, allowed: number): number {
   const far = allowed + 1;
   const newRow = () => new Uint8Array(other.length + 1).fill(far);
   let [beforePrevious, previous, current] = [newRow(), newRow(), newRow()];
-  for (let column = 0; column <= Math.min(allowed, other.length); column += 1) previous[column] = column;
+  for (let column = 0; column <= Math.min(allowed, other.length); column += 1)
+    previous[column] = column;
   for (let row = 1; row <= one.length; row += 1) {
     const [first, last] = [Math.max(1, row - allowed), Math.min(other.length, row + allowed)];
     current.fill(far);
     current[0] = Math.min(row, far);
     for (let column = first; column <= last; column += 1) {
       const isEqual = one.charCodeAt(row - 1) === other.charCodeAt(column - 1);
-      let cost = Math.min(current[column - 1]! + 1, previous[column]! + 1, previous[column - 1]! + (isEqual ? 0 : 1), far);
+      let cost = Math.min(
+        current[column - 1]! + 1,
+        previous[column]! + 1,
+        previous[column - 1]! + (isEqual ? 0 : 1),
+        far,
+      );
       const isSwap =
-        row > 1 && column > 1 && one.charCodeAt(row - 1) === other.charCodeAt(column - 2) && one.charCodeAt(row - 2) === other.charCodeAt(column - 1);
+        row > 1 &&
+        column > 1 &&
+        one.charCodeAt(row - 1) === other.charCodeAt(column - 2) &&
+        one.charCodeAt(row - 2) === other.charCodeAt(column - 1);
       if (isSwap) cost = Math.min(cost, beforePrevious[column - 2]! + 1);
       current[column] = cost;
     }

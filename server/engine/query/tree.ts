@@ -4,13 +4,32 @@ import type { Span } from './query_error.ts';
 export type Name = Span & { text: string };
 
 /** Operators of two operands, as `print.ts` writes them. */
-export type BinaryOperator = 'OR' | 'AND' | '=' | '!=' | '<' | '<=' | '>' | '>=' | '||' | '+' | '-' | '*' | '/' | '%';
+export type BinaryOperator =
+  | 'OR'
+  | 'AND'
+  | '='
+  | '!='
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | '||'
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%';
 
 /** A type's name in CAST and `::`, with what stands in its brackets. */
 export type TypeName = Span & { name: string; items: TypeName[] };
 
 /** The window of a window function: its own, or the one that a WINDOW clause names. */
-export type Window = { name?: Name; partition_by: Expression[]; order_by: OrderItem[]; frame?: Frame };
+export type Window = {
+  name?: Name;
+  partition_by: Expression[];
+  order_by: OrderItem[];
+  frame?: Frame;
+};
 
 /** One bound of a frame; `rows` is the number before PRECEDING or FOLLOWING, undefined for UNBOUNDED. */
 export type FrameBound = { kind: 'current' } | { kind: 'preceding' | 'following'; rows?: number };
@@ -32,16 +51,35 @@ export type Expression = Span &
     | { kind: 'element'; target: Expression; index: Expression }
     | { kind: 'tuple_element'; target: Expression; position: number }
     | { kind: 'field'; target: Expression; name: Name }
-    | { kind: 'call'; name: Name; parameters?: Expression[]; args: Expression[]; distinct: boolean; filter?: Expression; window?: Window }
+    | {
+        kind: 'call';
+        name: Name;
+        parameters?: Expression[];
+        args: Expression[];
+        distinct: boolean;
+        filter?: Expression;
+        window?: Window;
+      }
     | { kind: 'not'; operand: Expression }
     | { kind: 'minus'; operand: Expression }
     | { kind: 'binary'; operator: BinaryOperator; left: Expression; right: Expression }
     | { kind: 'between'; negated: boolean; operand: Expression; low: Expression; high: Expression }
-    | { kind: 'like'; negated: boolean; insensitive: boolean; operand: Expression; pattern: Expression }
+    | {
+        kind: 'like';
+        negated: boolean;
+        insensitive: boolean;
+        operand: Expression;
+        pattern: Expression;
+      }
     | { kind: 'in_list'; negated: boolean; operand: Expression; items: Expression[] }
     | { kind: 'in_select'; negated: boolean; operand: Expression; select: Select }
     | { kind: 'is_null'; negated: boolean; operand: Expression }
-    | { kind: 'case'; operand?: Expression; branches: { when: Expression; result: Expression }[]; otherwise?: Expression }
+    | {
+        kind: 'case';
+        operand?: Expression;
+        branches: { when: Expression; result: Expression }[];
+        otherwise?: Expression;
+      }
     | { kind: 'cast'; operand: Expression; type: TypeName }
     | { kind: 'interval'; count: Expression; unit: string }
     | { kind: 'array'; items: Expression[] }
@@ -61,10 +99,19 @@ export type SelectItem = { expression: Expression; alias?: Name };
 export type With = { name: Name; select: Select } | { name: Name; expression: Expression };
 
 /** What FROM reads: a table or an entry of WITH by its name, or a subquery. */
-export type Source = Span & ({ kind: 'table'; name: Name; alias?: Name } | { kind: 'subquery'; select: Select; alias?: Name });
+export type Source = Span &
+  (
+    | { kind: 'table'; name: Name; alias?: Name }
+    | { kind: 'subquery'; select: Select; alias?: Name }
+  );
 
 /** A further source and how its rows meet those before it. */
-export type Join = { kind: 'INNER' | 'LEFT' | 'RIGHT' | 'FULL' | 'CROSS'; source: Source; on?: Expression; using?: Name[] };
+export type Join = {
+  kind: 'INNER' | 'LEFT' | 'RIGHT' | 'FULL' | 'CROSS';
+  source: Source;
+  on?: Expression;
+  using?: Name[];
+};
 
 /** A SELECT without its UNIONs. */
 export type SelectCore = Span & {

@@ -13,8 +13,10 @@ const instead: Record<string, string> = {
   now64: 'Write now(): the end of the data interval of the run.',
   current_timestamp: 'Write now(): the end of the data interval of the run.',
   repeat: '`repeat` is not part of the language: use leftPad or rightPad.',
-  windowFunnel: 'Write the steps of a funnel with minIf: the first time of each step for each person, and compare them.',
-  toTimeZone: 'Timestamps have no zone of their own: write formatDateTime with a zone, or name the zone in toStartOfDay, toHour and the like.',
+  windowFunnel:
+    'Write the steps of a funnel with minIf: the first time of each step for each person, and compare them.',
+  toTimeZone:
+    'Timestamps have no zone of their own: write formatDateTime with a zone, or name the zone in toStartOfDay, toHour and the like.',
 
   visitParamExtractString: 'Write JSONExtractString.',
   JSONExtract: 'Write JSONExtractString, JSONExtractInt or another one with the type in its name.',
@@ -27,5 +29,9 @@ const instead: Record<string, string> = {
 export function unknownFunction(node: ExpressionOf<'call'>): Fault {
   const name = node.name.text;
   const advice = Object.hasOwn(instead, name) ? instead[name] : undefined;
-  return new Fault(advice ?? `There is no function \`${name}\` in the language.`, node.name, advice === undefined ? suggest(name, functionNames()) : undefined);
+  return new Fault(
+    advice ?? `There is no function \`${name}\` in the language.`,
+    node.name,
+    advice === undefined ? suggest(name, functionNames()) : undefined,
+  );
 }

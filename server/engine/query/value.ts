@@ -32,7 +32,12 @@ export type Value = {
 export const sql_length_max = 400_000;
 
 /** Traits of what does nothing else, such as a literal. */
-export const plain_traits: Traits = { loose: undefined, aggregates: false, windows: false, multiplies: false };
+export const plain_traits: Traits = {
+  loose: undefined,
+  aggregates: false,
+  windows: false,
+  multiplies: false,
+};
 
 /** The traits of an expression made of these. */
 function mergeTraits(values: readonly { traits: Traits }[]): Traits {
@@ -45,8 +50,17 @@ function mergeTraits(values: readonly { traits: Traits }[]): Traits {
 }
 
 /** A value made of others. Throws a `Fault` when its text has become too long. */
-export function compose(sql: string, type: ValueType, span: Span, parts: readonly { traits: Traits }[]): Value {
-  if (sql.length > sql_length_max) throw new Fault('The query grows too large when its aliases and WITH entries are written out: use them less often.', span);
+export function compose(
+  sql: string,
+  type: ValueType,
+  span: Span,
+  parts: readonly { traits: Traits }[],
+): Value {
+  if (sql.length > sql_length_max)
+    throw new Fault(
+      'The query grows too large when its aliases and WITH entries are written out: use them less often.',
+      span,
+    );
   return { sql, type, span, traits: mergeTraits(parts) };
 }
 

@@ -71,7 +71,12 @@ export function unify(types: ValueType[]): ValueType | undefined {
   if (first === undefined) return typeOf('null');
   const kind = unifyKinds(new Set(known.map((type) => type.kind)));
   if (kind === undefined) return undefined;
-  if (!isContainer(kind)) return { kind, nullable: nullable || (kind !== 'property' && known.some((type) => type.kind === 'property')), items: [] };
+  if (!isContainer(kind))
+    return {
+      kind,
+      nullable: nullable || (kind !== 'property' && known.some((type) => type.kind === 'property')),
+      items: [],
+    };
   if (known.some((type) => type.items.length !== first.items.length)) return undefined;
   const items = first.items.map((_item, index) => unify(known.map((type) => type.items[index]!)));
   return items.every((item) => item !== undefined) ? typeOf(kind, ...items) : undefined;
@@ -84,7 +89,8 @@ function unifyKinds(kinds: Set<Kind>): Kind | undefined {
   if (within('text', 'json', 'property')) return 'text';
   if (within('boolean', 'property')) return 'boolean';
   if (within('boolean', 'integer')) return 'integer';
-  if (within('boolean', 'integer', 'unsigned', 'float', 'property')) return kinds.has('float') || kinds.has('property') ? 'float' : undefined;
+  if (within('boolean', 'integer', 'unsigned', 'float', 'property'))
+    return kinds.has('float') || kinds.has('property') ? 'float' : undefined;
   if (within('timestamp', 'date', 'property')) return kinds.has('timestamp') ? 'timestamp' : 'date';
   if (within('uuid', 'property')) return 'uuid';
   return undefined;
@@ -92,7 +98,8 @@ function unifyKinds(kinds: Set<Kind>): Kind | undefined {
 
 /** The type as its author would say it, for errors and documentation. */
 export function describeType({ kind, items }: ValueType): string {
-  if (kind === 'array') return `array of ${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`;
+  if (kind === 'array')
+    return `array of ${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`;
   if (kind === 'tuple') return `tuple of ${items.map(describeType).join(' and ')}`;
   if (kind === 'map') return `map from ${items.map(describeType).join(' to ')}`;
   return kind === 'unsigned' ? 'unsigned integer' : kind;

@@ -16,7 +16,10 @@ let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
-  projects = await openTwoProjects(stores.clickhouse_url, join(import.meta.dirname, '../../../migrations/clickhouse'));
+  projects = await openTwoProjects(
+    stores.clickhouse_url,
+    join(import.meta.dirname, '../../../migrations/clickhouse'),
+  );
 });
 after(async () => {
   await projects?.close();
@@ -47,7 +50,11 @@ for (const [title, model, cases] of tables) {
       const checked = await checkQuery(projects.both, text, model, january);
       const { tree } = checked.query;
       const isOrdered = tree.kind === 'core' && tree.order_by.length > 0;
-      assert.deepEqual(inOrder(await readRows(projects.both, checked), isOrdered), inOrder(await readSql(projects.alone, sql), isOrdered), text);
+      assert.deepEqual(
+        inOrder(await readRows(projects.both, checked), isOrdered),
+        inOrder(await readSql(projects.alone, sql), isOrdered),
+        text,
+      );
     });
   });
 }

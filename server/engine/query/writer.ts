@@ -4,7 +4,14 @@ import type { Span } from './query_error.ts';
 export type QueryParameters = Record<string, string | number | string[]>;
 
 /** ClickHouse's types of literals. */
-export type LiteralType = 'String' | 'Int64' | 'UInt64' | 'Float64' | 'UUID' | 'Date32' | "DateTime64(6, 'UTC')";
+export type LiteralType =
+  | 'String'
+  | 'Int64'
+  | 'UInt64'
+  | 'Float64'
+  | 'UUID'
+  | 'Date32'
+  | "DateTime64(6, 'UTC')";
 
 /**
  * Gives out the names and parameters of one printed query. Guarantee: no name that it gives can be a name of the query's author, of a column of the store or of a function;
@@ -44,7 +51,8 @@ export class QueryWriter {
   }
 
   private bind(type: string, content: string | string[]): string {
-    const key = typeof content === 'string' ? `${type} ${content}` : JSON.stringify([type, content]);
+    const key =
+      typeof content === 'string' ? `${type} ${content}` : JSON.stringify([type, content]);
     const known = this.parameters.get(key);
     if (known !== undefined) return known;
     const name = `p${this.content.size}`;

@@ -9,18 +9,29 @@ export const person_key: readonly string[] = ['team_id', 'distinct_id'];
 /** The column by which rows are compared with the source, where the export has it and no query has made it. */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
+  return columns.some((column) => column.name === name && column.is_calculated !== true)
+    ? name
+    : undefined;
 }
 
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
-  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name && column.is_calculated !== true));
+  return (
+    model === 'persons' &&
+    person_key.every((name) =>
+      columns.some((column) => column.name === name && column.is_calculated !== true),
+    )
+  );
 }
 
 /** The columns that say which of two rows of a person is newer, as far as the export has them and no query has made them. */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
-  const own = columns.filter((column) => column.is_calculated !== true).map((column) => column.name);
-  return ['person_version', 'person_distinct_id_version'].filter((version) => own.includes(version));
+  const own = columns
+    .filter((column) => column.is_calculated !== true)
+    .map((column) => column.name);
+  return ['person_version', 'person_distinct_id_version'].filter((version) =>
+    own.includes(version),
+  );
 }
 
 /** A name as an identifier of standard SQL; letter case is kept where the server keeps it. */

@@ -44,7 +44,10 @@ const close_timeout_milliseconds = 5_000;
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
  * that is used; the session speaks UTC and UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(access: ServerAccess, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+export async function connect(
+  access: ServerAccess,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<Connection> {
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
@@ -52,7 +55,10 @@ export async function connect(access: ServerAccess, deps: Pick<DestinationDeps, 
   try {
     return await open(access, address, true, { ...deps, starting });
   } catch (error) {
-    const isPlainAllowed = access.require_tls === false && error instanceof Error && /does not support SSL/.test(error.message);
+    const isPlainAllowed =
+      access.require_tls === false &&
+      error instanceof Error &&
+      /does not support SSL/.test(error.message);
     if (!isPlainAllowed) throw error;
     return open(access, address, false, { ...deps, starting });
   }
@@ -69,9 +75,18 @@ type Session = {
 
 type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: AbortSignal };
 
-async function open(access: ServerAccess, address: string, isEncrypted: boolean, { signal, starting, noteProgress }: Opening): Promise<Connection> {
+async function open(
+  access: ServerAccess,
+  address: string,
+  isEncrypted: boolean,
+  { signal, starting, noteProgress }: Opening,
+): Promise<Connection> {
   const socket = new Socket();
-  const tls = { rejectUnauthorized: access.has_self_signed_cert !== true, host: access.host, ...(isIP(access.host) === 0 ? { servername: access.host } : {}) };
+  const tls = {
+    rejectUnauthorized: access.has_self_signed_cert !== true,
+    host: access.host,
+    ...(isIP(access.host) === 0 ? { servername: access.host } : {}),
+  };
   const client = new pg.Client({
     user: access.user,
     password: access.password,
@@ -85,7 +100,13 @@ async function open(access: ServerAccess, address: string, isEncrypted: boolean,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  const session: Session = { client, socket, place: { address, port: access.port, tls: isEncrypted ? tls : undefined }, statements: 0, cancelled: undefined };
+  const session: Session = {
+    client,
+    socket,
+    place: { address, port: access.port, tls: isEncrypted ? tls : undefined },
+    statements: 0,
+    cancelled: undefined,
+  };
   const lost = Promise.race([lossOf(client), stopOf(signal, session)]);
   lost.catch(() => undefined);
   try {
@@ -121,9 +142,16 @@ function stopOf(signal: AbortSignal, session: Session): Promise<never> {
 
 /** Ends the connection at once. A server that is at a statement would not notice before its end, and keep its locks until then. */
 function breakOff(session: Session): void {
-  const { processID, secretKey } = session.client as unknown as { processID: number | null; secretKey: number | null };
+  const { processID, secretKey } = session.client as unknown as {
+    processID: number | null;
+    secretKey: number | null;
+  };
   if (session.statements > 0 && processID !== null && secretKey !== null)
-    session.cancelled ??= cancelStatement({ ...session.place, process_id: processID, secret_key: secretKey });
+    session.cancelled ??= cancelStatement({
+      ...session.place,
+      process_id: processID,
+      secret_key: secretKey,
+    });
   session.socket.destroy();
 }
 
@@ -144,7 +172,11 @@ function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
   });
 }
 
-function connectionOf(session: Session, lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Connection {
+function connectionOf(
+  session: Session,
+  lost: Promise<never>,
+  noteProgress: DestinationDeps['noteProgress'],
+): Connection {
   const { client, socket } = session;
   const during = async <Result>(statement: Promise<Result>): Promise<Result> => {
     session.statements += 1;
@@ -157,13 +189,17 @@ function connectionOf(session: Session, lost: Promise<never>, noteProgress: Dest
     }
   };
   const rows = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
-    (await during(values === undefined ? client.query<Row>(text) : client.query<Row>(text, values))).rows;
+    (await during(values === undefined ? client.query<Row>(text) : client.query<Row>(text, values)))
+      .rows;
   return {
     rows,
     run: async (text) => (await during(client.query(text))).rowCount ?? 0,
     copy: async (statement, bytes) => {
       const sink = client.query(copyFrom(statement));
-      giveBackWhenSent(bytes, () => sink.writableLength === 0 && wire(client).stream.writableLength === 0);
+      giveBackWhenSent(
+        bytes,
+        () => sink.writableLength === 0 && wire(client).stream.writableLength === 0,
+      );
       try {
         await during(pipeline(bytes, sink));
       } finally {

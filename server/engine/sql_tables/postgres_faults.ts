@@ -5,18 +5,32 @@ import { NonRetryableError, RetryableError } from '../destination.ts';
 export type ServerFault = { retryable: boolean; code: string; message: string };
 
 /** What a server has of its own beside the faults of PostgreSQL; both come before those: first by what it says, then by SQLSTATE or its class. */
-export type OwnFaults = { by_message: readonly [RegExp, ServerFault][]; by_code: Readonly<Record<string, ServerFault>> };
+export type OwnFaults = {
+  by_message: readonly [RegExp, ServerFault][];
+  by_code: Readonly<Record<string, ServerFault>>;
+};
 
 /** A fault that only a change can mend. */
-export const final = (code: string, message: string): ServerFault => ({ retryable: false, code, message });
+export const final = (code: string, message: string): ServerFault => ({
+  retryable: false,
+  code,
+  message,
+});
 /** A fault that another attempt may get past. */
-export const passing = (code: string, message: string): ServerFault => ({ retryable: true, code, message });
+export const passing = (code: string, message: string): ServerFault => ({
+  retryable: true,
+  code,
+  message,
+});
 
 const unverified = final(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
-const unreachable = passing('connection_failed', 'The server does not answer at this host and port. Check both, and that its firewall lets this server in.');
+const unreachable = passing(
+  'connection_failed',
+  'The server does not answer at this host and port. Check both, and that its firewall lets this server in.',
+);
 
 /** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
 const faults: Record<string, ServerFault> = {
@@ -28,32 +42,68 @@ const faults: Record<string, ServerFault> = {
     tls_not_verified: unverified,
   }),
   outbound_refused: final('outbound_refused', '%'),
-  '28P01': final('authentication_failed', 'The server refused user or password; check the keys user and password.'),
-  '28000': final('authentication_failed', 'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.'),
+  '28P01': final(
+    'authentication_failed',
+    'The server refused user or password; check the keys user and password.',
+  ),
+  '28000': final(
+    'authentication_failed',
+    'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.',
+  ),
   '3D000': final('database_missing', 'There is no database of this name; check the key database.'),
-  '3F000': final('schema_missing', 'There is no schema of this name; make it or check the key schema.'),
+  '3F000': final(
+    'schema_missing',
+    'There is no schema of this name; make it or check the key schema.',
+  ),
   '42501': final(
     'permission_denied',
     'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
   ),
   '42P01': final('table_missing', 'The table or one that it needs is gone (%).'),
-  '25006': passing('read_only', 'The server takes no writes just now; it is a standby or in recovery.'),
-  '55P03': passing('locked', 'Another delivery or session holds a lock on the table or on this delivery.'),
+  '25006': passing(
+    'read_only',
+    'The server takes no writes just now; it is a standby or in recovery.',
+  ),
+  '55P03': passing(
+    'locked',
+    'Another delivery or session holds a lock on the table or on this delivery.',
+  ),
   '55006': passing('locked', 'An object is in use by another session.'),
-  '53100': passing('disk_full', 'The disk of the server is full; free some space. The run goes on by itself.'),
+  '53100': passing(
+    'disk_full',
+    'The disk of the server is full; free some space. The run goes on by itself.',
+  ),
   '53300': passing('too_many_connections', 'The server has no free connections.'),
   '57014': passing('cancelled_by_server', 'The server cancelled the statement (%).'),
-  '22': final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.'),
-  '23': final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
-  '28': final('authentication_failed', 'The server refused the user (%). Correct user and password, and see that the server lets this user in.'),
+  '22': final(
+    'value_refused',
+    'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+  ),
+  '23': final(
+    'constraint_violated',
+    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
+  ),
+  '28': final(
+    'authentication_failed',
+    'The server refused the user (%). Correct user and password, and see that the server lets this user in.',
+  ),
   '42': final(
     'statement_refused',
     'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
   ),
-  '0A': final('statement_refused', 'The server does not support what the export needs (%). Export to a newer server, or to files.'),
-  '54': final('limit_exceeded', 'A row is larger than the server allows (%). Leave the large events out with exclude_events, or export to files.'),
+  '0A': final(
+    'statement_refused',
+    'The server does not support what the export needs (%). Export to a newer server, or to files.',
+  ),
+  '54': final(
+    'limit_exceeded',
+    'A row is larger than the server allows (%). Leave the large events out with exclude_events, or export to files.',
+  ),
   '08': passing('connection_lost', 'The connection to the server broke.'),
-  '40': passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
+  '40': passing(
+    'conflict',
+    'The server ended the transaction because of a conflict with another one.',
+  ),
   '53': passing('out_of_resources', 'The server is short of resources (%).'),
   '57': passing('server_stopping', 'The server is stopping or starting.'),
   '58': passing('server_fault', 'The server reported a fault of its system (%).'),
@@ -61,28 +111,57 @@ const faults: Record<string, ServerFault> = {
 };
 
 const by_message: [RegExp, ServerFault][] = [
-  [/does not support SSL/, final('tls_not_offered', 'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.')],
+  [
+    /does not support SSL/,
+    final(
+      'tls_not_offered',
+      'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
+    ),
+  ],
   [/timeout expired|Connection terminated due to connection timeout/, unreachable],
-  [/Connection terminated|connection is closed|not queryable|Client was closed/, passing('connection_lost', 'The connection to the server broke.')],
-  [/error establishing an SSL connection/, final('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.')],
+  [
+    /Connection terminated|connection is closed|not queryable|Client was closed/,
+    passing('connection_lost', 'The connection to the server broke.'),
+  ],
+  [
+    /error establishing an SSL connection/,
+    final('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.'),
+  ],
 ];
 
 const none: OwnFaults = { by_message: [], by_code: {} };
 
 /** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
 export function postgresError(error: unknown, own: OwnFaults = none): unknown {
-  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  if (
+    !(error instanceof Error) ||
+    error instanceof NonRetryableError ||
+    error instanceof RetryableError
+  )
+    return error;
   const { code } = error as NodeJS.ErrnoException;
-  const fault = saidFault(error, own.by_message) ?? codedFault(code, own.by_code) ?? codedFault(code, faults) ?? saidFault(error, by_message);
+  const fault =
+    saidFault(error, own.by_message) ??
+    codedFault(code, own.by_code) ??
+    codedFault(code, faults) ??
+    saidFault(error, by_message);
   if (fault === undefined) return error;
-  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => error.message.replace(/\.$/, '') + columnOf(error));
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+  const message =
+    fault.message === '%'
+      ? error.message
+      : fault.message.replace('%', () => error.message.replace(/\.$/, '') + columnOf(error));
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
+    cause: error,
+  });
 }
 
 /** Of a value that does not fit COPY says the column only beside its message. The value itself stays out. */
 function columnOf(error: Error): string {
   const { where } = error as { where?: unknown };
-  const name = typeof where === 'string' ? /^COPY [^\n]*?, line \d+, column ([^\n]+?)(?:: |$)/.exec(where)?.[1] : undefined;
+  const name =
+    typeof where === 'string'
+      ? /^COPY [^\n]*?, line \d+, column ([^\n]+?)(?:: |$)/.exec(where)?.[1]
+      : undefined;
   return name === undefined ? '' : `, column ${name}`;
 }
 
@@ -91,13 +170,19 @@ function saidFault(error: Error, table: readonly [RegExp, ServerFault][]): Serve
 }
 
 /** A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE. */
-function codedFault(code: unknown, table: Readonly<Record<string, ServerFault>>): ServerFault | undefined {
+function codedFault(
+  code: unknown,
+  table: Readonly<Record<string, ServerFault>>,
+): ServerFault | undefined {
   if (typeof code !== 'string') return undefined;
   return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);
 }
 
 /** Runs `work` and throws what `postgresError` makes of its errors. */
-export async function withPostgresErrors<Result>(work: () => Promise<Result>, own: OwnFaults = none): Promise<Result> {
+export async function withPostgresErrors<Result>(
+  work: () => Promise<Result>,
+  own: OwnFaults = none,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -8,7 +8,11 @@ type Column = Layout['columns'][number];
 /** A row such as an export brings, for connection tests: a value of its type in every column, in the text that ClickHouse writes. Nothing in it needs an escape. */
 export type SampleRow = { columns: Column[]; values: string[] };
 
-const texts: Readonly<Record<string, string>> = { event: '$pageview', ip: '203.0.113.7', site_url: 'https://example.com/' };
+const texts: Readonly<Record<string, string>> = {
+  event: '$pageview',
+  ip: '203.0.113.7',
+  site_url: 'https://example.com/',
+};
 
 /** A sample row whose keys no other row has. */
 export function sampleRow(columns: Column[]): SampleRow {
@@ -22,7 +26,10 @@ export function sampleLine({ values }: SampleRow): string {
 
 /** The layout of a connection test, which is told the columns alone: what has a person's version is an export of persons. */
 export function testedLayout(columns: Column[]): Layout {
-  return { model: columns.some((column) => column.name === 'person_version') ? 'persons' : 'events', columns };
+  return {
+    model: columns.some((column) => column.name === 'person_version') ? 'persons' : 'events',
+    columns,
+  };
 }
 
 /** Throws `table_unsuitable`, by column, where what the table gave back is another value than was written. `found` has the texts of the columns in their order; what instants and numbers look like is the store's. */
@@ -36,11 +43,17 @@ export function requireSame(sample: SampleRow, found: readonly unknown[], table:
 }
 
 /** The columns of which another value came back than was written, each with both values, in words for an error; undefined when there is none. `found` is that of `requireSame`. */
-export function changedValues({ columns, values }: SampleRow, found: readonly unknown[]): string | undefined {
+export function changedValues(
+  { columns, values }: SampleRow,
+  found: readonly unknown[],
+): string | undefined {
   const changed = columns
     .map((column, index) => ({ column, written: values[index] ?? '', read: found[index] }))
     .filter(({ column, written, read }) => !isSame(column, written, read))
-    .map(({ column, written, read }) => `${column.name} (${written} was written, ${read === '' ? 'an empty text' : textOf(read)} came back)`);
+    .map(
+      ({ column, written, read }) =>
+        `${column.name} (${written} was written, ${read === '' ? 'an empty text' : textOf(read)} came back)`,
+    );
   return changed.length === 0 ? undefined : changed.join(', ');
 }
 
@@ -50,7 +63,10 @@ function valueOf(column: Column): string {
       return randomUUID();
     case 'text':
       // The name of a column that a query has made says nothing about its value.
-      return (column.is_calculated === true ? undefined : texts[column.name]) ?? `sluice-check-${randomUUID()}`;
+      return (
+        (column.is_calculated === true ? undefined : texts[column.name]) ??
+        `sluice-check-${randomUUID()}`
+      );
     case 'json':
       return '{"of":"a connection test"}';
     case 'timestamp':

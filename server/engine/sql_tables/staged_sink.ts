@@ -58,7 +58,15 @@ type Explain = <Result>(work: () => Promise<Result>) => Promise<Result>;
  * together with the receipt in one transaction; so a crash repeats one slice at most. Where the user may make no stage, the whole delivery is one transaction. Closes the work when it cannot begin.
  */
 export async function openStagedSink(work: StagedDelivery, explain: Explain): Promise<Sink> {
-  const session: Session = { work, way: undefined, is_delivered: false, is_open: false, is_prepared: false, is_committed: false, may_show: false };
+  const session: Session = {
+    work,
+    way: undefined,
+    is_delivered: false,
+    is_open: false,
+    is_prepared: false,
+    is_committed: false,
+    may_show: false,
+  };
   try {
     await explain(async () => {
       await begin(session);
@@ -95,7 +103,10 @@ export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: 
 /** Throws `count_mismatch` unless the table took all rows that were staged. */
 export function requireMoved(expected: number, moved: number): void {
   if (moved === expected) return;
-  throw new RetryableError('count_mismatch', `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table may leave rows out.`);
+  throw new RetryableError(
+    'count_mismatch',
+    `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table may leave rows out.`,
+  );
 }
 
 /** How many rows the slices have. */
@@ -146,11 +157,18 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   return surviving;
 }
 
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }> {
+async function write(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: Json }> {
   try {
     await begin(session);
     if (session.is_delivered) await leaveAside(bytes);
-    return { name: session.work.name, state: session.is_delivered ? null : await writeRows(session, slice, bytes) };
+    return {
+      name: session.work.name,
+      state: session.is_delivered ? null : await writeRows(session, slice, bytes),
+    };
   } finally {
     bytes.destroy();
   }
@@ -173,7 +191,11 @@ async function writeRows(session: Session, slice: Slice, bytes: Readable): Promi
   return state;
 }
 
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   if (session.is_committed) return;
   const { work } = session;
   await begin(session);

@@ -30,10 +30,17 @@ function isStaged(state: Json): state is StagedState {
 }
 
 /** Those of the outcomes that a stage holds whole, which has so many rows of each write. */
-export function wholeSlices(outcomes: SliceOutcome[], counted: ReadonlyMap<number, number>): SliceOutcome[] {
+export function wholeSlices(
+  outcomes: SliceOutcome[],
+  counted: ReadonlyMap<number, number>,
+): SliceOutcome[] {
   return outcomes.filter((outcome) => {
     const state = stagedState(outcome);
-    return state !== undefined && state.slice_bytes === outcome.bytes && (counted.get(state.write) ?? 0) === outcome.records;
+    return (
+      state !== undefined &&
+      state.slice_bytes === outcome.bytes &&
+      (counted.get(state.write) ?? 0) === outcome.records
+    );
   });
 }
 

@@ -1,7 +1,14 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
 
-const unescapes: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', '0': '\0' };
+const unescapes: Record<string, string> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '0': '\0',
+};
 
 /** The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line. Rejects with the error of the stream, and when the text ends inside a line. */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {

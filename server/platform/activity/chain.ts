@@ -17,7 +17,13 @@ export type Actor = {
 };
 
 /** What was done: `activity` is the past tense of the action, `scope` the noun of the thing, `item_id` and `item_name` which one. */
-export type Activity = { activity: string; scope: string; item_id: string; item_name: string | null; changes: Change[] };
+export type Activity = {
+  activity: string;
+  scope: string;
+  item_id: string;
+  item_name: string | null;
+  changes: Change[];
+};
 
 /** Where an entry is kept: in the chain of an organization, or in that of a person for what is his alone. */
 export type Chain = { organization_id: string } | { user_uuid: string };
@@ -57,12 +63,23 @@ export const genesis_hash = Buffer.alloc(32);
  * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps and follow the order of commits, because the chain's
  * head is locked until the transaction ends; so this comes last in a transaction.
  */
-export async function appendActivity(tx: Transaction, secrets: Secrets, chain: Chain, actor: Actor, activity: Activity): Promise<void> {
+export async function appendActivity(
+  tx: Transaction,
+  secrets: Secrets,
+  chain: Chain,
+  actor: Actor,
+  activity: Activity,
+): Promise<void> {
   const organization_id = 'organization_id' in chain ? chain.organization_id : null;
   const chain_id = 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
   const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
   // The row lock of the head is the lock of the chain.
-  const [head] = await tx.rows<{ number: number; previous_hash: Buffer; previous_seal: Buffer; created_at: string }>(sql`
+  const [head] = await tx.rows<{
+    number: number;
+    previous_hash: Buffer;
+    previous_seal: Buffer;
+    created_at: string;
+  }>(sql`
     INSERT INTO activity_heads (chain_id, number, hash, seal) VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
     ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + 1
     RETURNING number, hash AS previous_hash, seal AS previous_seal, clock_timestamp() AS created_at`);
@@ -95,13 +112,46 @@ export async function appendActivity(tx: Transaction, secrets: Secrets, chain: C
 }
 
 /** The HMAC of everything that an entry says, and of the seal of the head that it was written onto. */
-export function hashOf(secrets: Secrets, row: Omit<StoredEntry, 'hash'>, previous_seal: Buffer): Buffer {
-  const said = [row.id, row.chain_id, row.number, row.organization_id, row.activity, row.scope, row.item_id, row.item_name, row.changes];
-  const actor = [row.user_id, row.user_uuid, row.user_email, row.key_id, row.key_mask, row.session_id, row.ip, row.request_id];
-  return secrets.chain(JSON.stringify([...said, ...actor, row.created_at, row.previous_hash.toString('hex'), previous_seal.toString('hex')]));
+export function hashOf(
+  secrets: Secrets,
+  row: Omit<StoredEntry, 'hash'>,
+  previous_seal: Buffer,
+): Buffer {
+  const said = [
+    row.id,
+    row.chain_id,
+    row.number,
+    row.organization_id,
+    row.activity,
+    row.scope,
+    row.item_id,
+    row.item_name,
+    row.changes,
+  ];
+  const actor = [
+    row.user_id,
+    row.user_uuid,
+    row.user_email,
+    row.key_id,
+    row.key_mask,
+    row.session_id,
+    row.ip,
+    row.request_id,
+  ];
+  return secrets.chain(
+    JSON.stringify([
+      ...said,
+      ...actor,
+      row.created_at,
+      row.previous_hash.toString('hex'),
+      previous_seal.toString('hex'),
+    ]),
+  );
 }
 
 /** The seal of a head: without the server's key nobody can say that a chain ends somewhere. */
 export function sealOf(secrets: Secrets, end: ChainEnd): Buffer {
-  return secrets.chain(JSON.stringify(['head', end.chain_id, end.number, end.hash.toString('hex')]));
+  return secrets.chain(
+    JSON.stringify(['head', end.chain_id, end.number, end.hash.toString('hex')]),
+  );
 }

@@ -5,7 +5,12 @@ import { changesOf, secretChange } from './changes.ts';
 
 type Fields = Record<string, unknown>;
 
-const cases: [string, Fields | undefined, Fields | undefined, [string, string, unknown, unknown][]][] = [
+const cases: [
+  string,
+  Fields | undefined,
+  Fields | undefined,
+  [string, string, unknown, unknown][],
+][] = [
   ['nothing changes', { a: 1, b: [1, { c: 2 }] }, { b: [1, { c: 2 }], a: 1 }, []],
   ['a field changes', { a: 1, b: 2 }, { a: 1, b: 3 }, [['b', 'changed', 2, 3]]],
   ['null is a value', { a: null }, { a: 0 }, [['a', 'changed', null, 0]]],
@@ -28,7 +33,12 @@ const cases: [string, Fields | undefined, Fields | undefined, [string, string, u
     ],
   ],
   ['a record is deleted', { a: 1 }, undefined, [['a', 'deleted', 1, null]]],
-  ['nested fields', { a: { b: { c: 1, d: 2 } } }, { a: { b: { c: 1, d: 3 } } }, [['a.b.d', 'changed', 2, 3]]],
+  [
+    'nested fields',
+    { a: { b: { c: 1, d: 2 } } },
+    { a: { b: { c: 1, d: 3 } } },
+    [['a.b.d', 'changed', 2, 3]],
+  ],
   ['lists are one value', { a: [1, 2] }, { a: [2, 1] }, [['a', 'changed', [1, 2], [2, 1]]]],
   ['an empty object is a value', { a: {} }, { a: null }, [['a', 'changed', {}, null]]],
   [
@@ -52,7 +62,9 @@ for (const [name, before, after, expected] of cases) {
 }
 
 test('fields that are left out are those of the record itself', () => {
-  assert.deepEqual(changesOf({ at: 1, in: { at: 1 } }, { at: 2, in: { at: 2 } }, ['at']), [{ field: 'in.at', action: 'changed', before: 1, after: 2 }]);
+  assert.deepEqual(changesOf({ at: 1, in: { at: 1 } }, { at: 2, in: { at: 2 } }, ['at']), [
+    { field: 'in.at', action: 'changed', before: 1, after: 2 },
+  ]);
 });
 
 test('long values are cut, and never through a character', () => {
@@ -65,7 +77,9 @@ test('long values are cut, and never through a character', () => {
 
 test('a secret is masked on both sides', () => {
   assert.deepEqual(
-    (['created', 'changed', 'deleted'] as const).map((action) => secretChange('p', action)).map(({ before, after }) => [before, after]),
+    (['created', 'changed', 'deleted'] as const)
+      .map((action) => secretChange('p', action))
+      .map(({ before, after }) => [before, after]),
     [
       [null, '********'],
       ['********', '********'],
@@ -75,13 +89,26 @@ test('a secret is masked on both sides', () => {
 });
 
 test('a record differs from itself in nothing, and the changes back are the changes turned round', () => {
-  const record = fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>);
+  const record = fc.dictionary(
+    fc.stringMatching(/^[a-z]{1,3}$/),
+    fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
+  );
   fc.assert(
     fc.property(record, record, (one, other) => {
       assert.deepEqual(changesOf(one, structuredClone(one)), []);
-      const turned = changesOf(other, one).map(({ field, before, after }) => ({ field, before: after, after: before }));
-      const byField = (list: { field: string }[]) => list.toSorted((left, right) => (left.field < right.field ? -1 : 1));
-      assert.deepEqual(byField(changesOf(one, other).map(({ field, before, after }) => ({ field, before, after }))), byField(turned));
+      const turned = changesOf(other, one).map(({ field, before, after }) => ({
+        field,
+        before: after,
+        after: before,
+      }));
+      const byField = (list: { field: string }[]) =>
+        list.toSorted((left, right) => (left.field < right.field ? -1 : 1));
+      assert.deepEqual(
+        byField(
+          changesOf(one, other).map(({ field, before, after }) => ({ field, before, after })),
+        ),
+        byField(turned),
+      );
     }),
     { numRuns: 300 },
   );

@@ -21,7 +21,13 @@ before(async () => {
 });
 after(() => harness.close());
 
-const entry: Entry = { activity: 'touched', scope: 'thing', item_id: '1', item_name: 'Thing', changes: [] };
+const entry: Entry = {
+  activity: 'touched',
+  scope: 'thing',
+  item_id: '1',
+  item_name: 'Thing',
+  changes: [],
+};
 
 /** What a handler may say to the log, and what comes of it. */
 const ways: Record<string, (record: RecordActivity) => void> = {
@@ -45,13 +51,18 @@ const ways: Record<string, (record: RecordActivity) => void> = {
 function routes(app: FastifyInstance): void {
   for (const [name, say] of Object.entries(ways)) {
     const schema = { summary: name, response: { 200: Type.Object({ done: Type.Boolean() }) } };
-    app.post(`/api/organizations/:organization_id/${name}/`, { config: { scope: 'organization:write', within: 'organization' }, schema }, (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
-        await tx.run(sql`UPDATE organizations SET name = ${name} WHERE id = ${request.access.organization_id}::uuid`);
-        afterwards(async () => (effects += 1));
-        say(record);
-        return { done: true };
-      }),
+    app.post(
+      `/api/organizations/:organization_id/${name}/`,
+      { config: { scope: 'organization:write', within: 'organization' }, schema },
+      (request, reply) =>
+        write(request, reply, 200, async (tx, record, afterwards) => {
+          await tx.run(
+            sql`UPDATE organizations SET name = ${name} WHERE id = ${request.access.organization_id}::uuid`,
+          );
+          afterwards(async () => (effects += 1));
+          say(record);
+          return { done: true };
+        }),
     );
   }
 }
@@ -71,11 +82,19 @@ for (const [way, query, status, changes, entries] of cases) {
   test(`a handler that records ${way}${query}: ${status}, ${changes ? 'the change' : 'no change'}, ${entries} entries`, async () => {
     const count = async () => (await verifyActivity(harness.deps.db, harness.deps.secrets)).entries;
     const [before_it, effects_before] = [await count(), effects];
-    await harness.deps.db.run(sql`UPDATE organizations SET name = 'As it was' WHERE id = ${home.organization.id}::uuid`);
+    await harness.deps.db.run(
+      sql`UPDATE organizations SET name = 'As it was' WHERE id = ${home.organization.id}::uuid`,
+    );
     const url = `/api/organizations/${home.organization.id}/${way}/${query}`;
-    const answer = await harness.app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${home.key}` } });
+    const answer = await harness.app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: `Bearer ${home.key}` },
+    });
     assert.equal(answer.statusCode, status, answer.body);
-    const row = await harness.deps.db.row<{ name: string }>(sql`SELECT name FROM organizations WHERE id = ${home.organization.id}::uuid`);
+    const row = await harness.deps.db.row<{ name: string }>(
+      sql`SELECT name FROM organizations WHERE id = ${home.organization.id}::uuid`,
+    );
     assert.equal(row!.name, changes ? way : 'As it was');
     assert.equal((await count()) - before_it, entries);
     assert.equal(effects - effects_before, changes ? 1 : 0);
@@ -84,7 +103,11 @@ for (const [way, query, status, changes, entries] of cases) {
 
 test('a repeat under the same Idempotency-Key records nothing more', async () => {
   const ask = () =>
-    harness.request('POST', `/api/organizations/${home.organization.id}/once/`, { key: home.key, body: {}, headers: { 'idempotency-key': 'the-same' } });
+    harness.request('POST', `/api/organizations/${home.organization.id}/once/`, {
+      key: home.key,
+      body: {},
+      headers: { 'idempotency-key': 'the-same' },
+    });
   const { entries } = await verifyActivity(harness.deps.db, harness.deps.secrets);
   for (let count = 0; count < 3; count += 1) assert.equal((await ask()).status, 200);
   assert.equal((await verifyActivity(harness.deps.db, harness.deps.secrets)).entries, entries + 1);
@@ -93,7 +116,9 @@ test('a repeat under the same Idempotency-Key records nothing more', async () =>
 test('requests that race leave one entry each, without gaps', async () => {
   const { entries } = await verifyActivity(harness.deps.db, harness.deps.secrets);
   const url = `/api/organizations/${home.organization.id}/once/`;
-  const answers = await Promise.all(Array.from({ length: 20 }, () => harness.request('POST', url, { key: home.key, body: {} })));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => harness.request('POST', url, { key: home.key, body: {} })),
+  );
   assert.ok(answers.every(({ status }) => status === 200));
   assert.deepEqual(await verifyActivity(harness.deps.db, harness.deps.secrets), {
     entries: entries + 20,

@@ -8,11 +8,18 @@ import type { ChainEnd, StoredEntry } from './chain.ts';
 export type ChainFault = { chain_id: string; number: number; detail: string };
 
 /** What reading the whole log gave. `entries_changed` are those that do not carry their own hash; of many faults the first 1,000 are kept, `faults_found` counts all. */
-export type VerifiedActivity = { entries: number; chains: number; entries_changed: number; faults_found: number; faults: ChainFault[] };
+export type VerifiedActivity = {
+  entries: number;
+  chains: number;
+  entries_changed: number;
+  faults_found: number;
+  faults: ChainFault[];
+};
 
 type Head = ChainEnd & { seal: Buffer };
 
-const changed_entry = 'The entry is not what the server wrote here, or the head of the chain had been changed when it was written.';
+const changed_entry =
+  'The entry is not what the server wrote here, or the head of the chain had been changed when it was written.';
 const faults_kept_max = 1_000;
 const read_at_once = 5_000;
 const before_all = '00000000-0000-0000-0000-000000000000';
@@ -24,8 +31,18 @@ const before_all = '00000000-0000-0000-0000-000000000000';
 export async function verifyActivity(db: Database, secrets: Secrets): Promise<VerifiedActivity> {
   return db.transaction(async (tx) => {
     await tx.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    const heads = new Map((await tx.rows<Head>(sql`SELECT chain_id, number, hash, seal FROM activity_heads`)).map((head) => [head.chain_id, head]));
-    const found: VerifiedActivity = { entries: 0, chains: heads.size, entries_changed: 0, faults_found: 0, faults: [] };
+    const heads = new Map(
+      (await tx.rows<Head>(sql`SELECT chain_id, number, hash, seal FROM activity_heads`)).map(
+        (head) => [head.chain_id, head],
+      ),
+    );
+    const found: VerifiedActivity = {
+      entries: 0,
+      chains: heads.size,
+      entries_changed: 0,
+      faults_found: 0,
+      faults: [],
+    };
     const tell = (chain_id: string, number: number, detail: string | undefined) => {
       if (detail === undefined) return;
       found.faults_found += 1;
@@ -39,7 +56,11 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
     for (let rows = await portion(tx, end); rows.length > 0; rows = await portion(tx, end)) {
       for (const row of rows) {
         if (end !== undefined && end.chain_id !== row.chain_id) endChain(end);
-        const detail = entryFault(row, end?.chain_id === row.chain_id ? end : beginning(row.chain_id), secrets);
+        const detail = entryFault(
+          row,
+          end?.chain_id === row.chain_id ? end : beginning(row.chain_id),
+          secrets,
+        );
         if (detail === changed_entry) found.entries_changed += 1;
         tell(row.chain_id, row.number, detail);
         end = row;
@@ -48,7 +69,8 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
     }
     if (end !== undefined) endChain(end);
     // What is left are heads of chains without a single entry.
-    for (const head of heads.values()) tell(head.chain_id, head.number, headFault(beginning(head.chain_id), head, secrets));
+    for (const head of heads.values())
+      tell(head.chain_id, head.number, headFault(beginning(head.chain_id), head, secrets));
     return found;
   });
 }
@@ -68,14 +90,24 @@ function beginning(chain_id: string): ChainEnd {
 
 function entryFault(row: StoredEntry, before: ChainEnd, secrets: Secrets): string | undefined {
   const { chain_id, number, previous_hash } = row;
-  if (!hashOf(secrets, row, sealOf(secrets, { chain_id, number: number - 1, hash: previous_hash })).equals(row.hash)) return changed_entry;
+  if (
+    !hashOf(
+      secrets,
+      row,
+      sealOf(secrets, { chain_id, number: number - 1, hash: previous_hash }),
+    ).equals(row.hash)
+  )
+    return changed_entry;
   if (number !== before.number + 1) return missing(before.number + 1, number - 1);
-  return previous_hash.equals(before.hash) ? undefined : 'The entry does not follow the one before it.';
+  return previous_hash.equals(before.hash)
+    ? undefined
+    : 'The entry does not follow the one before it.';
 }
 
 function headFault(end: ChainEnd, head: Head | undefined, secrets: Secrets): string | undefined {
   if (head === undefined) return 'The head of the chain is missing.';
-  if (!sealOf(secrets, head).equals(head.seal)) return 'The head of the chain was changed: entries may have been cut off its end.';
+  if (!sealOf(secrets, head).equals(head.seal))
+    return 'The head of the chain was changed: entries may have been cut off its end.';
   if (head.number > end.number) return missing(end.number + 1, head.number);
   return head.number === end.number && head.hash.equals(end.hash)
     ? undefined
@@ -83,5 +115,7 @@ function headFault(end: ChainEnd, head: Head | undefined, secrets: Secrets): str
 }
 
 function missing(first: number, last: number): string {
-  return first === last ? `The entry ${first} is missing.` : `The entries ${first} to ${last} are missing.`;
+  return first === last
+    ? `The entry ${first} is missing.`
+    : `The entries ${first} to ${last} are missing.`;
 }

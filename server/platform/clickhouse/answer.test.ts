@@ -35,8 +35,11 @@ after(async () => {
 
 const running = async (marker: string): Promise<number> => {
   const like = `%${marker}%`;
-  const query = "SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE '%system.processes%'";
-  return (await (await clickhouse.query({ query, query_params: { like }, format: 'JSONEachRow' })).json()).length;
+  const query =
+    "SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE '%system.processes%'";
+  return (
+    await (await clickhouse.query({ query, query_params: { like }, format: 'JSONEachRow' })).json()
+  ).length;
 };
 
 /** The hash of an answer whose chunks are given back only a while after they came, when later ones are on their way. */
@@ -64,11 +67,17 @@ test('an answer through a pipe has the same bytes as any, 20 at once, large, sma
     sizes.map(async (size, index) => {
       const query = `SELECT number + ${index} AS n, repeat('é', number % 40) AS s FROM numbers(${size}) FORMAT ${index % 3 === 0 ? 'Parquet' : 'TSV'}`;
       const piped = await streamAnswer(clickhouse, { query });
-      assert.equal(await hashOf(piped), await hashOf((await clickhouse.exec({ query })).stream), query);
+      assert.equal(
+        await hashOf(piped),
+        await hashOf((await clickhouse.exec({ query })).stream),
+        query,
+      );
     }),
   );
   // More than a pipe holds: a smaller one may be through before it is opened here, and is then asked for once more.
-  const large = await streamAnswer(clickhouse, { query: 'SELECT * FROM numbers(100000) FORMAT TSV' });
+  const large = await streamAnswer(clickhouse, {
+    query: 'SELECT * FROM numbers(100000) FORMAT TSV',
+  });
   const lent: boolean[] = [];
   large.on('data', (chunk: Buffer) => lent.push(isLent(chunk)));
   await once(large, 'end');
@@ -77,27 +86,45 @@ test('an answer through a pipe has the same bytes as any, 20 at once, large, sma
 
 test('an error reaches the reader with its code, at the first byte and in the middle, and never as an end', async () => {
   const read = async (query: string) => {
-    for await (const _ of await streamAnswer(clickhouse, { query, clickhouse_settings: { max_block_size: '10000' } }));
+    for await (const _ of await streamAnswer(clickhouse, {
+      query,
+      clickhouse_settings: { max_block_size: '10000' },
+    }));
   };
   await assert.rejects(read('SELECT 1 +'), { code: '62', type: 'SYNTAX_ERROR' });
-  await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), { code: '47', type: 'UNKNOWN_IDENTIFIER' });
-  await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), { code: '50', type: 'UNKNOWN_TYPE' });
-  await assert.rejects(read('SELECT number, throwIf(number = 3000000) FROM numbers(10000000) FORMAT TSV'), {
-    code: '395',
-    type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
+  await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), {
+    code: '47',
+    type: 'UNKNOWN_IDENTIFIER',
   });
+  await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), {
+    code: '50',
+    type: 'UNKNOWN_TYPE',
+  });
+  await assert.rejects(
+    read('SELECT number, throwIf(number = 3000000) FROM numbers(10000000) FORMAT TSV'),
+    {
+      code: '395',
+      type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
+    },
+  );
 });
 
 test('a reader that leaves stops its query, before it has opened the pipe and while it reads', async () => {
-  const stopped = (marker: string) => eventually('the query still runs', async () => (await running(marker)) === 0);
-  const stream = await streamAnswer(clickhouse, { query: 'SELECT * FROM numbers(900000000001) FORMAT TSV' });
+  const stopped = (marker: string) =>
+    eventually('the query still runs', async () => (await running(marker)) === 0);
+  const stream = await streamAnswer(clickhouse, {
+    query: 'SELECT * FROM numbers(900000000001) FORMAT TSV',
+  });
   stream.once('data', () => stream.pause());
   await eventually('the query does not run', async () => (await running('900000000001')) === 1);
   stream.destroy();
   await stopped('900000000001');
 
   const leaving = new AbortController();
-  const aborted = await streamAnswer(clickhouse, { query: 'SELECT * FROM numbers(900000000002) FORMAT TSV', abort_signal: leaving.signal });
+  const aborted = await streamAnswer(clickhouse, {
+    query: 'SELECT * FROM numbers(900000000002) FORMAT TSV',
+    abort_signal: leaving.signal,
+  });
   const read = hashOf(aborted);
   await eventually('the query does not run', async () => (await running('900000000002')) === 1);
   leaving.abort();
@@ -106,7 +133,11 @@ test('a reader that leaves stops its query, before it has opened the pipe and wh
 
   const { username, password, origin } = new URL(store.url);
   const query = encodeURIComponent('SELECT * FROM numbers(900000000003) FORMAT TSV');
-  const gone = request(`${origin}/?query=${query}`, { method: 'POST', auth: `${username}:${password}`, headers: { [pipe_header]: '1' } });
+  const gone = request(`${origin}/?query=${query}`, {
+    method: 'POST',
+    auth: `${username}:${password}`,
+    headers: { [pipe_header]: '1' },
+  });
   gone.on('error', () => undefined);
   const head = new Promise<unknown>((resolve) => {
     gone.once('response', (response) => resolve(response.headers[pipe_header]));
@@ -129,7 +160,10 @@ test('a request that is aborted while it gets its socket does not end that socke
   // Longer than the two seconds after which the client's own timer would end it.
   const { stream } = await clickhouse.exec({
     query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
-    clickhouse_settings: { max_block_size: '500', function_sleep_max_microseconds_per_block: '10000000' },
+    clickhouse_settings: {
+      max_block_size: '500',
+      function_sleep_max_microseconds_per_block: '10000000',
+    },
   });
   assert.equal(
     Buffer.concat(await stream.toArray())
@@ -141,7 +175,9 @@ test('a request that is aborted while it gets its socket does not end that socke
 });
 
 test('a store that is killed in the middle is an error', async () => {
-  const stream = await streamAnswer(clickhouse, { query: 'SELECT * FROM numbers(900000000000) FORMAT TSV' });
+  const stream = await streamAnswer(clickhouse, {
+    query: 'SELECT * FROM numbers(900000000000) FORMAT TSV',
+  });
   stream.once('data', () => process.kill(store.pid!, 'SIGKILL'));
   await assert.rejects(hashOf(stream));
   await eventually('the engine has not come back', async () => (await clickhouse.ping()).success);
@@ -153,16 +189,20 @@ test('what is no pipe of ours is not read: the answer comes by the usual way', a
   const asked: unknown[] = [];
   const stranger = createServer((incoming, response) => {
     asked.push(incoming.headers[pipe_header]);
-    if (incoming.headers[pipe_header] !== undefined) response.setHeader(pipe_header, asked.length === 1 ? file : join(root, 'nowhere'));
+    if (incoming.headers[pipe_header] !== undefined)
+      response.setHeader(pipe_header, asked.length === 1 ? file : join(root, 'nowhere'));
     response.end('plain');
   });
   await new Promise<void>((resolve) => {
     stranger.listen(0, '127.0.0.1', resolve);
   });
-  const away = openClickHouse(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}`, { application: 'sluice-test' });
+  const away = openClickHouse(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}`, {
+    application: 'sluice-test',
+  });
   for (let round = 0; round < 2; round += 1) {
     const chunks: Buffer[] = [];
-    for await (const chunk of await streamAnswer(away, { query: 'SELECT 1' })) chunks.push(chunk as Buffer);
+    for await (const chunk of await streamAnswer(away, { query: 'SELECT 1' }))
+      chunks.push(chunk as Buffer);
     assert.equal(Buffer.concat(chunks).toString(), 'plain');
   }
   assert.deepEqual(asked, ['1', undefined, '1', undefined]);

@@ -23,7 +23,10 @@ const waiting_bytes = 256 * 1024;
  * bytes are lent: see `giveBack`.
  */
 export async function streamAnswer(clickhouse: ClickHouse, params: ExecParams): Promise<Readable> {
-  const { stream, response_headers } = await clickhouse.exec({ ...params, http_headers: { ...params.http_headers, [pipe_header]: '1' } });
+  const { stream, response_headers } = await clickhouse.exec({
+    ...params,
+    http_headers: { ...params.http_headers, [pipe_header]: '1' },
+  });
   const path = response_headers[pipe_header];
   if (typeof path !== 'string') return untilAborted(stream, params);
   const ends = openEnds(path);
@@ -48,7 +51,10 @@ function openEnds(path: string): Ends | undefined {
     if (!found.isFIFO() || found.uid !== process.getuid?.()) return undefined;
     // For both directions, so that it does not wait for anybody.
     hold = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    return { hold, read: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW) };
+    return {
+      hold,
+      read: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW),
+    };
   } catch {
     if (hold !== undefined) closeSync(hold);
     return undefined;

@@ -18,7 +18,10 @@ export function openClickHouse(url: string, options: { application: string }): C
     // two seconds later, whoever uses it then.
     keep_alive: { enabled: true, idle_socket_ttl: 0 },
     compression: { request: false, response: false },
-    clickhouse_settings: { date_time_output_format: 'iso', output_format_json_quote_64bit_integers: 0 },
+    clickhouse_settings: {
+      date_time_output_format: 'iso',
+      output_format_json_quote_64bit_integers: 0,
+    },
     log: { level: 127 },
   });
 }

@@ -9,16 +9,26 @@ import type { ClickHouse } from './client.ts';
  */
 export async function migrateClickHouse(clickhouse: ClickHouse, folder: string): Promise<string[]> {
   await clickhouse.command({
-    query: 'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name',
+    query:
+      'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name',
   });
-  const result = await clickhouse.query({ query: 'SELECT name FROM migrations', format: 'JSONEachRow' });
+  const result = await clickhouse.query({
+    query: 'SELECT name FROM migrations',
+    format: 'JSONEachRow',
+  });
   const known = new Set((await result.json<{ name: string }>()).map((row) => row.name));
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   const applied: string[] = [];
   for (const name of files) {
     if (known.has(name)) continue;
-    for (const statement of statementsOf(await readFile(join(folder, name), 'utf8'))) await clickhouse.command({ query: statement });
-    await clickhouse.insert({ table: 'migrations', values: [{ name }], columns: ['name'], format: 'JSONEachRow' });
+    for (const statement of statementsOf(await readFile(join(folder, name), 'utf8')))
+      await clickhouse.command({ query: statement });
+    await clickhouse.insert({
+      table: 'migrations',
+      values: [{ name }],
+      columns: ['name'],
+      format: 'JSONEachRow',
+    });
     applied.push(name);
   }
   return applied;

@@ -21,7 +21,12 @@ const reason_by_code: Record<string, UnansweredReason> = {
  * An answer that was cut off is fetched again over TCP, so it has 64 KiB at most; aliases are followed, 8 at most, also when the resolver gives an alias alone.
  * Messages with another transaction id or question are passed over; for the rest the resolver is trusted.
  */
-export async function askResolver(server: string, name: string, time_limit_ms: number, signal: AbortSignal): Promise<TxtAnswer> {
+export async function askResolver(
+  server: string,
+  name: string,
+  time_limit_ms: number,
+  signal: AbortSignal,
+): Promise<TxtAnswer> {
   // A channel of its own: `cancel` ends every question of a resolver, and the cache of c-ares lives in it.
   const resolver = new Resolver({ timeout: Math.ceil(time_limit_ms / tries), tries });
   const cancel = () => resolver.cancel();
@@ -36,7 +41,11 @@ export async function askResolver(server: string, name: string, time_limit_ms: n
   }
 }
 
-async function followAliases(resolver: Resolver, name: string, signal: AbortSignal): Promise<TxtAnswer> {
+async function followAliases(
+  resolver: Resolver,
+  name: string,
+  signal: AbortSignal,
+): Promise<TxtAnswer> {
   const asked = new Set<string>();
   for (let current = name; asked.size <= aliases_max;) {
     asked.add(current.toLowerCase());
@@ -47,7 +56,8 @@ async function followAliases(resolver: Resolver, name: string, signal: AbortSign
     // c-ares leaves it to us to go on from an answer that has the alias only.
     const [target] = await unlessNone(resolver.resolveCname(current));
     // Where the answer has records of other types only, c-ares gives the name itself.
-    if (target === undefined || target.toLowerCase() === current.toLowerCase()) return { outcome: 'no_records' };
+    if (target === undefined || target.toLowerCase() === current.toLowerCase())
+      return { outcome: 'no_records' };
     if (asked.has(target.toLowerCase())) break;
     current = target;
     if (signal.aborted) break;
@@ -65,7 +75,9 @@ async function unlessNone<Item>(answer: Promise<Item[]>): Promise<Item[]> {
 }
 
 function answerOf(code: string): TxtAnswer {
-  return code === 'ENOTFOUND' ? { outcome: 'no_such_name' } : { outcome: 'unanswered', reason: reason_by_code[code] ?? 'unreachable' };
+  return code === 'ENOTFOUND'
+    ? { outcome: 'no_such_name' }
+    : { outcome: 'unanswered', reason: reason_by_code[code] ?? 'unreachable' };
 }
 
 /** Node gives each byte of a TXT record as one character. */

@@ -30,9 +30,15 @@ export function openDns(options: { servers: string[]; time_limit_ms?: number; lo
       const answers = await askAll(asked, name, time_limit_ms, signal);
       signal?.throwIfAborted();
       const answer = combineAnswers(answers);
-      log.debug({ name, outcomes: asked.map((server, index) => ({ server, ...briefly(answers[index]!) })) }, 'TXT records looked up');
+      log.debug(
+        { name, outcomes: asked.map((server, index) => ({ server, ...briefly(answers[index]!) })) },
+        'TXT records looked up',
+      );
       if (answer.outcome === 'unanswered' && answer.reason === 'unreachable')
-        log.warn({ servers: asked }, 'No DNS server can be reached: check the network, or name others in SLUICE_DNS_SERVERS.');
+        log.warn(
+          { servers: asked },
+          'No DNS server can be reached: check the network, or name others in SLUICE_DNS_SERVERS.',
+        );
       return answer;
     },
   };
@@ -42,13 +48,21 @@ function checkServer(server: string): void {
   try {
     new Resolver().setServers([server]);
   } catch (error) {
-    throw new Error(`"${server}" is not the address of a DNS server: give an IP address, with a port if it is not 53, as 192.0.2.1:53 or [2001:db8::1]:53.`, {
-      cause: error,
-    });
+    throw new Error(
+      `"${server}" is not the address of a DNS server: give an IP address, with a port if it is not 53, as 192.0.2.1:53 or [2001:db8::1]:53.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-async function askAll(servers: string[], name: string, time_limit_ms: number, signal: AbortSignal | undefined): Promise<TxtAnswer[]> {
+async function askAll(
+  servers: string[],
+  name: string,
+  time_limit_ms: number,
+  signal: AbortSignal | undefined,
+): Promise<TxtAnswer[]> {
   const stop = new AbortController();
   const giveUp = () => stop.abort();
   const timers = [setTimeout(giveUp, time_limit_ms)];
@@ -58,7 +72,8 @@ async function askAll(servers: string[], name: string, time_limit_ms: number, si
       servers.map(async (server) => {
         const answer = await askResolver(server, name, time_limit_ms, stop.signal);
         // What is not there is believed only when nobody says otherwise in the whole time; records are not held up by a dead resolver.
-        if (answer.outcome === 'found') timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
+        if (answer.outcome === 'found')
+          timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
         return answer;
       }),
     );
@@ -70,5 +85,7 @@ async function askAll(servers: string[], name: string, time_limit_ms: number, si
 
 /** The answer without what a stranger wrote. */
 function briefly(answer: TxtAnswer) {
-  return answer.outcome === 'found' ? { outcome: answer.outcome, records: answer.records.length } : answer;
+  return answer.outcome === 'found'
+    ? { outcome: answer.outcome, records: answer.records.length }
+    : answer;
 }

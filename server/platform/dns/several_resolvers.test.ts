@@ -23,7 +23,11 @@ before(async () => {
 after(() => Promise.all(servers.map((server) => server.close())));
 
 const cases: { title: string; behaviours: DnsBehaviour[]; expected: TxtAnswer }[] = [
-  { title: 'one of four has the record', behaviours: [value, {}, { rcode: 'NXDOMAIN' }, { rcode: 'SERVFAIL' }], expected: found },
+  {
+    title: 'one of four has the record',
+    behaviours: [value, {}, { rcode: 'NXDOMAIN' }, { rcode: 'SERVFAIL' }],
+    expected: found,
+  },
   {
     title: 'an old and a new value are both given',
     behaviours: [value, { records: [{ type: 'TXT', strings: ['old'] }] }, value, value],
@@ -36,29 +40,51 @@ const cases: { title: string; behaviours: DnsBehaviour[]; expected: TxtAnswer }[
   },
   {
     title: 'a failing resolver does not spoil the answer of another',
-    behaviours: [{ rcode: 'SERVFAIL' }, { rcode: 'REFUSED' }, { rcode: 'NXDOMAIN' }, { edit: () => Buffer.from('?') }],
+    behaviours: [
+      { rcode: 'SERVFAIL' },
+      { rcode: 'REFUSED' },
+      { rcode: 'NXDOMAIN' },
+      { edit: () => Buffer.from('?') },
+    ],
     expected: { outcome: 'no_such_name' },
   },
   {
     title: 'all fail',
-    behaviours: [{ rcode: 'REFUSED' }, { edit: () => Buffer.from('?') }, { rcode: 'SERVFAIL' }, { rcode: 'REFUSED' }],
+    behaviours: [
+      { rcode: 'REFUSED' },
+      { edit: () => Buffer.from('?') },
+      { rcode: 'SERVFAIL' },
+      { rcode: 'REFUSED' },
+    ],
     expected: { outcome: 'unanswered', reason: 'servfail' },
   },
-  { title: 'the one that is slow has it', behaviours: [{ ...value, delay_ms: 900 }, { rcode: 'NXDOMAIN' }, {}, {}], expected: found },
+  {
+    title: 'the one that is slow has it',
+    behaviours: [{ ...value, delay_ms: 900 }, { rcode: 'NXDOMAIN' }, {}, {}],
+    expected: found,
+  },
 ];
 
 for (const [index, { title, behaviours, expected }] of cases.entries()) {
   test(title, async () => {
     const name = `case-${index}.test`;
     for (const [at, behaviour] of behaviours.entries()) servers[at]!.set(name, behaviour);
-    const dns = openDns({ servers: servers.map(({ address }) => address), time_limit_ms: 2_000, log });
+    const dns = openDns({
+      servers: servers.map(({ address }) => address),
+      time_limit_ms: 2_000,
+      log,
+    });
     assert.deepEqual(await dns.lookupTxt(name), expected);
   });
 }
 
 test('with half of the resolvers dead a record is found without waiting for them', async () => {
   for (const server of servers) server.set('half.test', server === servers[3] ? value : silence);
-  const dns = openDns({ servers: [closed_address, ...servers.map(({ address }) => address)], time_limit_ms: 2_000, log });
+  const dns = openDns({
+    servers: [closed_address, ...servers.map(({ address }) => address)],
+    time_limit_ms: 2_000,
+    log,
+  });
   const begun = performance.now();
   assert.deepEqual(await dns.lookupTxt('half.test'), found);
   assert.ok(performance.now() - begun < 1_500);
@@ -66,27 +92,46 @@ test('with half of the resolvers dead a record is found without waiting for them
 
 test('with half of the resolvers dead, that there is no record is said within the limit', async () => {
   for (const server of servers) server.set('nothing.test', server === servers[3] ? {} : silence);
-  const dns = openDns({ servers: [closed_address, ...servers.map(({ address }) => address)], time_limit_ms: 500, log });
+  const dns = openDns({
+    servers: [closed_address, ...servers.map(({ address }) => address)],
+    time_limit_ms: 500,
+    log,
+  });
   const begun = performance.now();
   assert.deepEqual(await dns.lookupTxt('nothing.test'), { outcome: 'no_records' });
   assert.ok(performance.now() - begun < 1_500);
 });
 
 test('a closed port is unreachable, at once', async () => {
-  assert.deepEqual(await openDns({ servers: [closed_address], log }).lookupTxt('a.test'), { outcome: 'unanswered', reason: 'unreachable' });
+  assert.deepEqual(await openDns({ servers: [closed_address], log }).lookupTxt('a.test'), {
+    outcome: 'unanswered',
+    reason: 'unreachable',
+  });
 });
 
 test('a truncated answer of a server without TCP is unanswered', async () => {
   const server = await openDnsServer({ tcp: false });
   server.set('cut.test', { ...value, truncated: true });
-  assert.deepEqual(await openDns({ servers: [server.address], log }).lookupTxt('cut.test'), { outcome: 'unanswered', reason: 'unreachable' });
+  assert.deepEqual(await openDns({ servers: [server.address], log }).lookupTxt('cut.test'), {
+    outcome: 'unanswered',
+    reason: 'unreachable',
+  });
   await server.close();
 });
 
 test('the reason that says most about the name wins', () => {
-  const reasons: UnansweredReason[] = ['alias_loop', 'servfail', 'refused', 'malformed', 'timeout', 'unreachable'];
+  const reasons: UnansweredReason[] = [
+    'alias_loop',
+    'servfail',
+    'refused',
+    'malformed',
+    'timeout',
+    'unreachable',
+  ];
   for (const [index, reason] of reasons.entries()) {
-    const answers = reasons.slice(index).map((one): TxtAnswer => ({ outcome: 'unanswered', reason: one }));
+    const answers = reasons
+      .slice(index)
+      .map((one): TxtAnswer => ({ outcome: 'unanswered', reason: one }));
     assert.deepEqual(combineAnswers(answers.toReversed()), { outcome: 'unanswered', reason });
   }
   assert.deepEqual(combineAnswers([]), { outcome: 'unanswered', reason: 'unreachable' });

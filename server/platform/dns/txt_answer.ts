@@ -1,5 +1,11 @@
 /** Why a question got no answer: the resolver said so (`servfail`, `refused`), what it sent cannot be used (`malformed`, `alias_loop`), or nothing came. */
-export type UnansweredReason = 'servfail' | 'refused' | 'malformed' | 'alias_loop' | 'timeout' | 'unreachable';
+export type UnansweredReason =
+  | 'servfail'
+  | 'refused'
+  | 'malformed'
+  | 'alias_loop'
+  | 'timeout'
+  | 'unreachable';
 
 /**
  * What is known about the TXT records of a name. `records` has at least one entry: the strings of a split record are joined, bytes are read as UTF-8, and
@@ -12,17 +18,31 @@ export type TxtAnswer =
   | { outcome: 'unanswered'; reason: UnansweredReason };
 
 /** Where resolvers disagree on the reason, the one named first tells the owner of the name the most. */
-const reasons_by_weight: UnansweredReason[] = ['alias_loop', 'servfail', 'refused', 'malformed', 'timeout', 'unreachable'];
+const reasons_by_weight: UnansweredReason[] = [
+  'alias_loop',
+  'servfail',
+  'refused',
+  'malformed',
+  'timeout',
+  'unreachable',
+];
 
 /**
  * One answer out of those of several resolvers. Guarantee: one that has records is enough, and the records of all are joined; a name that one resolver knows
  * exists, whatever the others say; and an answer is never lost to a resolver that gave none.
  */
 export function combineAnswers(answers: TxtAnswer[]): TxtAnswer {
-  const records = new Set(answers.flatMap((answer) => (answer.outcome === 'found' ? answer.records : [])));
+  const records = new Set(
+    answers.flatMap((answer) => (answer.outcome === 'found' ? answer.records : [])),
+  );
   if (records.size > 0) return { outcome: 'found', records: [...records] };
   if (answers.some(({ outcome }) => outcome === 'no_records')) return { outcome: 'no_records' };
   if (answers.some(({ outcome }) => outcome === 'no_such_name')) return { outcome: 'no_such_name' };
-  const reasons = new Set(answers.map((answer) => (answer.outcome === 'unanswered' ? answer.reason : undefined)));
-  return { outcome: 'unanswered', reason: reasons_by_weight.find((reason) => reasons.has(reason)) ?? 'unreachable' };
+  const reasons = new Set(
+    answers.map((answer) => (answer.outcome === 'unanswered' ? answer.reason : undefined)),
+  );
+  return {
+    outcome: 'unanswered',
+    reason: reasons_by_weight.find((reason) => reasons.has(reason)) ?? 'unreachable',
+  };
 }

@@ -37,7 +37,9 @@ export type EmbeddedClickHouseOptions = {
  * Its `url`, with user and password, serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that ends unasked is
  * started again on the same URL. Rejects with a sentence when another process holds the folder for longer than 10 s.
  */
-export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
+export async function openEmbeddedClickHouse(
+  options: EmbeddedClickHouseOptions,
+): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const hung_ms = options.hung_ms ?? hungMs;
@@ -45,7 +47,8 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
     folder,
     port: await findFreePort(),
     password: randomBytes(24).toString('hex'),
-    memory_bytes_max: options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(totalmem() * 0.4)),
+    memory_bytes_max:
+      options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(totalmem() * 0.4)),
     operations_max: operationsMax,
     alive_ms: Math.min(alive_ms_max, hung_ms / 10),
   };
@@ -76,7 +79,11 @@ export async function openEmbeddedClickHouse(options: EmbeddedClickHouseOptions)
 
 function start(orders: Orders, output: LogFile): ChildProcess {
   // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged is on disk.
-  const [program, ...rest] = [...dieWithParent('KILL'), process.execPath, fileURLToPath(new URL('clickhouse_server.ts', import.meta.url))];
+  const [program, ...rest] = [
+    ...dieWithParent('KILL'),
+    process.execPath,
+    fileURLToPath(new URL('clickhouse_server.ts', import.meta.url)),
+  ];
   try {
     const child = spawn(program, rest, {
       cwd: orders.folder,
@@ -94,9 +101,14 @@ function start(orders: Orders, output: LogFile): ChildProcess {
   }
 }
 
-async function whenReady(child: ChildProcess, signal: AbortSignal, readLog: () => string): Promise<void> {
+async function whenReady(
+  child: ChildProcess,
+  signal: AbortSignal,
+  readLog: () => string,
+): Promise<void> {
   if (!child.stdout) throw new Error('The ClickHouse process has no output.');
-  for await (const line of createInterface({ input: child.stdout, signal })) if (line === readyWord) return;
+  for await (const line of createInterface({ input: child.stdout, signal }))
+    if (line === readyWord) return;
   // The engine gives the reason only to its log.
   const locked = readLog().includes('Cannot lock file');
   throw new Error(

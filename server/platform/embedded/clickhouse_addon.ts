@@ -9,7 +9,11 @@ export type Addon = {
   /** Opens the folder, or one more connection to it. Throws the engine's error. `args` count for the first one. */
   CreateConnection(folder: string, args?: string[]): Connection;
   /** Runs SQL on a thread of libuv and settles when that is through. The connection must not be closed before. */
-  QueryAsyncConnection(connection: Connection, sql: string, format: string): Promise<{ bytes: Uint8Array }>;
+  QueryAsyncConnection(
+    connection: Connection,
+    sql: string,
+    format: string,
+  ): Promise<{ bytes: Uint8Array }>;
   /** Ends the connection and frees what it holds. */
   CloseConnection(connection: Connection): void;
 };
@@ -21,6 +25,8 @@ export type Addon = {
 export function openAddon(): Addon {
   const { packageName, path } = resolveLibchdb({ env: {} });
   if (packageName === undefined)
-    throw new Error(`chDB's package for this system is not installed (found ${path}). Run npm ci, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.`);
+    throw new Error(
+      `chDB's package for this system is not installed (found ${path}). Run npm ci, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.`,
+    );
   return createRequire(path)(packageName) as Addon;
 }

@@ -33,13 +33,27 @@ const addressBytesMax = 1024 * 1024;
 export function createClickHouseServer(options: HttpOptions): Server {
   const expected = digest(`Basic ${Buffer.from(`sluice:${options.password}`).toString('base64')}`);
   const server = createServer(
-    { highWaterMark: chunkBytes, maxHeaderSize: addressBytesMax, keepAliveTimeout: 30_000, requestTimeout: 0 },
+    {
+      highWaterMark: chunkBytes,
+      maxHeaderSize: addressBytesMax,
+      keepAliveTimeout: 30_000,
+      requestTimeout: 0,
+    },
     (request, response) => {
       const known = timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
-      void (known ? answer(options, request, response) : refuse(request, response)).catch((error: unknown) => {
-        if (response.headersSent) response.destroy();
-        else sendFault(request, response, error instanceof RangeError ? fault(1000, 'UNKNOWN_EXCEPTION', error.message) : faultOf(error));
-      });
+      void (known ? answer(options, request, response) : refuse(request, response)).catch(
+        (error: unknown) => {
+          if (response.headersSent) response.destroy();
+          else
+            sendFault(
+              request,
+              response,
+              error instanceof RangeError
+                ? fault(1000, 'UNKNOWN_EXCEPTION', error.message)
+                : faultOf(error),
+            );
+        },
+      );
     },
   );
   return server;
@@ -51,10 +65,22 @@ function digest(text: string): Buffer {
 
 async function refuse(request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.setHeader('WWW-Authenticate', 'Basic realm="ClickHouse"');
-  sendFault(request, response, fault(516, 'AUTHENTICATION_FAILED', 'Authentication failed: password is incorrect, or there is no user with such name.'));
+  sendFault(
+    request,
+    response,
+    fault(
+      516,
+      'AUTHENTICATION_FAILED',
+      'Authentication failed: password is incorrect, or there is no user with such name.',
+    ),
+  );
 }
 
-function sendFault(request: IncomingMessage, response: ServerResponse, { code, status, text }: Fault): void {
+function sendFault(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { code, status, text }: Fault,
+): void {
   if (response.destroyed || response.writableEnded) return;
   // What the client still sends must be read, or it sees a broken connection instead of the reason.
   request.resume();
@@ -67,7 +93,11 @@ function sendFault(request: IncomingMessage, response: ServerResponse, { code, s
   response.end(`${text}\n`);
 }
 
-async function answer(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: HttpOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (request.url === '/ping') {
     response.end('Ok.\n');
     return;
@@ -79,7 +109,12 @@ async function answer(options: HttpOptions, request: IncomingMessage, response: 
   const read = await readRequest(request);
   if ('fault' in read) return sendFault(request, response, read.fault);
   const statement = readStatement(read.text);
-  if (statement.kind === 'refused') return sendFault(request, response, fault(62, 'SYNTAX_ERROR', `Syntax error: ${statement.reason}`));
+  if (statement.kind === 'refused')
+    return sendFault(
+      request,
+      response,
+      fault(62, 'SYNTAX_ERROR', `Syntax error: ${statement.reason}`),
+    );
   const format = formatFault(options.engine, statement, read);
   if (format) return sendFault(request, response, format);
   const query_id = read.query_id ?? randomUUID();
@@ -93,28 +128,53 @@ async function answer(options: HttpOptions, request: IncomingMessage, response: 
   response.setHeader('X-ClickHouse-Query-Id', query_id.replace(/[^\x21-\x7e]/g, '?'));
   response.setHeader('X-ClickHouse-Server-Display-Name', 'sluice');
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
-  const operation: Operation = { engine: options.engine, pipe, preamble: preambleOf(read, label), label, gone: gone.signal };
+  const operation: Operation = {
+    engine: options.engine,
+    pipe,
+    preamble: preambleOf(read, label),
+    label,
+    gone: gone.signal,
+  };
   let outcome: Outcome = { stuck: true };
   try {
     outcome = gone.signal.aborted ? {} : await run(operation, statement, read, response);
   } finally {
-    options.pipes.give(pipe, !outcome.fault && !outcome.stuck && !gone.signal.aborted && !read.is_piped);
+    options.pipes.give(
+      pipe,
+      !outcome.fault && !outcome.stuck && !gone.signal.aborted && !read.is_piped,
+    );
   }
-  if (outcome.fault) sendFault(request, response, await inOwnWords(outcome.fault, operation, statement));
+  if (outcome.fault)
+    sendFault(request, response, await inOwnWords(outcome.fault, operation, statement));
   if (outcome.stuck) options.onStuck();
 }
 
 /** Names of formats reach the SQL as they are, and an unknown one makes the engine hang. */
-function formatFault(engine: Engine, statement: Statement, read: ClickHouseRequest): Fault | undefined {
+function formatFault(
+  engine: Engine,
+  statement: Statement,
+  read: ClickHouseRequest,
+): Fault | undefined {
   if (statement.kind === 'refused') return undefined;
   const name = statement.format ?? read.default_format;
   const use = engine.findFormat(name);
   if (!use) return fault(73, 'UNKNOWN_FORMAT', `Unknown format ${name.slice(0, 60)}.`);
   const isUsable = statement.kind === 'insert' ? use.is_input : use.is_output;
-  return isUsable ? undefined : fault(73, 'UNKNOWN_FORMAT', `Format ${name} is not suitable for ${statement.kind === 'insert' ? 'input' : 'output'}.`);
+  return isUsable
+    ? undefined
+    : fault(
+        73,
+        'UNKNOWN_FORMAT',
+        `Format ${name} is not suitable for ${statement.kind === 'insert' ? 'input' : 'output'}.`,
+      );
 }
 
-async function run(operation: Operation, statement: Statement, read: ClickHouseRequest, response: ServerResponse): Promise<Outcome> {
+async function run(
+  operation: Operation,
+  statement: Statement,
+  read: ClickHouseRequest,
+  response: ServerResponse,
+): Promise<Outcome> {
   const began = performance.now();
   if (statement.kind === 'read') {
     const format = statement.format ?? read.default_format;
@@ -122,11 +182,16 @@ async function run(operation: Operation, statement: Statement, read: ClickHouseR
     response.setHeader('Content-Type', 'application/octet-stream');
     response.setHeader('X-ClickHouse-Summary', summary(began));
     const select = { before: statement.before, format, after: statement.after };
-    return read.is_piped ? streamThroughPipe(operation, select, response) : streamResult(operation, select, response);
+    return read.is_piped
+      ? streamThroughPipe(operation, select, response)
+      : streamResult(operation, select, response);
   }
   const outcome =
     statement.kind === 'insert'
-      ? await streamInsert(operation, { ...statement, data: dataOf(read.text, statement.data_from, read.data) })
+      ? await streamInsert(operation, {
+          ...statement,
+          data: dataOf(read.text, statement.data_from, read.data),
+        })
       : await runCommand(operation, statement, read, response);
   if (outcome.fault || statement.kind !== 'insert') return outcome;
   response.setHeader('X-ClickHouse-Summary', summary(began));
@@ -135,10 +200,18 @@ async function run(operation: Operation, statement: Statement, read: ClickHouseR
 }
 
 /** A syntax error is told about the text that was sent, not about the one with our pipe in it. */
-async function inOwnWords(told: Fault, { engine, pipe }: Operation, statement: Statement): Promise<Fault> {
-  if (!told.text.includes(pipe) || (statement.kind !== 'read' && statement.kind !== 'insert')) return told;
+async function inOwnWords(
+  told: Fault,
+  { engine, pipe }: Operation,
+  statement: Statement,
+): Promise<Fault> {
+  if (!told.text.includes(pipe) || (statement.kind !== 'read' && statement.kind !== 'insert'))
+    return told;
   // Without its FORMAT: the parser takes the word for a name where an expression is missing.
-  const sent = statement.kind === 'read' ? `${statement.before}${statement.after}` : `${statement.before}${statement.after}FORMAT ${statement.format}`;
+  const sent =
+    statement.kind === 'read'
+      ? `${statement.before}${statement.after}`
+      : `${statement.before}${statement.after}FORMAT ${statement.format}`;
   try {
     await engine.run(`SELECT formatQuery(${quote(sent)})`);
     return { ...told, text: told.text.replaceAll(pipe, 'the answer') };
@@ -153,11 +226,23 @@ async function inOwnWords(told: Fault, { engine, pipe }: Operation, statement: S
 }
 
 /** One answer, held in memory: definitions, SHOW, EXPLAIN and the like, whose answers are small. */
-async function runCommand(operation: Operation, statement: Statement, read: ClickHouseRequest, response: ServerResponse): Promise<Outcome> {
+async function runCommand(
+  operation: Operation,
+  statement: Statement,
+  read: ClickHouseRequest,
+  response: ServerResponse,
+): Promise<Outcome> {
   if (statement.kind !== 'command') return {};
   const began = performance.now();
   for await (const chunk of read.data ?? []) {
-    if (chunk.length > 0) return { fault: fault(36, 'BAD_ARGUMENTS', 'A body is taken only by INSERT ... FORMAT and INSERT ... VALUES.') };
+    if (chunk.length > 0)
+      return {
+        fault: fault(
+          36,
+          'BAD_ARGUMENTS',
+          'A body is taken only by INSERT ... FORMAT and INSERT ... VALUES.',
+        ),
+      };
   }
   const { engine, gone, preamble } = operation;
   let isOver = false;
@@ -166,7 +251,10 @@ async function runCommand(operation: Operation, statement: Statement, read: Clic
   };
   gone.addEventListener('abort', leave, { once: true });
   try {
-    const bytes = await engine.run(`${preamble}${statement.text}`, statement.format ?? read.default_format);
+    const bytes = await engine.run(
+      `${preamble}${statement.text}`,
+      statement.format ?? read.default_format,
+    );
     response.setHeader('X-ClickHouse-Summary', summary(began));
     response.setHeader('Content-Length', bytes.length);
     response.end(bytes);
@@ -179,13 +267,28 @@ async function runCommand(operation: Operation, statement: Statement, read: Clic
   }
 }
 
-async function* dataOf(text: string, from: number, body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8Array> {
+async function* dataOf(
+  text: string,
+  from: number,
+  body: AsyncIterable<Uint8Array> | undefined,
+): AsyncIterable<Uint8Array> {
   if (from < text.length) yield Buffer.from(text.slice(from));
   if (body) yield* body;
 }
 
 /** The engine tells us no row counts, so they are given as zero, as a ClickHouse server does before its first progress. */
 function summary(began: number): string {
-  const zeros = ['read_rows', 'read_bytes', 'written_rows', 'written_bytes', 'total_rows_to_read', 'result_rows', 'result_bytes'].map((name) => [name, '0']);
-  return JSON.stringify({ ...Object.fromEntries(zeros), elapsed_ns: String(Math.round((performance.now() - began) * 1e6)) });
+  const zeros = [
+    'read_rows',
+    'read_bytes',
+    'written_rows',
+    'written_bytes',
+    'total_rows_to_read',
+    'result_rows',
+    'result_bytes',
+  ].map((name) => [name, '0']);
+  return JSON.stringify({
+    ...Object.fromEntries(zeros),
+    elapsed_ns: String(Math.round((performance.now() - began) * 1e6)),
+  });
 }

@@ -6,7 +6,12 @@ import { stopOperation } from './clickhouse_read.ts';
 import type { Operation, Outcome } from './clickhouse_read.ts';
 
 /** An INSERT whose data arrive as a stream: the statement before and after its format, and the data. */
-export type Insert = { before: string; after: string; format: string; data: AsyncIterable<Uint8Array> };
+export type Insert = {
+  before: string;
+  after: string;
+  format: string;
+  data: AsyncIterable<Uint8Array>;
+};
 
 /**
  * Streams the data of an INSERT from the request into the engine with back-pressure, in any input format.
@@ -19,7 +24,9 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   let outcome: Outcome = {};
   const settled = (async () => {
     try {
-      await engine.run(`${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`);
+      await engine.run(
+        `${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`,
+      );
     } catch (error) {
       outcome = { fault: faultOf(error) };
     } finally {

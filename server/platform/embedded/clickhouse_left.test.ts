@@ -17,7 +17,12 @@ let client: ReturnType<typeof createClient>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));
   store = await openEmbeddedClickHouse({ folder, log: silentLog() });
-  client = createClient({ url: store.url, log: { level: 127 }, max_open_connections: 100, keep_alive: { idle_socket_ttl: 0 } });
+  client = createClient({
+    url: store.url,
+    log: { level: 127 },
+    max_open_connections: 100,
+    keep_alive: { idle_socket_ttl: 0 },
+  });
 });
 after(async () => {
   await client?.close();
@@ -26,7 +31,10 @@ after(async () => {
 });
 
 async function memory(): Promise<number> {
-  const result = await client.query({ query: "SELECT toFloat64(value) FROM system.metrics WHERE metric = 'MemoryTracking'", format: 'TabSeparated' });
+  const result = await client.query({
+    query: "SELECT toFloat64(value) FROM system.metrics WHERE metric = 'MemoryTracking'",
+    format: 'TabSeparated',
+  });
   return Number(await result.text());
 }
 
@@ -34,13 +42,19 @@ test('an answer that the engine has made and nobody reads gives its pipe back', 
   const pipes = readdirSync(join(folder, 'pipes')).length;
   // One block, larger than a pipe and than what is on its way: the query is over, and its end waits for a reader.
   const query = "SELECT number, repeat('x', 2000) FROM numbers(900) FORMAT JSONEachRow";
-  const text = await (await client.query({ query: query.replace(' FORMAT JSONEachRow', ''), format: 'JSONEachRow' })).text();
+  const text = await (
+    await client.query({ query: query.replace(' FORMAT JSONEachRow', ''), format: 'JSONEachRow' })
+  ).text();
   assert.ok(text.length > 1_800_000, `${text.length} bytes`);
   for (let count = 0; count < 2 * pipes; count += 1) {
     const { stream } = await client.exec({ query, abort_signal: AbortSignal.timeout(20_000) });
     stream.destroy();
   }
-  const asked = await client.query({ query: 'SELECT 1', format: 'TabSeparated', abort_signal: AbortSignal.timeout(20_000) });
+  const asked = await client.query({
+    query: 'SELECT 1',
+    format: 'TabSeparated',
+    abort_signal: AbortSignal.timeout(20_000),
+  });
   assert.equal(await asked.text(), '1\n');
 });
 
@@ -48,12 +62,16 @@ test('beside one long query the connections of the others are not kept', async (
   const leaving = new AbortController();
   const long = client.query({
     query: 'SELECT sleepEachRow(1) FROM numbers(100)',
-    clickhouse_settings: { max_block_size: '1', function_sleep_max_microseconds_per_block: '1000000000' },
+    clickhouse_settings: {
+      max_block_size: '1',
+      function_sleep_max_microseconds_per_block: '1000000000',
+    },
     abort_signal: leaving.signal,
   });
   long.catch(() => {});
   const before_bytes = await memory();
-  for (let count = 0; count < 400; count += 1) await (await client.query({ query: `SELECT ${count}`, format: 'TabSeparated' })).text();
+  for (let count = 0; count < 400; count += 1)
+    await (await client.query({ query: `SELECT ${count}`, format: 'TabSeparated' })).text();
   const grown = ((await memory()) - before_bytes) / 1e6;
   leaving.abort();
   await assert.rejects(long);
@@ -72,7 +90,10 @@ test('a process that hangs is killed and started again', async () => {
     await pause(4_000);
     assert.equal(hanging.pid, first);
     process.kill(first, 'SIGSTOP');
-    await eventually('it has not been started again', async () => hanging.pid !== first && (await asking.ping()).success);
+    await eventually(
+      'it has not been started again',
+      async () => hanging.pid !== first && (await asking.ping()).success,
+    );
   } finally {
     await asking.close();
     await hanging.stop();

@@ -10,7 +10,11 @@ import type { Fault } from './clickhouse_session.ts';
  * Leads the result of a SELECT into the pipe, which the client reads itself, and names it in the answer's head. Guarantee: the answer's body ends, empty, only when the engine has reported success; an error before
  * the pipe is named is given back as the outcome, a later one is also to be sent as the body; when the client leaves the query is stopped. The pipe is the client's until it has read to the end, so it must not be used again.
  */
-export async function streamThroughPipe(operation: Operation, read: Read, response: ServerResponse): Promise<Outcome> {
+export async function streamThroughPipe(
+  operation: Operation,
+  read: Read,
+  response: ServerResponse,
+): Promise<Outcome> {
   const { engine, pipe, gone } = operation;
   try {
     await tryFormat(operation, read);
@@ -22,7 +26,9 @@ export async function streamThroughPipe(operation: Operation, read: Read, respon
   response.flushHeaders();
   let isOver = false;
   const settled = engine
-    .run(`${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`)
+    .run(
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+    )
     .then(
       () => undefined,
       (error: unknown) => faultOf(error),
@@ -41,7 +47,11 @@ export async function streamThroughPipe(operation: Operation, read: Read, respon
 }
 
 /** The engine waits for a reader before it sees that it is to stop, and the client may not have been one yet, or is none any more. */
-async function stop(operation: Operation, settled: Promise<Fault | undefined>, isOver: () => boolean): Promise<boolean> {
+async function stop(
+  operation: Operation,
+  settled: Promise<Fault | undefined>,
+  isOver: () => boolean,
+): Promise<boolean> {
   const reader = openReader(operation.pipe);
   reader.on('error', () => {});
   reader.resume();

@@ -22,7 +22,10 @@ export type Pipes = {
 /** Makes `count` pipes in `folder`, which is emptied first and readable by us alone. */
 export async function openPipes(folder: string, count: number): Promise<Pipes> {
   const mkfifo = findProgram('mkfifo');
-  if (!mkfifo) throw new Error('The program mkfifo is missing. Install it, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.');
+  if (!mkfifo)
+    throw new Error(
+      'The program mkfifo is missing. Install it, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
+    );
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   let made = 0;
@@ -92,7 +95,11 @@ function share(idle: string[], folder: string, make: (n: number) => Promise<stri
 
 /** The reading end, open before the engine writes, with nothing to read until then. It occupies no thread. */
 export function openReader(pipe: string): Socket {
-  return new Socket({ fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
+  return new Socket({
+    fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+    writable: false,
+  });
 }
 
 /** Makes a reader of `pipe` see the end although the engine never opened it; changes nothing otherwise. Call it when the engine has done. */

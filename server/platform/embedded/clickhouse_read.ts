@@ -33,7 +33,10 @@ const killPauseMs = { least: 10, most: 250 };
  * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the operation is over by itself; asks again until then, because a query that has just begun is not in the engine's
  * list yet, and an engine that is short of memory refuses this question too.
  */
-export async function stopOperation({ engine, label }: Operation, isOver: () => boolean): Promise<void> {
+export async function stopOperation(
+  { engine, label }: Operation,
+  isOver: () => boolean,
+): Promise<void> {
   for (let ms = killPauseMs.least; !isOver(); ms = Math.min(2 * ms, killPauseMs.most)) {
     if (await engine.kill(label).catch(() => false)) return;
     await new Promise((done) => setTimeout(done, ms));
@@ -44,8 +47,12 @@ export async function stopOperation({ engine, label }: Operation, isOver: () => 
 export type Read = { before: string; format: string; after: string };
 
 /** Rejects with the engine's error when the format cannot be set up for the statement. */
-export async function tryFormat({ engine, preamble }: Operation, { before, format, after }: Read): Promise<void> {
-  if (!easyFormats.test(format)) await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
+export async function tryFormat(
+  { engine, preamble }: Operation,
+  { before, format, after }: Read,
+): Promise<void> {
+  if (!easyFormats.test(format))
+    await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
 }
 
 /**
@@ -53,7 +60,11 @@ export async function tryFormat({ engine, preamble }: Operation, { before, forma
  * Guarantee: the response ends cleanly only when the engine has reported success; an error before the first byte is given back as the
  * outcome, a later one breaks the connection; when the client leaves the query is stopped.
  */
-export async function streamResult(operation: Operation, read: Read, response: ServerResponse): Promise<Outcome> {
+export async function streamResult(
+  operation: Operation,
+  read: Read,
+  response: ServerResponse,
+): Promise<Outcome> {
   const { engine, pipe, gone } = operation;
   try {
     await tryFormat(operation, read);
@@ -68,17 +79,21 @@ export async function streamResult(operation: Operation, read: Read, response: S
   reader.on('error', () => {});
   let failure: Fault | undefined;
   let isOver = false;
-  const settled = engine.run(`${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`).then(
-    () => {
-      isOver = true;
-      return touchReader(pipe);
-    },
-    (error) => {
-      isOver = true;
-      failure = faultOf(error);
-      reader.destroy();
-    },
-  );
+  const settled = engine
+    .run(
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+    )
+    .then(
+      () => {
+        isOver = true;
+        return touchReader(pipe);
+      },
+      (error) => {
+        isOver = true;
+        failure = faultOf(error);
+        reader.destroy();
+      },
+    );
   // The query first: a reader that merely closes does not stop it. What still comes is read and thrown away, because what waits for its reader sees no kill, or has already left the engine's list of queries.
   const leave = (): void => {
     reader.resume();
@@ -86,11 +101,18 @@ export async function streamResult(operation: Operation, read: Read, response: S
   };
   gone.addEventListener('abort', leave, { once: true });
   const held = forward(reader, response);
-  const stuck = await Promise.race([settled.then(() => closed).then(() => false), closed.then(() => isLate(settled, gone.aborted ? stuckKilledMs : stuckMs))]);
+  const stuck = await Promise.race([
+    settled.then(() => closed).then(() => false),
+    closed.then(() => isLate(settled, gone.aborted ? stuckKilledMs : stuckMs)),
+  ]);
   gone.removeEventListener('abort', leave);
   if (gone.aborted) return { stuck };
   if (stuck)
-    failure = { code: 1000, status: 500, text: 'Code: 1000. DB::Exception: The engine could not set up the format for these columns. (UNKNOWN_EXCEPTION)' };
+    failure = {
+      code: 1000,
+      status: 500,
+      text: 'Code: 1000. DB::Exception: The engine could not set up the format for these columns. (UNKNOWN_EXCEPTION)',
+    };
   if (failure && response.headersSent) response.destroy();
   else if (!failure) finish(response, held());
   return { fault: failure, stuck };

@@ -46,16 +46,21 @@ const nicenessOfLarge = 15;
 const textBytesMax = 256 * 1024 * 1024;
 
 /** Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the interface does not offer. */
-export async function readRequest(request: IncomingMessage): Promise<ClickHouseRequest | { fault: Fault }> {
+export async function readRequest(
+  request: IncomingMessage,
+): Promise<ClickHouseRequest | { fault: Fault }> {
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  const body = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+  const body =
+    request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
   const isForm = request.headers['content-type']?.startsWith('multipart/form-data') === true;
   const entries: [string, string][] = [...searchParams];
   const fromUrl = searchParams.get('query');
   let text = fromUrl ?? '';
   let data: AsyncIterable<Uint8Array> | undefined;
   if (isForm) {
-    const form = await new Response(await readAll(body), { headers: { 'Content-Type': request.headers['content-type'] ?? '' } }).formData();
+    const form = await new Response(await readAll(body), {
+      headers: { 'Content-Type': request.headers['content-type'] ?? '' },
+    }).formData();
     for (const [name, value] of form) if (typeof value === 'string') entries.push([name, value]);
     text = entries.find(([name]) => name === 'query')?.[1] ?? '';
   } else if (fromUrl === null) text = (await readAll(body)).toString();
@@ -63,11 +68,31 @@ export async function readRequest(request: IncomingMessage): Promise<ClickHouseR
   return sort({ text, data, is_piped: request.headers[pipe_header] !== undefined }, entries);
 }
 
-function sort(given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>, entries: [string, string][]): ClickHouseRequest | { fault: Fault } {
-  const result: ClickHouseRequest = { ...given, query_id: undefined, default_format: 'TabSeparated', params: [], settings: [], database: undefined };
+function sort(
+  given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>,
+  entries: [string, string][],
+): ClickHouseRequest | { fault: Fault } {
+  const result: ClickHouseRequest = {
+    ...given,
+    query_id: undefined,
+    default_format: 'TabSeparated',
+    params: [],
+    settings: [],
+    database: undefined,
+  };
   for (const [name, value] of entries) {
-    if (!/^\w+$/.test(name)) return { fault: fault(36, 'BAD_ARGUMENTS', 'The name of a setting consists of letters, digits and underscores.') };
-    if (unsupportedWords.includes(name)) return { fault: fault(36, 'BAD_ARGUMENTS', `${name} is not available in the embedded store.`) };
+    if (!/^\w+$/.test(name))
+      return {
+        fault: fault(
+          36,
+          'BAD_ARGUMENTS',
+          'The name of a setting consists of letters, digits and underscores.',
+        ),
+      };
+    if (unsupportedWords.includes(name))
+      return {
+        fault: fault(36, 'BAD_ARGUMENTS', `${name} is not available in the embedded store.`),
+      };
     if (name === 'query_id') result.query_id = value;
     else if (name === 'default_format') result.default_format = value;
     else if (name === 'database') result.database = value;
@@ -83,7 +108,10 @@ function sort(given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>, entr
 export function preambleOf(request: ClickHouseRequest, label: string): string {
   const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);
   const settings = [
-    ['os_threads_nice_value_query', String(request.is_piped ? nicenessOfLarge : engine_niceness)] as const,
+    [
+      'os_threads_nice_value_query',
+      String(request.is_piped ? nicenessOfLarge : engine_niceness),
+    ] as const,
     ...request.settings,
     ['log_comment', label] as const,
   ].map(([name, value]) => `${name} = ${quote(value)}`);
@@ -100,7 +128,10 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuf
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > textBytesMax) throw new RangeError('The statement is too long: send data as the body, and the statement in the URL.');
+    if (bytes > textBytesMax)
+      throw new RangeError(
+        'The statement is too long: send data as the body, and the statement in the URL.',
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

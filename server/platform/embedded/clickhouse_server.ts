@@ -52,7 +52,8 @@ async function main(): Promise<void> {
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
   // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
   lines.on('close', killSelf);
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void end());
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => void end());
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');
   process.stdout.write(`${readyWord}\n`);

@@ -49,7 +49,12 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
       addon.CloseConnection(connection);
     }
   };
-  const listed = Buffer.from(await run('SELECT lower(name) AS name, is_input, is_output FROM system.formats', 'JSONCompactEachRow')).toString();
+  const listed = Buffer.from(
+    await run(
+      'SELECT lower(name) AS name, is_input, is_output FROM system.formats',
+      'JSONCompactEachRow',
+    ),
+  ).toString();
   const formats = new Map(
     listed
       .trim()
@@ -99,7 +104,11 @@ const statusOfCode: Record<number, number> = {
 
 /** A fault of our own, in the words and shape of ClickHouse's. */
 export function fault(code: number, type: string, sentence: string): Fault {
-  return { code, status: statusOfCode[code] ?? 500, text: `Code: ${code}. DB::Exception: ${sentence} (${type})` };
+  return {
+    code,
+    status: statusOfCode[code] ?? 500,
+    text: `Code: ${code}. DB::Exception: ${sentence} (${type})`,
+  };
 }
 
 /** The engine's error as a client of ClickHouse knows it: `Code: 62. DB::Exception: ... (SYNTAX_ERROR)`. */

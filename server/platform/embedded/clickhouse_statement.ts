@@ -9,11 +9,18 @@ export type Statement =
   | { kind: 'command'; text: string; format: string | undefined }
   | { kind: 'refused'; reason: string };
 
-type Token = { kind: 'word' | 'other' | 'stop'; text: string; from: number; to: number; depth: number };
+type Token = {
+  kind: 'word' | 'other' | 'stop';
+  text: string;
+  from: number;
+  to: number;
+  depth: number;
+};
 
 const blank = /(?:[ \t\r\n\f\v]+|--[^\n]*(?:\n|$)|#[ !][^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/y;
 // Hexadecimal and binary literals know no backslash, unlike strings: `x'\'` is complete.
-const literal = /[xXbB]'[^']*'|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*"|`[^`\\]*(?:(?:\\[\s\S]|``)[^`\\]*)*`/y;
+const literal =
+  /[xXbB]'[^']*'|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*"|`[^`\\]*(?:(?:\\[\s\S]|``)[^`\\]*)*`/y;
 const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
 const word = /[A-Za-z_][\w$]*/y;
 const plain = /[0-9][\w.]*|[()[\]{},.;:+\-*/%=<>!?|^&~@\\]/y;
@@ -70,7 +77,13 @@ function* tokenize(text: string): Generator<Token> {
       return;
     }
     if (found === ')' || found === ']' || found === '}') depth -= 1;
-    yield { kind, text: kind === 'word' ? found.toUpperCase() : found, from: at, to: at + found.length, depth };
+    yield {
+      kind,
+      text: kind === 'word' ? found.toUpperCase() : found,
+      from: at,
+      to: at + found.length,
+      depth,
+    };
     if (found === '(' || found === '[' || found === '{') depth += 1;
     at += found.length;
   }
@@ -95,15 +108,20 @@ export function readStatement(text: string): Statement {
   let end: number | undefined;
   let data: { format: string; cut: number; data_from: number } | undefined;
   for (const token of tokenize(text)) {
-    if (token.kind === 'stop') return refused(`The text at position ${token.from + 1} is not SQL that this server reads: ${token.text}`);
+    if (token.kind === 'stop')
+      return refused(
+        `The text at position ${token.from + 1} is not SQL that this server reads: ${token.text}`,
+      );
     if (end !== undefined) return refused('Only one statement is allowed in a request.');
     if (token.text === ';') {
       end = token.from;
       continue;
     }
     const last = tokens.at(-1);
-    if (token.text === 'OUTFILE' && last?.text === 'INTO') return refused('INTO OUTFILE is not available: read the result from the answer.');
-    if (token.text === 'INFILE' && last?.text === 'FROM') return refused('FROM INFILE is not available: send the data as the body of the request.');
+    if (token.text === 'OUTFILE' && last?.text === 'INTO')
+      return refused('INTO OUTFILE is not available: read the result from the answer.');
+    if (token.text === 'INFILE' && last?.text === 'FROM')
+      return refused('FROM INFILE is not available: send the data as the body of the request.');
     tokens.push(token);
     data = findInsertData(text, tokens);
     if (data) break;
@@ -111,7 +129,13 @@ export function readStatement(text: string): Statement {
   const [first] = tokens;
   if (!first) return refused('The request holds no statement.');
   if (data)
-    return { kind: 'insert', before: text.slice(0, data.cut), after: settingsBefore(tokens, text, data.cut), format: data.format, data_from: data.data_from };
+    return {
+      kind: 'insert',
+      before: text.slice(0, data.cut),
+      after: settingsBefore(tokens, text, data.cut),
+      format: data.format,
+      data_from: data.data_from,
+    };
   const whole = text.slice(0, end ?? text.length);
   return classify(whole, tokens, first);
 }
@@ -119,21 +143,32 @@ export function readStatement(text: string): Statement {
 function classify(whole: string, tokens: Token[], first: Token): Statement {
   const keyword = first.text;
   const isInsertSelect =
-    keyword === 'INSERT' || (keyword === 'WITH' && tokens.some((token) => token.text === 'INSERT' && token.kind === 'word' && token.depth === 0));
+    keyword === 'INSERT' ||
+    (keyword === 'WITH' &&
+      tokens.some(
+        (token) => token.text === 'INSERT' && token.kind === 'word' && token.depth === 0,
+      ));
   if (isInsertSelect) return { kind: 'command', text: whole, format: undefined };
   if (reads.has(keyword)) return { kind: 'read', ...splitFormat(whole, tokens) };
   if (keyword === 'SYSTEM' && /^(SHUTDOWN|KILL|SUSPEND)$/.test(tokens[1]?.text ?? ''))
-    return refused(`SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that started it.`);
+    return refused(
+      `SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that started it.`,
+    );
   if (first.kind === 'word' && commands.has(keyword)) {
     // EXPLAIN AST and the like take a FORMAT for a part of what they explain, so it is given apart.
     const { before, format, after } = splitFormat(whole, tokens);
     return { kind: 'command', text: before + after, format };
   }
-  return refused(`A statement cannot begin with ${whole.slice(first.from, first.to).slice(0, 40)}.`);
+  return refused(
+    `A statement cannot begin with ${whole.slice(first.from, first.to).slice(0, 40)}.`,
+  );
 }
 
 /** `FORMAT x` counts where nothing, or only SETTINGS, follows it outside of brackets: elsewhere it is a name. */
-function splitFormat(whole: string, tokens: Token[]): { before: string; format: string | undefined; after: string } {
+function splitFormat(
+  whole: string,
+  tokens: Token[],
+): { before: string; format: string | undefined; after: string } {
   const at = tokens.findLastIndex(
     (token, index) =>
       token.text === 'FORMAT' &&
@@ -145,31 +180,76 @@ function splitFormat(whole: string, tokens: Token[]): { before: string; format: 
   );
   const [keyword, name] = [tokens[at], tokens[at + 1]];
   if (at < 0 || !keyword || !name) return { before: whole, format: undefined, after: '' };
-  return { before: whole.slice(0, keyword.from), format: whole.slice(name.from, name.to), after: whole.slice(name.to) };
+  return {
+    before: whole.slice(0, keyword.from),
+    format: whole.slice(name.from, name.to),
+    after: whole.slice(name.to),
+  };
 }
 
 /** The end of an insert's SQL, once the tokens so far hold it; the data begin behind it. */
-function findInsertData(text: string, tokens: Token[]): { format: string; cut: number; data_from: number } | undefined {
+function findInsertData(
+  text: string,
+  tokens: Token[],
+): { format: string; cut: number; data_from: number } | undefined {
   const last = tokens.at(-1);
   const before = tokens.at(-2);
-  if (tokens[0]?.text !== 'INSERT' || tokens.length < 3 || !last || last.depth !== 0 || last.kind !== 'word') return undefined;
+  if (
+    tokens[0]?.text !== 'INSERT' ||
+    tokens.length < 3 ||
+    !last ||
+    last.depth !== 0 ||
+    last.kind !== 'word'
+  )
+    return undefined;
   // Behind the table or its columns, a SELECT makes it a statement without data of its own.
-  if (tokens.slice(2).some((token) => token.kind === 'word' && token.depth <= 1 && (token.text === 'SELECT' || token.text === 'WITH'))) return undefined;
-  const isName = before?.text === 'INTO' || before?.text === 'TABLE' || before?.text === 'FUNCTION' || before?.text === '.';
-  if (last.text === 'VALUES' && !isName) return { format: 'Values', cut: settingsFrom(tokens) ?? last.from, data_from: last.to };
+  if (
+    tokens
+      .slice(2)
+      .some(
+        (token) =>
+          token.kind === 'word' &&
+          token.depth <= 1 &&
+          (token.text === 'SELECT' || token.text === 'WITH'),
+      )
+  )
+    return undefined;
+  const isName =
+    before?.text === 'INTO' ||
+    before?.text === 'TABLE' ||
+    before?.text === 'FUNCTION' ||
+    before?.text === '.';
+  if (last.text === 'VALUES' && !isName)
+    return { format: 'Values', cut: settingsFrom(tokens) ?? last.from, data_from: last.to };
   const beforeFormat = tokens.at(-3)?.text;
-  if (before?.text !== 'FORMAT' || before.kind !== 'word' || before.depth !== 0 || beforeFormat === 'INTO' || beforeFormat === 'TABLE' || beforeFormat === '.')
+  if (
+    before?.text !== 'FORMAT' ||
+    before.kind !== 'word' ||
+    before.depth !== 0 ||
+    beforeFormat === 'INTO' ||
+    beforeFormat === 'TABLE' ||
+    beforeFormat === '.'
+  )
     return undefined;
   // As in ClickHouse, the blanks up to and including the first line end belong to the SQL.
   const [gap = ''] = /^[ \t\r\f\v]*\n?/.exec(text.slice(last.to, last.to + 4096)) ?? [];
-  return { format: text.slice(last.from, last.to), cut: settingsFrom(tokens) ?? before.from, data_from: last.to + gap.length };
+  return {
+    format: text.slice(last.from, last.to),
+    cut: settingsFrom(tokens) ?? before.from,
+    data_from: last.to + gap.length,
+  };
 }
 
 function settingsFrom(tokens: Token[]): number | undefined {
-  return tokens.find((token, index) => index > 2 && token.text === 'SETTINGS' && token.kind === 'word' && token.depth === 0)?.from;
+  return tokens.find(
+    (token, index) =>
+      index > 2 && token.text === 'SETTINGS' && token.kind === 'word' && token.depth === 0,
+  )?.from;
 }
 
 function settingsBefore(tokens: Token[], text: string, cut: number): string {
-  const end = tokens.findLast((token) => token.depth === 0 && (token.text === 'FORMAT' || token.text === 'VALUES'));
+  const end = tokens.findLast(
+    (token) => token.depth === 0 && (token.text === 'FORMAT' || token.text === 'VALUES'),
+  );
   return text.slice(cut, end?.from ?? cut);
 }

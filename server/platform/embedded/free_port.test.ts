@@ -12,6 +12,9 @@ test('a found port can be listened on, and is none that Linux gives away by itse
   await once(server, 'listening');
   server.close();
   if (process.platform !== 'linux') return;
-  const [first] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').trim().split(/\s+/).map(Number);
+  const [first] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
+    .trim()
+    .split(/\s+/)
+    .map(Number);
   assert.ok(port >= 1024 && port < first!, `${port} lies in the range from ${first} on`);
 });

@@ -13,7 +13,8 @@ export type LogFile = {
 
 /** Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first. */
 export function openLogFile(path: string): LogFile {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > bytesMax) renameSync(path, `${path}.1`);
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > bytesMax)
+    renameSync(path, `${path}.1`);
   const fd = openSync(path, 'a', 0o600);
   const start = statSync(path).size;
   return {

@@ -14,7 +14,12 @@ import pg from 'pg';
 import { silentLog } from '../log.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
 import { openEmbeddedPostgres } from './postgres.ts';
-import { asOrdinaryUser, findPostgresPrograms, postgresEnvironment, prepareCluster } from './postgres_folder.ts';
+import {
+  asOrdinaryUser,
+  findPostgresPrograms,
+  postgresEnvironment,
+  prepareCluster,
+} from './postgres_folder.ts';
 import { findProcess } from './programs.ts';
 
 const log = silentLog();
@@ -28,10 +33,19 @@ async function whenGone(pid: number, seconds: number): Promise<boolean> {
   return true;
 }
 
-async function startParent(root: string): Promise<{ kill(): void; stores: { url: string; pid: number }[] }> {
-  const parent = spawn(process.execPath, [fileURLToPath(new URL('fixture_parent.ts', import.meta.url)), root], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function startParent(
+  root: string,
+): Promise<{ kill(): void; stores: { url: string; pid: number }[] }> {
+  const parent = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('fixture_parent.ts', import.meta.url)), root],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string];
-  return { kill: () => parent.kill('SIGKILL'), stores: JSON.parse(line) as { url: string; pid: number }[] };
+  return {
+    kill: () => parent.kill('SIGKILL'),
+    stores: JSON.parse(line) as { url: string; pid: number }[],
+  };
 }
 
 test('when the parent is killed the stores go within 2 seconds, and the next start finds everything', async () => {
@@ -48,9 +62,14 @@ test('when the parent is killed the stores go within 2 seconds, and the next sta
   const client = createClient({ url: clickhouse.url, log: { level: 127 } });
   await client.command({ query: 'CREATE TABLE kept (n UInt8) ENGINE = MergeTree ORDER BY n' });
   await client.insert({ table: 'kept', values: [{ n: 1 }], format: 'JSONEachRow' });
-  const running = client.query({ query: 'SELECT count() FROM numbers(1000000000000)' }).catch(() => 'broken off');
+  const running = client
+    .query({ query: 'SELECT count() FROM numbers(1000000000000)' })
+    .catch(() => 'broken off');
   kill();
-  assert.deepEqual(await Promise.all([whenGone(postgres.pid, 2), whenGone(clickhouse.pid, 2)]), [true, true]);
+  assert.deepEqual(await Promise.all([whenGone(postgres.pid, 2), whenGone(clickhouse.pid, 2)]), [
+    true,
+    true,
+  ]);
   assert.equal(await running, 'broken off');
   await client.close();
 
@@ -62,7 +81,10 @@ test('when the parent is killed the stores go within 2 seconds, and the next sta
   assert.deepEqual((await pool.query('SELECT n FROM kept')).rows, [{ n: 1 }]);
   await pool.end();
   const next = createClient({ url: nextClickHouse.url });
-  assert.deepEqual(await (await next.query({ query: 'SELECT n FROM kept', format: 'JSONEachRow' })).json(), [{ n: 1 }]);
+  assert.deepEqual(
+    await (await next.query({ query: 'SELECT n FROM kept', format: 'JSONEachRow' })).json(),
+    [{ n: 1 }],
+  );
   await next.close();
   await Promise.all([nextPostgres.stop(), nextClickHouse.stop()]);
   await rm(root, { recursive: true, force: true });
@@ -73,14 +95,28 @@ test('a postmaster that outlived its parent is stopped and a new one started', a
   const folder = join(root, 'data');
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
   await prepareCluster(folder, programs, words);
-  const command = [...words, programs.postgres, '-D', folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`]
+  const command = [
+    ...words,
+    programs.postgres,
+    '-D',
+    folder,
+    '-c',
+    'listen_addresses=',
+    '-c',
+    `unix_socket_directories=${folder}`,
+  ]
     .map((word) => `'${word}'`)
     .join(' ');
   // The shell ends at once and leaves the postmaster to nobody.
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `${command} >/dev/null 2>&1 & echo $!`], { env: postgresEnvironment });
+  const { stdout } = await promisify(execFile)(
+    '/bin/sh',
+    ['-c', `${command} >/dev/null 2>&1 & echo $!`],
+    { env: postgresEnvironment },
+  );
   const orphan = Number(stdout);
   const deadline = performance.now() + 10_000;
-  while (!(await findProcess(orphan))?.command.includes('-D') && performance.now() < deadline) await pause(10);
+  while (!(await findProcess(orphan))?.command.includes('-D') && performance.now() < deadline)
+    await pause(10);
   while (
     !(await access(join(folder, 'postmaster.pid')).then(
       () => true,

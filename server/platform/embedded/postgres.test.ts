@@ -55,7 +55,17 @@ describe('embedded PostgreSQL', () => {
       current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS page_cost, current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
       current_database() AS database, lower('ÄÖ') AS lower, 'a' > 'B' AS by_code_point`);
     assert.deepEqual(rows, [
-      { major: 18, encoding: 'UTF8', zone: 'UTC', page_cost: '1.1', fsync: 'on', addresses: '', database: 'sluice', lower: 'äö', by_code_point: true },
+      {
+        major: 18,
+        encoding: 'UTF8',
+        zone: 'UTC',
+        page_cost: '1.1',
+        fsync: 'on',
+        addresses: '',
+        database: 'sluice',
+        lower: 'äö',
+        by_code_point: true,
+      },
     ]);
   });
 
@@ -66,7 +76,10 @@ describe('embedded PostgreSQL', () => {
   });
 
   test('a second opening of the folder is refused with a sentence', async () => {
-    await assert.rejects(openEmbeddedPostgres({ folder: join(root, 'data'), log }), /in use by another running server/);
+    await assert.rejects(
+      openEmbeddedPostgres({ folder: join(root, 'data'), log }),
+      /in use by another running server/,
+    );
   });
 
   test('after kill -9 it comes back on the same URL with everything acknowledged', async () => {
@@ -84,7 +97,12 @@ describe('embedded PostgreSQL', () => {
         }
       });
       await Promise.allSettled(writers);
-      const { rows } = await untilItWorks(() => pool.query<{ count: number }>('SELECT count(*)::int AS count FROM written WHERE n = ANY($1)', [acknowledged]));
+      const { rows } = await untilItWorks(() =>
+        pool.query<{ count: number }>(
+          'SELECT count(*)::int AS count FROM written WHERE n = ANY($1)',
+          [acknowledged],
+        ),
+      );
       assert.equal(rows[0]?.count, acknowledged.length);
       assert.ok(acknowledged.length >= 200);
       await untilItWorks(async () => assert.ok(store.pid && store.pid !== first));
@@ -101,7 +119,10 @@ describe('embedded PostgreSQL', () => {
     await one.stop();
     assert.ok(performance.now() - began < 5_000);
     assert.equal(one.pid, undefined);
-    assert.match(await readFile(join(folder, 'postgres.log'), 'utf8'), /database system is shut down/);
+    assert.match(
+      await readFile(join(folder, 'postgres.log'), 'utf8'),
+      /database system is shut down/,
+    );
     const two = await openEmbeddedPostgres({ folder, log });
     const again = openPool(two.url);
     assert.deepEqual((await again.query('SELECT n FROM kept')).rows, [{ n: 1 }]);

@@ -5,7 +5,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { openLogFile } from './log_file.ts';
-import { asOrdinaryUser, databaseName, findPostgresPrograms, postgresEnvironment, prepareCluster, prepareSocketFolder, takeOver } from './postgres_folder.ts';
+import {
+  asOrdinaryUser,
+  databaseName,
+  findPostgresPrograms,
+  postgresEnvironment,
+  prepareCluster,
+  prepareSocketFolder,
+  takeOver,
+} from './postgres_folder.ts';
 import { dieWithParent } from './programs.ts';
 import { supervise } from './supervise.ts';
 import type { EmbeddedStore } from './supervise.ts';
@@ -29,7 +37,10 @@ const settings = {
  * Its `url` works as a connection string of `pg` and names the database `sluice`. An acknowledged commit survives a kill of the server;
  * a server that ends unasked is started again on the same URL. Rejects with a sentence when the folder is in use or the system does not allow it.
  */
-export async function openEmbeddedPostgres(options: { folder: string; log: Logger }): Promise<EmbeddedStore> {
+export async function openEmbeddedPostgres(options: {
+  folder: string;
+  log: Logger;
+}): Promise<EmbeddedStore> {
   const folder = resolve(options.folder);
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
   const password = await prepareCluster(folder, programs, words);
@@ -38,12 +49,25 @@ export async function openEmbeddedPostgres(options: { folder: string; log: Logge
 
   const start = async (): Promise<ChildProcess> => {
     await takeOver(folder, socketFolder);
-    const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const [program = '', ...rest] = [...words, ...dieWithParent('INT'), programs.postgres, '-D', folder, ...flags];
+    const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder }).flatMap(
+      ([name, value]) => ['-c', `${name}=${value}`],
+    );
+    const [program = '', ...rest] = [
+      ...words,
+      ...dieWithParent('INT'),
+      programs.postgres,
+      '-D',
+      folder,
+      ...flags,
+    ];
     const output = openLogFile(join(folder, 'postgres.log'));
     try {
       // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the stores end after their users.
-      return spawn(program, rest, { env: postgresEnvironment, stdio: ['ignore', output.fd, output.fd], detached: true });
+      return spawn(program, rest, {
+        env: postgresEnvironment,
+        stdio: ['ignore', output.fd, output.fd],
+        detached: true,
+      });
     } finally {
       output.close();
     }

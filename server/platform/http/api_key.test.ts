@@ -31,9 +31,21 @@ test('every changed character, another prefix and another length are refused', (
   const key = makeApiKey();
   for (let at = 4; at < key.length; at += 1) {
     const other = key[at] === 'a' ? 'b' : 'a';
-    assert.equal(isWellFormedApiKey(key.slice(0, at) + other + key.slice(at + 1)), false, `position ${at}`);
+    assert.equal(
+      isWellFormedApiKey(key.slice(0, at) + other + key.slice(at + 1)),
+      false,
+      `position ${at}`,
+    );
   }
-  for (const wrong of ['', 'slk_', key.slice(0, -1), `${key}0`, key.replace('slk_', 'phx_'), `${key}\n`]) assert.equal(isWellFormedApiKey(wrong), false);
+  for (const wrong of [
+    '',
+    'slk_',
+    key.slice(0, -1),
+    `${key}0`,
+    key.replace('slk_', 'phx_'),
+    `${key}\n`,
+  ])
+    assert.equal(isWellFormedApiKey(wrong), false);
 });
 
 test('a masked key shows its first and last four characters', () => {

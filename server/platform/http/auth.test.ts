@@ -16,15 +16,34 @@ const list = '/api/organizations/';
 
 test('without a key, or with a header of another form, the answer is 401 not_authenticated', async () => {
   const { key } = await harness.newOrganization();
-  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', `Token ${key}`, key, `Bearer ${key} ${key}`]) {
-    const answer = await harness.request('GET', list, authorization === undefined ? {} : { headers: { authorization } });
+  for (const authorization of [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    `Token ${key}`,
+    key,
+    `Bearer ${key} ${key}`,
+  ]) {
+    const answer = await harness.request(
+      'GET',
+      list,
+      authorization === undefined ? {} : { headers: { authorization } },
+    );
     assert.equal(answer.status, 401, authorization);
     assert.equal(answer.body.type, 'authentication_error');
     assert.equal(answer.body.code, 'not_authenticated');
     assert.equal(answer.headers['www-authenticate'], 'Bearer');
   }
-  for (const scheme of ['bearer', 'BEARER']) assert.equal((await harness.request('GET', list, { headers: { authorization: `${scheme} ${key}` } })).status, 200);
-  const spaced = await harness.request('GET', list, { headers: { authorization: `Bearer   ${key}  ` } });
+  for (const scheme of ['bearer', 'BEARER'])
+    assert.equal(
+      (await harness.request('GET', list, { headers: { authorization: `${scheme} ${key}` } }))
+        .status,
+      200,
+    );
+  const spaced = await harness.request('GET', list, {
+    headers: { authorization: `Bearer   ${key}  ` },
+  });
   assert.equal(spaced.status, 200);
 });
 
@@ -52,7 +71,9 @@ test('a revoked key, an expired key and the key of an inactive user are refused 
   now += 1000;
   assert.equal((await harness.request('GET', list, { key: expiring })).status, 401);
   const revoked = await harness.newKey(user);
-  await harness.deps.db.run(sql`DELETE FROM personal_api_keys WHERE key_hash = ${harness.deps.secrets.hash(revoked)}`);
+  await harness.deps.db.run(
+    sql`DELETE FROM personal_api_keys WHERE key_hash = ${harness.deps.secrets.hash(revoked)}`,
+  );
   assert.equal((await harness.request('GET', list, { key: revoked })).status, 401);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
   assert.equal((await harness.request('GET', list, { key })).status, 401);
@@ -61,8 +82,11 @@ test('a revoked key, an expired key and the key of an inactive user are refused 
 test('last_used_at moves with use, at most once a minute', async () => {
   const { user, key } = await harness.newOrganization();
   const used = async () =>
-    (await harness.deps.db.row<{ last_used_at: string | null }>(sql`SELECT last_used_at FROM personal_api_keys WHERE user_id = ${user.id}`))?.last_used_at ??
-    null;
+    (
+      await harness.deps.db.row<{ last_used_at: string | null }>(
+        sql`SELECT last_used_at FROM personal_api_keys WHERE user_id = ${user.id}`,
+      )
+    )?.last_used_at ?? null;
   const usedAt = async (wanted: number) => {
     for (let tries = 0; tries < 2_000; tries += 1) {
       const found = await used();
@@ -105,7 +129,10 @@ test('a scope is required, write includes read, * is all, and the detail names t
   ];
   for (const [scopes, method, path, status] of cases) {
     const { key } = await harness.newOrganization({ scopes });
-    const answer = await harness.request(method, path, { key, ...(method === 'POST' ? { body: { name: 'Another' } } : {}) });
+    const answer = await harness.request(method, path, {
+      key,
+      ...(method === 'POST' ? { body: { name: 'Another' } } : {}),
+    });
     assert.equal(answer.status, status, `${scopes} ${method} ${path}`);
     if (status !== 403) continue;
     assert.equal(answer.body.code, 'permission_denied');
@@ -125,40 +152,81 @@ test('a key that is limited to organizations sees only those, also as @current, 
     listed.body.results.map((row: { id: string }) => row.id),
     [other.organization.id],
   );
-  assert.equal((await harness.request('GET', `${list}${one.organization.id}/`, { key })).status, 404);
-  assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.id, other.organization.id);
-  assert.equal((await harness.request('GET', `/api/projects/${one.project.id}/`, { key })).status, 404);
-  assert.equal((await harness.request('GET', '/api/projects/@current/', { key })).body.id, other.project.id);
+  assert.equal(
+    (await harness.request('GET', `${list}${one.organization.id}/`, { key })).status,
+    404,
+  );
+  assert.equal(
+    (await harness.request('GET', `${list}@current/`, { key })).body.id,
+    other.organization.id,
+  );
+  assert.equal(
+    (await harness.request('GET', `/api/projects/${one.project.id}/`, { key })).status,
+    404,
+  );
+  assert.equal(
+    (await harness.request('GET', '/api/projects/@current/', { key })).body.id,
+    other.project.id,
+  );
   assert.deepEqual(
-    (await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id),
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map(
+      (row: { id: number }) => row.id,
+    ),
     [other.project.id],
   );
   assert.equal((await harness.request('POST', list, { key, body: { name: 'New' } })).status, 403);
-  assert.equal((await harness.request('POST', '/api/projects/', { key, body: { name: 'New', organization: one.organization.id } })).status, 400);
-  assert.equal((await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).body.organization, other.organization.id);
+  assert.equal(
+    (
+      await harness.request('POST', '/api/projects/', {
+        key,
+        body: { name: 'New', organization: one.organization.id },
+      })
+    ).status,
+    400,
+  );
+  assert.equal(
+    (await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).body
+      .organization,
+    other.organization.id,
+  );
 });
 
 test('a key that is limited to projects sees only those, and nothing of their organizations', async () => {
   const { organization, user, key: full } = await harness.newOrganization();
-  const second = (await harness.request('POST', '/api/projects/', { key: full, body: { name: 'Second' } })).body;
+  const second = (
+    await harness.request('POST', '/api/projects/', { key: full, body: { name: 'Second' } })
+  ).body;
   const key = await harness.newKey(user, { scoped_teams: [second.id] });
   assert.deepEqual(
-    (await harness.request('GET', '/api/projects/', { key })).body.results.map((row: { id: number }) => row.id),
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map(
+      (row: { id: number }) => row.id,
+    ),
     [second.id],
   );
   assert.equal((await harness.request('GET', `/api/projects/${second.id}/`, { key })).status, 200);
-  assert.equal((await harness.request('GET', '/api/projects/@current/', { key })).body.id, second.id);
-  assert.equal((await harness.request('GET', `/api/projects/${organization.teams[0]!['id']}/`, { key })).status, 404);
+  assert.equal(
+    (await harness.request('GET', '/api/projects/@current/', { key })).body.id,
+    second.id,
+  );
+  assert.equal(
+    (await harness.request('GET', `/api/projects/${organization.teams[0]!['id']}/`, { key }))
+      .status,
+    404,
+  );
   assert.equal((await harness.request('GET', `${list}${organization.id}/`, { key })).status, 404);
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
   assert.deepEqual((await harness.request('GET', list, { key })).body.results, []);
   assert.equal((await harness.request('POST', list, { key, body: { name: 'New' } })).status, 403);
-  assert.equal((await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).status, 403);
+  assert.equal(
+    (await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).status,
+    403,
+  );
 });
 
 test('a changed or removed level counts on the next request', async () => {
   const { organization, user, key } = await harness.newOrganization({ level: 8 });
-  const rename = () => harness.request('PATCH', `${list}${organization.id}/`, { key, body: { name: 'Renamed' } });
+  const rename = () =>
+    harness.request('PATCH', `${list}${organization.id}/`, { key, body: { name: 'Renamed' } });
   assert.equal((await rename()).status, 200);
   await harness.deps.db.run(sql`UPDATE members SET level = 1 WHERE user_id = ${user.id}`);
   assert.equal((await rename()).status, 403);

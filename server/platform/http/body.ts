@@ -25,8 +25,10 @@ export function readBody(request: FastifyRequest): { value: unknown; unstorable:
   const bytes = rawBody(request);
   if (bytes === undefined) return { value: {}, unstorable: [] };
   const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') throw unsupportedMediaType('Send the body without a Content-Encoding.');
-  if (!json_type.test(request.headers['content-type'] ?? '')) throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupportedMediaType('Send the body without a Content-Encoding.');
+  if (!json_type.test(request.headers['content-type'] ?? ''))
+    throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
   return readJson(bytes);
 }
 
@@ -41,7 +43,10 @@ export function jsonBody(request: FastifyRequest): unknown {
  * The checked body: called by a handler once it has found its object, because an unknown object answers 404 whatever the body is. Throws a 400 that lists every
  * violation; gives the schema's fields only.
  */
-export function body<Schema extends TSchema>(request: FastifyRequest, schema: Schema): Static<Schema> {
+export function body<Schema extends TSchema>(
+  request: FastifyRequest,
+  schema: Schema,
+): Static<Schema> {
   const { value, unstorable } = readBody(request);
   return checked(schema, value, '', unstorable);
 }

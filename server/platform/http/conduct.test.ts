@@ -28,14 +28,27 @@ test('without its slash a path redirects with 308 and keeps the query, whatever 
 });
 
 test('every error has the one body, with the request id that also stands in the header', async () => {
-  const answer = await harness.request('GET', '/api/nothing/', { headers: { 'x-request-id': 'mine-1' } });
+  const answer = await harness.request('GET', '/api/nothing/', {
+    headers: { 'x-request-id': 'mine-1' },
+  });
   assert.equal(answer.status, 404);
   assert.equal(answer.headers['x-request-id'], 'mine-1');
   assert.match(answer.headers['content-type']!, /^application\/problem\+json/);
   const entry = { attr: null, code: 'not_found', detail: 'Not found.' };
-  assert.deepEqual(answer.body, { type: 'invalid_request', ...entry, status: 404, title: 'Not Found', request_id: 'mine-1', errors: [entry] });
+  assert.deepEqual(answer.body, {
+    type: 'invalid_request',
+    ...entry,
+    status: 404,
+    title: 'Not Found',
+    request_id: 'mine-1',
+    errors: [entry],
+  });
   assert.notEqual(
-    (await harness.request('GET', '/api/nothing/', { headers: { 'x-request-id': 'not\tharmless {}' } })).headers['x-request-id'],
+    (
+      await harness.request('GET', '/api/nothing/', {
+        headers: { 'x-request-id': 'not\tharmless {}' },
+      })
+    ).headers['x-request-id'],
     'not\tharmless {}',
   );
 });
@@ -51,7 +64,10 @@ test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', as
   const options = await harness.request('OPTIONS', ownPath());
   assert.equal(options.status, 204);
   assert.equal(options.headers['allow'], 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS');
-  const [head, get] = [await harness.request('HEAD', ownPath(), { key: own.key }), await harness.request('GET', ownPath(), { key: own.key })];
+  const [head, get] = [
+    await harness.request('HEAD', ownPath(), { key: own.key }),
+    await harness.request('GET', ownPath(), { key: own.key }),
+  ];
   assert.equal(head.status, 200);
   assert.equal(head.text, '');
   assert.equal(head.headers['etag'], get.headers['etag']);
@@ -68,7 +84,11 @@ test('Accept that does not take JSON is 406; wildcards and quality values are un
     ['APPLICATION/JSON', 200],
     ['application/problem+json', 200],
   ] as const) {
-    assert.equal((await harness.request('GET', ownPath(), { key: own.key, headers: { accept } })).status, status, accept);
+    assert.equal(
+      (await harness.request('GET', ownPath(), { key: own.key, headers: { accept } })).status,
+      status,
+      accept,
+    );
   }
 });
 
@@ -82,9 +102,19 @@ test('a body that is not JSON, of another kind, packed or too deep is refused by
     ['[]', {}, 400, 'invalid_input'],
     ['"text"', {}, 400, 'invalid_input'],
     ['null', {}, 400, 'null'],
-    ['name=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'unsupported_media_type'],
+    [
+      'name=x',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+    ],
     ['{"name":"x"}', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
-    ['{"name":"x"}', { 'content-type': 'application/json; charset=latin1' }, 415, 'unsupported_media_type'],
+    [
+      '{"name":"x"}',
+      { 'content-type': 'application/json; charset=latin1' },
+      415,
+      'unsupported_media_type',
+    ],
     ['{"name":"x"}', { 'content-type': 'nonsense' }, 415, 'unsupported_media_type'],
     ['{"name":"x"}', { 'content-encoding': 'gzip' }, 415, 'unsupported_media_type'],
   ];
@@ -93,14 +123,26 @@ test('a body that is not JSON, of another kind, packed or too deep is refused by
     assert.equal(answer.status, status, String(body).slice(0, 40));
     assert.equal(answer.body.code, code, String(body).slice(0, 40));
   }
-  const plain = await harness.request('POST', list, { key: own.key, body: '{"name":"x"}', headers: { 'content-type': 'application/json; charset="UTF-8"' } });
+  const plain = await harness.request('POST', list, {
+    key: own.key,
+    body: '{"name":"x"}',
+    headers: { 'content-type': 'application/json; charset="UTF-8"' },
+  });
   assert.equal(plain.status, 201);
 });
 
 test('a body of 20 MiB is taken, a larger one is 413', async () => {
   const size = 20 * 1024 * 1024;
   const padded = (bytes: number) => `{"name":"x","unknown":"${'y'.repeat(bytes - 25)}"}`;
-  assert.equal((await harness.request('POST', `${list}?validate_only=true`, { key: own.key, body: padded(size) })).status, 200);
+  assert.equal(
+    (
+      await harness.request('POST', `${list}?validate_only=true`, {
+        key: own.key,
+        body: padded(size),
+      })
+    ).status,
+    200,
+  );
   const large = await harness.request('POST', list, { key: own.key, body: padded(size + 1) });
   assert.equal(large.status, 413);
   assert.equal(large.body.code, 'request_too_large');
@@ -109,21 +151,43 @@ test('a body of 20 MiB is taken, a larger one is 413', async () => {
 test('without credentials 64 KiB are taken', async () => {
   const padded = (bytes: number) => `{"email":"","unknown":"${'y'.repeat(bytes - 25)}"}`;
   const url = '/api/users/reset_password/';
-  assert.deepEqual((await harness.request('POST', url, { body: padded(64 * 1024) })).body.attr, 'email');
+  assert.deepEqual(
+    (await harness.request('POST', url, { body: padded(64 * 1024) })).body.attr,
+    'email',
+  );
   const large = await harness.request('POST', url, { body: padded(64 * 1024 + 1) });
   assert.equal(large.status, 413);
   assert.match(large.body.detail, / 65536 bytes /);
 });
 
 test('NUL and half surrogates are refused everywhere', async () => {
-  for (const body of ['{"name":"a\\u0000b"}', '{"unknown":{"deep":["\\u0000"]}, "name":"x"}', '{"\\u0000":1,"name":"x"}']) {
+  for (const body of [
+    '{"name":"a\\u0000b"}',
+    '{"unknown":{"deep":["\\u0000"]}, "name":"x"}',
+    '{"\\u0000":1,"name":"x"}',
+  ]) {
     const answer = await harness.request('POST', list, { key: own.key, body });
     assert.equal(answer.status, 400, body);
     assert.equal(answer.body.code, 'null_characters_not_allowed');
   }
-  assert.equal((await harness.request('POST', list, { key: own.key, body: '{"unknown":{"deep":["\\u0000"]}, "name":"x"}' })).body.attr, 'unknown__deep__0');
-  assert.equal((await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud800"}' })).body.code, 'invalid_input');
-  assert.equal((await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud83d\\ude00"}' })).body.name, '😀');
+  assert.equal(
+    (
+      await harness.request('POST', list, {
+        key: own.key,
+        body: '{"unknown":{"deep":["\\u0000"]}, "name":"x"}',
+      })
+    ).body.attr,
+    'unknown__deep__0',
+  );
+  assert.equal(
+    (await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud800"}' })).body.code,
+    'invalid_input',
+  );
+  assert.equal(
+    (await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud83d\\ude00"}' })).body
+      .name,
+    '😀',
+  );
   assert.equal((await harness.request('GET', `${list}?limit=%00`, { key: own.key })).status, 400);
   assert.equal((await harness.request('GET', `${list}%00/`, { key: own.key })).status, 404);
   assert.equal((await harness.request('GET', `${list}%zz/`, { key: own.key })).status, 404);
@@ -148,7 +212,8 @@ test('the order of checks: key, scope, membership, level, body, rule', async () 
   const member = await harness.newMember(own.organization.id, 1);
   const reader = await harness.newKey(own.user, { scopes: ['project:read'] });
   const broken = { body: '{' };
-  const at = async (path: string, sent: object) => (await harness.request('PATCH', path, { ...broken, ...sent })).status;
+  const at = async (path: string, sent: object) =>
+    (await harness.request('PATCH', path, { ...broken, ...sent })).status;
   assert.equal(await at(`${list}unknown/`, {}), 401);
   assert.equal(await at(`${list}unknown/`, { key: reader }), 403);
   assert.equal(await at(`${list}unknown/`, { key: own.key }), 404);
@@ -163,8 +228,14 @@ test('a stranger sees exactly what an unknown id shows', async () => {
     const { body, status } = await harness.request('GET', path, { key: stranger.key });
     return { status, body: { ...body, request_id: '' } };
   };
-  assert.deepEqual(await plain(ownPath()), await plain(`${list}01890000-0000-7000-8000-000000000000/`));
-  assert.deepEqual(await plain(`/api/projects/${own.project.id}/`), await plain('/api/projects/2147483647/'));
+  assert.deepEqual(
+    await plain(ownPath()),
+    await plain(`${list}01890000-0000-7000-8000-000000000000/`),
+  );
+  assert.deepEqual(
+    await plain(`/api/projects/${own.project.id}/`),
+    await plain('/api/projects/2147483647/'),
+  );
 });
 
 test('ETag: 304 for the tag that a caller has, 412 for a stale one, also for DELETE', async () => {
@@ -178,27 +249,54 @@ test('ETag: 304 for the tag that a caller has, 412 for a stale one, also for DEL
     assert.equal(answer.text, '');
     assert.equal(answer.headers['etag'], first);
   }
-  const changed = await harness.request('PATCH', path, { key, body: { name: 'Changed' }, headers: { 'if-match': first } });
+  const changed = await harness.request('PATCH', path, {
+    key,
+    body: { name: 'Changed' },
+    headers: { 'if-match': first },
+  });
   assert.equal(changed.status, 200);
-  assert.equal((await harness.request('GET', path, { key })).headers['etag'], changed.headers['etag']);
+  assert.equal(
+    (await harness.request('GET', path, { key })).headers['etag'],
+    changed.headers['etag'],
+  );
   for (const method of ['PATCH', 'PUT', 'DELETE']) {
-    const stale = await harness.request(method, path, { key, body: { name: 'Again' }, headers: { 'if-match': first } });
+    const stale = await harness.request(method, path, {
+      key,
+      body: { name: 'Again' },
+      headers: { 'if-match': first },
+    });
     assert.equal(stale.status, 412, method);
     assert.equal(stale.body.code, 'precondition_failed');
   }
-  assert.equal((await harness.request('PUT', path, { key, body: { name: 'Any' }, headers: { 'if-match': '*' } })).status, 200);
+  assert.equal(
+    (
+      await harness.request('PUT', path, {
+        key,
+        body: { name: 'Any' },
+        headers: { 'if-match': '*' },
+      })
+    ).status,
+    200,
+  );
 });
 
 test('of two changes with the same If-Match that race, one is 412', async () => {
   const { organization, key } = await harness.newOrganization();
   const path = `${list}${organization.id}/`;
   const tag = (await harness.request('GET', path, { key })).headers['etag']!;
-  const answers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => harness.request('PATCH', path, { key, body: { name }, headers: { 'if-match': tag } })));
+  const answers = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((name) =>
+      harness.request('PATCH', path, { key, body: { name }, headers: { 'if-match': tag } }),
+    ),
+  );
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 412, 412, 412]);
 });
 
 test('a route without a scope, or without documented answers, stops the boot', async () => {
-  for (const route of [{ schema: { response: { 200: {} } } }, { config: { scope: 'organization:read' as const } }]) {
+  for (const route of [
+    { schema: { response: { 200: {} } } },
+    { config: { scope: 'organization:read' as const } },
+  ]) {
     const app = buildServer(harness.deps, (api) => void api.get('/api/x/', route, () => ({})));
     await assert.rejects(async () => app.ready(), /declares no scope|documents no answer/);
   }
@@ -220,12 +318,23 @@ test('a fault in a handler is a 500 that shows nothing of the inside', async () 
 });
 
 test('with the control store away the answer is 503 with Retry-After; the process still says that it is alive', async () => {
-  const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', { connections_max: 2, application_name: 'test' });
+  const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
+    connections_max: 2,
+    application_name: 'test',
+  });
   const app = buildServer(
     { ...harness.deps, db },
-    (api) => void api.get('/api/x/', { config: { scope: 'project:read' }, schema: { response: { 200: {} } } }, () => ({})),
+    (api) =>
+      void api.get(
+        '/api/x/',
+        { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
+        () => ({}),
+      ),
   );
-  const answer = await app.inject({ url: '/api/x/', headers: { authorization: `Bearer ${own.key}` } });
+  const answer = await app.inject({
+    url: '/api/x/',
+    headers: { authorization: `Bearer ${own.key}` },
+  });
   assert.equal(answer.statusCode, 503);
   assert.equal(answer.headers['retry-after'], '5');
   assert.equal(answer.json().code, 'unavailable');
@@ -255,7 +364,10 @@ test('bytes that are not HTTP, a whole URL in the request line and an unknown me
         .on('error', reject);
     });
   assert.match(await exchange('nonsense\r\n\r\n'), /^HTTP\/1.1 400 .*problem\+json/s);
-  const request = (line: string) => exchange(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\nConnection: close\r\n\r\n`);
+  const request = (line: string) =>
+    exchange(
+      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\nConnection: close\r\n\r\n`,
+    );
   assert.match(
     await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'),
     /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/,
@@ -269,10 +381,21 @@ test('the address that a proxy names is believed only from a trusted one', async
     [['127.0.0.0/8'], '203.0.113.9'],
     [['10.0.0.0/8'], '127.0.0.1'],
   ] as const) {
-    const app = buildServer({ ...harness.deps, config: { ...harness.deps.config, trusted_proxies: [...trusted_proxies] } }, (api) => {
-      api.get('/api/whoami/', { config: { scope: 'public' } }, async (request) => ({ ip: request.ip }));
+    const app = buildServer(
+      {
+        ...harness.deps,
+        config: { ...harness.deps.config, trusted_proxies: [...trusted_proxies] },
+      },
+      (api) => {
+        api.get('/api/whoami/', { config: { scope: 'public' } }, async (request) => ({
+          ip: request.ip,
+        }));
+      },
+    );
+    const answer = await app.inject({
+      url: '/api/whoami/',
+      headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' },
     });
-    const answer = await app.inject({ url: '/api/whoami/', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
     assert.equal(answer.json().ip, ip);
     await app.close();
   }

@@ -11,7 +11,12 @@ import type { Scope } from './scopes.ts';
 
 /** What the HTTP layer needs of the process; the server's `Deps` fit. */
 export type HttpContext = {
-  config: { public_url: string; trusted_proxies: string[]; rate_limit_per_minute: number; rate_limit_per_hour: number };
+  config: {
+    public_url: string;
+    trusted_proxies: string[];
+    rate_limit_per_minute: number;
+    rate_limit_per_hour: number;
+  };
   clock: Clock;
   log: Logger;
   db: Database;

@@ -29,7 +29,9 @@ export type KeysetType = 'timestamptz' | 'bigint';
 /** The query parameters of a cursor list that can be ordered by these columns. */
 export function cursorQuery(columns: readonly string[]) {
   return Type.Object({
-    cursor: Type.Optional(Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' })),
+    cursor: Type.Optional(
+      Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' }),
+    ),
     ordering: Type.Optional(
       Type.Enum(
         columns.flatMap((column) => [column, `-${column}`]),
@@ -37,7 +39,10 @@ export function cursorQuery(columns: readonly string[]) {
       ),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.` }),
+      Type.Integer({
+        minimum: 1,
+        description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.`,
+      }),
     ),
   });
 }
@@ -46,17 +51,24 @@ export function cursorQuery(columns: readonly string[]) {
 export function cursorPageOf<Schema extends TSchema>(item: Schema) {
   return Type.Object({
     next: nullable(Type.String({ format: 'uri', description: 'The next page; null on the last.' })),
-    previous: nullable(Type.String({ format: 'uri', description: 'The page before; null on the first.' })),
+    previous: nullable(
+      Type.String({ format: 'uri', description: 'The page before; null on the first.' }),
+    ),
     results: Type.Array(item),
   });
 }
 
 /** The page that a request asks for, in the order asked or else by the first column, newest first. Throws 400 for a broken cursor or an unknown order. */
-export function keysetAsked(request: FastifyRequest, columns: readonly string[], type: KeysetType = 'timestamptz'): Keyset {
+export function keysetAsked(
+  request: FastifyRequest,
+  columns: readonly string[],
+  type: KeysetType = 'timestamptz',
+): Keyset {
   const asked = query(request, cursorQuery(columns));
   const ordering = asked.ordering ?? `-${columns[0]}`;
   const descending = ordering.startsWith('-');
-  const position = asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering, type);
+  const position =
+    asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering, type);
   return {
     column: descending ? ordering.slice(1) : ordering,
     type,
@@ -81,14 +93,21 @@ export function keysetOrder(keyset: Keyset): Sql {
 }
 
 /** The envelope around the rows that the statement with `keysetOrder` gave. Rows inserted meanwhile move nothing on the pages that follow. */
-export function answerKeyset<Row extends { id: string }>(request: FastifyRequest, keyset: Keyset, found: Row[]) {
+export function answerKeyset<Row extends { id: string }>(
+  request: FastifyRequest,
+  keyset: Keyset,
+  found: Row[],
+) {
   const hasMore = found.length > keyset.limit;
   const results = found.slice(0, keyset.limit);
   if (keyset.backwards) results.reverse();
-  const link = (row: Row | undefined, backwards: boolean) => (row === undefined ? null : linkTo(request, { cursor: writeCursor(keyset, row, backwards) }));
+  const link = (row: Row | undefined, backwards: boolean) =>
+    row === undefined ? null : linkTo(request, { cursor: writeCursor(keyset, row, backwards) });
   return {
     next: keyset.backwards || hasMore ? link(results.at(-1), false) : null,
-    previous: (keyset.backwards ? hasMore : keyset.from !== undefined) ? link(results[0], true) : null,
+    previous: (keyset.backwards ? hasMore : keyset.from !== undefined)
+      ? link(results[0], true)
+      : null,
     results,
   };
 }
@@ -99,11 +118,21 @@ function columnSql(keyset: Keyset): Sql {
 
 function writeCursor(keyset: Keyset, row: { id: string }, backwards: boolean): string {
   const value = (row as Record<string, unknown>)[keyset.column];
-  return Buffer.from(JSON.stringify([`${keyset.descending ? '-' : ''}${keyset.column}`, value, row.id, backwards])).toString('base64url');
+  return Buffer.from(
+    JSON.stringify([`${keyset.descending ? '-' : ''}${keyset.column}`, value, row.id, backwards]),
+  ).toString('base64url');
 }
 
-function readCursor(text: string, ordering: string, type: KeysetType): { value: string | number; id: string; backwards: boolean } {
-  const broken = invalid('cursor', 'invalid_input', 'This cursor is broken or belongs to another order: start again without it.');
+function readCursor(
+  text: string,
+  ordering: string,
+  type: KeysetType,
+): { value: string | number; id: string; backwards: boolean } {
+  const broken = invalid(
+    'cursor',
+    'invalid_input',
+    'This cursor is broken or belongs to another order: start again without it.',
+  );
   let parts: unknown;
   // What decodes but was not written like this has been tampered with or cut.
   if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
@@ -114,10 +143,19 @@ function readCursor(text: string, ordering: string, type: KeysetType): { value: 
   }
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;
   const [order, value, id, backwards] = parts as unknown[];
-  if (order !== ordering || !isKeyOf(type, value) || typeof id !== 'string' || !isUuid(id) || typeof backwards !== 'boolean') throw broken;
+  if (
+    order !== ordering ||
+    !isKeyOf(type, value) ||
+    typeof id !== 'string' ||
+    !isUuid(id) ||
+    typeof backwards !== 'boolean'
+  )
+    throw broken;
   return { value, id, backwards };
 }
 
 function isKeyOf(type: KeysetType, value: unknown): value is string | number {
-  return type === 'bigint' ? Number.isSafeInteger(value) : typeof value === 'string' && isInstant(value);
+  return type === 'bigint'
+    ? Number.isSafeInteger(value)
+    : typeof value === 'string' && isInstant(value);
 }

@@ -3,13 +3,37 @@ import { PasswordsBusyError } from '../password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import { body_size_bytes_max } from './body.ts';
 import type { HttpContext } from './context.ts';
-import { ApiError, busy, errorBody, invalid, notFound, serverError, tooLarge, unavailable, unparsable, unsupportedMediaType } from './errors.ts';
+import {
+  ApiError,
+  busy,
+  errorBody,
+  invalid,
+  notFound,
+  serverError,
+  tooLarge,
+  unavailable,
+  unparsable,
+  unsupportedMediaType,
+} from './errors.ts';
 
 const problem_type = 'application/problem+json; charset=utf-8';
-const network_codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const network_codes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+]);
 
 /** Answers an error in the API's one body, with its status and headers. */
-export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ApiError,
+): FastifyReply {
   return reply
     .code(error.status)
     .headers({ ...error.headers, 'content-type': problem_type })
@@ -20,7 +44,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const answer = apiErrorOf(error, request.routeOptions.bodyLimit);
-    if (answer !== error && (answer.status >= 500 || isDatabaseError(error))) context.log.error({ err: error, request_id: request.id }, 'a request failed');
+    if (answer !== error && (answer.status >= 500 || isDatabaseError(error)))
+      context.log.error({ err: error, request_id: request.id }, 'a request failed');
     return sendError(request, reply, answer);
   });
   app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
@@ -34,19 +59,27 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_limit);
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   if (network_codes.has(code) || isLostConnection(error)) return unavailable();
-  return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? unparsable('The request could not be read.') : serverError();
+  return statusCode !== undefined && statusCode >= 400 && statusCode < 500
+    ? unparsable('The request could not be read.')
+    : serverError();
 }
 
 function databaseError(code: string): ApiError {
   // 08 connection, 53 out of resources, 57 shut down by the operator: the same request may work later.
-  if (code.startsWith('08') || code.startsWith('53') || code.startsWith('57P')) return unavailable();
+  if (code.startsWith('08') || code.startsWith('53') || code.startsWith('57P'))
+    return unavailable();
   // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is never a 500.
-  return code.startsWith('22') ? invalid(null, 'invalid_input', 'A value in the request cannot be stored.') : serverError();
+  return code.startsWith('22')
+    ? invalid(null, 'invalid_input', 'A value in the request cannot be stored.')
+    : serverError();
 }
 
 function isLostConnection(error: Error): boolean {
-  return /^(Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly)/.test(error.message);
+  return /^(Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly)/.test(
+    error.message,
+  );
 }

@@ -45,7 +45,13 @@ export const error_codes = [
 export type ErrorCode = (typeof error_codes)[number];
 
 /** The five families of errors. */
-export const error_types = ['validation_error', 'invalid_request', 'authentication_error', 'throttled_error', 'server_error'] as const;
+export const error_types = [
+  'validation_error',
+  'invalid_request',
+  'authentication_error',
+  'throttled_error',
+  'server_error',
+] as const;
 /** One family of errors. */
 export type ErrorType = (typeof error_types)[number];
 
@@ -53,7 +59,14 @@ export type ErrorType = (typeof error_types)[number];
  * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. `file`, `line` and `column` (from 1) say where in a
  * text it is, when what was sent or fetched is code.
  */
-export type Violation = { attr: string | null; code: ErrorCode; detail: string; file?: string; line?: number; column?: number };
+export type Violation = {
+  attr: string | null;
+  code: ErrorCode;
+  detail: string;
+  file?: string;
+  line?: number;
+  column?: number;
+};
 
 /** The answer to a request that was not served. Guarantee: `violations` has at least one entry and everything in it may be shown to the caller. */
 export class ApiError extends Error {
@@ -61,7 +74,12 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly violations: Violation[];
   readonly headers: Record<string, string>;
-  constructor(status: number, type: ErrorType, violations: Violation[], headers: Record<string, string> = {}) {
+  constructor(
+    status: number,
+    type: ErrorType,
+    violations: Violation[],
+    headers: Record<string, string> = {},
+  ) {
     super(violations[0]?.detail);
     this.name = 'ApiError';
     this.status = status;
@@ -86,7 +104,12 @@ export function errorBody(error: ApiError, requestId: string) {
   };
 }
 
-function request(status: number, code: ErrorCode, detail: string, headers?: Record<string, string>): ApiError {
+function request(
+  status: number,
+  code: ErrorCode,
+  detail: string,
+  headers?: Record<string, string>,
+): ApiError {
   return new ApiError(status, 'invalid_request', [{ attr: null, code, detail }], headers);
 }
 
@@ -111,19 +134,31 @@ export function unparsable(detail: string): ApiError {
 }
 
 /** 401; tells the client which kind of credentials is wanted. */
-export function unauthenticated(code: 'not_authenticated' | 'authentication_failed' | 'second_factor_required', detail: string): ApiError {
-  return new ApiError(401, 'authentication_error', [{ attr: null, code, detail }], { 'www-authenticate': 'Bearer' });
+export function unauthenticated(
+  code: 'not_authenticated' | 'authentication_failed' | 'second_factor_required',
+  detail: string,
+): ApiError {
+  return new ApiError(401, 'authentication_error', [{ attr: null, code, detail }], {
+    'www-authenticate': 'Bearer',
+  });
 }
 
 /** 400: a request shows a key and a session's cookie; who asks must be said once. */
 export function twoCredentials(): ApiError {
-  return request(400, 'invalid_input', 'Show one credential only: a personal API key, a session cookie, or address and password.');
+  return request(
+    400,
+    'invalid_input',
+    'Show one credential only: a personal API key, a session cookie, or address and password.',
+  );
 }
 
 /** 403: the organization lets in only members with a second factor. */
 export function secondFactorRequired(): ApiError {
-  const detail = 'This organization asks its members for a second factor: set one up for your account (POST /api/users/@me/totp/), then try again.';
-  return new ApiError(403, 'authentication_error', [{ attr: null, code: 'second_factor_required', detail }]);
+  const detail =
+    'This organization asks its members for a second factor: set one up for your account (POST /api/users/@me/totp/), then try again.';
+  return new ApiError(403, 'authentication_error', [
+    { attr: null, code: 'second_factor_required', detail },
+  ]);
 }
 
 /** 403: the caller may know that the thing exists, but not do this with it. */
@@ -138,12 +173,21 @@ export function forbiddenMany(violations: Violation[]): ApiError {
 
 /** 405 with the methods that the path does have. */
 export function methodNotAllowed(method: string, allowed: string[]): ApiError {
-  return request(405, 'method_not_allowed', `This path has no ${method}; it has ${allowed.join(', ')}.`, { allow: allowed.join(', ') });
+  return request(
+    405,
+    'method_not_allowed',
+    `This path has no ${method}; it has ${allowed.join(', ')}.`,
+    { allow: allowed.join(', ') },
+  );
 }
 
 /** 406: no representation that the `Accept` header takes. */
 export function notAcceptable(): ApiError {
-  return request(406, 'not_acceptable', 'The answer is application/json, which the Accept header does not take.');
+  return request(
+    406,
+    'not_acceptable',
+    'The answer is application/json, which the Accept header does not take.',
+  );
 }
 
 /** 409: the present state does not allow it, another request may change that. */
@@ -153,12 +197,21 @@ export function conflict(detail: string, headers?: Record<string, string>): ApiE
 
 /** 412: the record changed since the caller read the `ETag` in `If-Match`. */
 export function preconditionFailed(): ApiError {
-  return request(412, 'precondition_failed', 'The record has changed since it was read: fetch it again and repeat the change with its new ETag.');
+  return request(
+    412,
+    'precondition_failed',
+    'The record has changed since it was read: fetch it again and repeat the change with its new ETag.',
+  );
 }
 
 /** 413 with the limit in bytes. */
 export function tooLarge(size_bytes_max: number): ApiError {
-  return request(413, 'request_too_large', `The body is larger than the ${size_bytes_max} bytes that are taken.`, { connection: 'close' });
+  return request(
+    413,
+    'request_too_large',
+    `The body is larger than the ${size_bytes_max} bytes that are taken.`,
+    { connection: 'close' },
+  );
 }
 
 /** 415 for a body of another kind than JSON. */
@@ -168,26 +221,41 @@ export function unsupportedMediaType(detail: string): ApiError {
 
 /** 422: the idempotency key was used for another request. */
 export function idempotencyMismatch(): ApiError {
-  return request(422, 'idempotency_mismatch', 'This Idempotency-Key was used for another request: take a new key.');
+  return request(
+    422,
+    'idempotency_mismatch',
+    'This Idempotency-Key was used for another request: take a new key.',
+  );
 }
 
 /** 429 with the whole seconds to wait. */
 export function throttled(wait_seconds: number, headers: Record<string, string>): ApiError {
   const detail = `Too many requests: try again in ${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}.`;
-  return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], { ...headers, 'retry-after': String(wait_seconds) });
+  return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], {
+    ...headers,
+    'retry-after': String(wait_seconds),
+  });
 }
 
 /** 500 that shows nothing of the inside. */
 export function serverError(): ApiError {
   return new ApiError(500, 'server_error', [
-    { attr: null, code: 'error', detail: 'The server failed to serve this request. The operator finds the cause in the log under the request id.' },
+    {
+      attr: null,
+      code: 'error',
+      detail:
+        'The server failed to serve this request. The operator finds the cause in the log under the request id.',
+    },
   ]);
 }
 
 /** 503: more passwords wait to be checked than the server can check in time; the same request may work in some seconds. */
 export function busy(): ApiError {
-  const detail = 'The server is checking as many passwords as it can at the moment: try again in some seconds.';
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], { 'retry-after': '5' });
+  const detail =
+    'The server is checking as many passwords as it can at the moment: try again in some seconds.';
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
+    'retry-after': '5',
+  });
 }
 
 /** 503: a store that the server needs does not answer; the same request may work in some seconds. */
@@ -195,7 +263,13 @@ export function unavailable(): ApiError {
   return new ApiError(
     503,
     'server_error',
-    [{ attr: null, code: 'unavailable', detail: 'A store of the server does not answer at the moment: try again in some seconds.' }],
+    [
+      {
+        attr: null,
+        code: 'unavailable',
+        detail: 'A store of the server does not answer at the moment: try again in some seconds.',
+      },
+    ],
     { 'retry-after': '5' },
   );
 }

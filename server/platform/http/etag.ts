@@ -8,12 +8,23 @@ export function etagOf(text: string): string {
 }
 
 /** Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it into a 304 without a body. */
-export function tagAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes): void {
-  if (typeof payload !== 'string' || (reply.statusCode !== 200 && reply.statusCode !== 201)) return done(null, payload);
+export function tagAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): void {
+  if (typeof payload !== 'string' || (reply.statusCode !== 200 && reply.statusCode !== 201))
+    return done(null, payload);
   const tag = reply.getHeader('etag') ?? etagOf(payload);
   reply.header('etag', tag);
   const wanted = request.headers['if-none-match'];
-  if (wanted === undefined || !isReading(request) || !tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)) return done(null, payload);
+  if (
+    wanted === undefined ||
+    !isReading(request) ||
+    !tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)
+  )
+    return done(null, payload);
   notModified(reply);
   // An empty text and not null: Fastify's own HEAD routes take null for a stream.
   done(null, '');

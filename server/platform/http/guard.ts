@@ -3,7 +3,14 @@ import { targetOf } from './access.ts';
 import type { AccessFinder, Caller, Found, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from './context.ts';
-import { ApiError, forbidden, notAcceptable, notFound, secondFactorRequired, throttled } from './errors.ts';
+import {
+  ApiError,
+  forbidden,
+  notAcceptable,
+  notFound,
+  secondFactorRequired,
+  throttled,
+} from './errors.ts';
 import type { Limiter } from './rate_limit.ts';
 import { rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
@@ -32,7 +39,10 @@ export function guard(
   const accepted = scope === 'any' ? undefined : satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
-    const target = within === undefined ? undefined : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
+    const target =
+      within === undefined
+        ? undefined
+        : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
     const budget = limiter.take(limitedSubject(found));
@@ -40,10 +50,13 @@ export function guard(
       reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
       if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
     }
-    if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one))) throw forbidden(`The API key lacks the scope ${scope}.`);
-    if (session && found.session_id === null) throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
+    if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one)))
+      throw forbidden(`The API key lacks the scope ${scope}.`);
+    if (session && found.session_id === null)
+      throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
     if (within !== undefined) request.access = accessOf(found, level);
-    if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types)) throw notAcceptable();
+    if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types))
+      throw notAcceptable();
     await rotateToken(context, reply, found);
   };
 }
@@ -51,7 +64,9 @@ export function guard(
 /** Throws 403 when the member's level is below the wanted one. */
 export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   if (own >= wanted) return;
-  throw forbidden(`This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ${own} (${level_names[own]}).`);
+  throw forbidden(
+    `This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ${own} (${level_names[own]}).`,
+  );
 }
 
 /** Under what a caller's requests are counted: his key, or his session. */
@@ -61,11 +76,17 @@ export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): s
 
 function accessOf(found: Found, level: 1 | 8 | 15) {
   const { organization_id } = found;
-  if (organization_id === undefined || organization_id === null || found.level === null) throw notFound();
+  if (organization_id === undefined || organization_id === null || found.level === null)
+    throw notFound();
   if (found.enforce_2fa === true && !found.has_second_factor) throw secondFactorRequired();
   requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
-  return { organization_id, level: found.level, team_id: found.team_id, timezone: found.timezone ?? 'UTC' };
+  return {
+    organization_id,
+    level: found.level,
+    team_id: found.team_id,
+    timezone: found.timezone ?? 'UTC',
+  };
 }
 
 /** Refused keys and sessions count against the address that they come from, so that nobody tries keys without end. */
@@ -87,7 +108,13 @@ async function authenticateCounted(
 
 /** True when the `Accept` header takes JSON, as it does when there is none. */
 export function takesJson(accept: string | undefined): boolean {
-  return accept === undefined || accept === '*/*' || accept === '' || accept === 'application/json' || takes(accept, json_ranges);
+  return (
+    accept === undefined ||
+    accept === '*/*' ||
+    accept === '' ||
+    accept === 'application/json' ||
+    takes(accept, json_ranges)
+  );
 }
 
 const json_ranges = ['*/*', 'application/*', 'application/json', 'application/problem+json'];

@@ -17,12 +17,17 @@ export function keepHouse(app: FastifyInstance, context: HttpContext): void {
       if (running) return;
       running = true;
       work()
-        .catch((error: unknown) => context.log.warn({ err: error }, 'housekeeping of the API failed; it is tried again'))
+        .catch((error: unknown) =>
+          context.log.warn({ err: error }, 'housekeeping of the API failed; it is tried again'),
+        )
         .finally(() => (running = false));
     }, interval_ms).unref();
   };
   app.addHook('onReady', (done) => {
-    timers = [every(synchronise_interval_ms, () => app.limiter.synchronise()), every(sweep_interval_ms, () => sweep(context))];
+    timers = [
+      every(synchronise_interval_ms, () => app.limiter.synchronise()),
+      every(sweep_interval_ms, () => sweep(context)),
+    ];
     done();
   });
   app.addHook('onClose', (_app, done) => {
@@ -34,6 +39,10 @@ export function keepHouse(app: FastifyInstance, context: HttpContext): void {
 /** Removes idempotency keys older than 24 h and rate counts older than both windows. Leans on the indexes by age. */
 export async function sweep(context: HttpContext): Promise<void> {
   const now = context.clock.now();
-  await context.db.run(sql`DELETE FROM idempotency_keys WHERE created_at < ${isoInstant(now - replay_ms)}::timestamptz`);
-  await context.db.run(sql`DELETE FROM rate_counts WHERE window_start < ${isoInstant(now - counts_kept_ms)}::timestamptz`);
+  await context.db.run(
+    sql`DELETE FROM idempotency_keys WHERE created_at < ${isoInstant(now - replay_ms)}::timestamptz`,
+  );
+  await context.db.run(
+    sql`DELETE FROM rate_counts WHERE window_start < ${isoInstant(now - counts_kept_ms)}::timestamptz`,
+  );
 }

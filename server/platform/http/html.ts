@@ -12,14 +12,22 @@ export type Html = Markup;
 /** What can stand in a piece: text is escaped, markup and lists of it stay as they are, undefined is nothing. */
 export type Part = string | number | Html | readonly Html[] | undefined;
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /**
  * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: text reads as exactly this text between tags and in attributes within quotes, whoever wrote it. It is not for
  * `<script>` and `<style>`, and an address in `href` or `action` has to be one of ours.
  */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Markup(strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string));
+  return new Markup(
+    strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string),
+  );
 }
 
 function textOf(part: Part): string {

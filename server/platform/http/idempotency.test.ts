@@ -23,11 +23,18 @@ before(async () => {
         // A change that waits until the test lets it go, and can be made to crash.
         app.post(
           '/api/slow/',
-          { config: { scope: 'organization:write' }, schema: { response: { 200: { type: 'object', properties: { id: { type: 'string' } } } } } },
+          {
+            config: { scope: 'organization:write' },
+            schema: {
+              response: { 200: { type: 'object', properties: { id: { type: 'string' } } } },
+            },
+          },
           (request, reply) =>
             write(request, reply, 200, async (tx, record) => {
               record('nothing');
-              const row = await tx.row<{ id: string }>(sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`);
+              const row = await tx.row<{ id: string }>(
+                sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}') RETURNING name AS id`,
+              );
               await new Promise<void>((resolve) => (release = resolve));
               if (fail) throw new Error('crash');
               return { id: row!.id };
@@ -38,12 +45,18 @@ before(async () => {
 });
 after(() => harness.close());
 
-const facts = async () => (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!.count;
+const facts = async () =>
+  (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!
+    .count;
 const post = (key: string, idempotency: string, body: unknown = {}) =>
   harness.app.inject({
     method: 'POST',
     url: '/api/slow/',
-    headers: { authorization: `Bearer ${key}`, 'idempotency-key': idempotency, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'idempotency-key': idempotency,
+      'content-type': 'application/json',
+    },
     payload: JSON.stringify(body),
   });
 const running = async () => {
@@ -101,10 +114,17 @@ test('what is kept of a body cannot be guessed without the key of the server', a
   await running();
   release();
   assert.equal((await first).statusCode, 200);
-  const row = await harness.deps.db.row<{ body_hash: Buffer }>(sql`SELECT body_hash FROM idempotency_keys WHERE user_id = ${user.id} AND key = 'kept'`);
+  const row = await harness.deps.db.row<{ body_hash: Buffer }>(
+    sql`SELECT body_hash FROM idempotency_keys WHERE user_id = ${user.id} AND key = 'kept'`,
+  );
   const text = JSON.stringify(body);
   for (const plain of [text, `\0${text}`])
-    for (const algorithm of ['sha256', 'sha1', 'md5']) assert.notEqual(row!.body_hash.toString('hex'), hash(algorithm, plain), `${algorithm} of the body`);
+    for (const algorithm of ['sha256', 'sha1', 'md5'])
+      assert.notEqual(
+        row!.body_hash.toString('hex'),
+        hash(algorithm, plain),
+        `${algorithm} of the body`,
+      );
 });
 
 test('a 5xx is not kept: the same key works again', async () => {
@@ -158,7 +178,12 @@ test('after 24 h a key is new, and the sweep removes old ones', async () => {
   }
   now += 24 * 3_600_000 + 1;
   await sweep(harness.deps);
-  assert.equal((await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM idempotency_keys`))!.count, 0);
+  assert.equal(
+    (await harness.deps.db.row<{ count: number }>(
+      sql`SELECT count(*) AS count FROM idempotency_keys`,
+    ))!.count,
+    0,
+  );
 });
 
 test('on a real route: one effect, 400s are replayed, validate_only is not remembered, bad keys are 400', async () => {
@@ -166,7 +191,11 @@ test('on a real route: one effect, 400s are replayed, validate_only is not remem
   try {
     const { key } = await whole.newOrganization();
     const create = (idempotency: string, body: unknown, query = '') =>
-      whole.request('POST', `/api/projects/${query}`, { key, body, headers: { 'idempotency-key': idempotency } });
+      whole.request('POST', `/api/projects/${query}`, {
+        key,
+        body,
+        headers: { 'idempotency-key': idempotency },
+      });
     assert.equal((await create('a', { name: 'x' }, '?validate_only=true')).status, 200);
     const [one, two] = await Promise.all([create('a', { name: 'x' }), create('a', { name: 'x' })]);
     assert.deepEqual([one.status, two.status].filter((status) => status !== 409).at(0), 201);
@@ -179,7 +208,8 @@ test('on a real route: one effect, 400s are replayed, validate_only is not remem
     assert.equal(again.headers['idempotent-replayed'], 'true');
     assert.match(again.headers['content-type']!, /^application\/problem\+json/);
     assert.equal((await create('b', { name: 'right' })).status, 422);
-    for (const wrong of ['', 'with space', 'x'.repeat(256)]) assert.equal((await create(wrong, { name: 'x' })).status, 400, wrong);
+    for (const wrong of ['', 'with space', 'x'.repeat(256)])
+      assert.equal((await create(wrong, { name: 'x' })).status, 400, wrong);
     assert.equal((await create('a', { name: 'x' }, '?validate_only=perhaps')).status, 400);
   } finally {
     await whole.close();

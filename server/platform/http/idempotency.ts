@@ -15,21 +15,49 @@ export const replay_ms = 24 * 3_600_000;
 const lock_ms = 120_000;
 
 /** A key that this request holds. `stored` is true once the answer is kept, in the transaction of the change itself where there is one. */
-export type Claim = { id: string; user_id: number; key: string; method: string; path: string; stored: boolean };
+export type Claim = {
+  id: string;
+  user_id: number;
+  key: string;
+  method: string;
+  path: string;
+  stored: boolean;
+};
 
-type Earlier = { body_hash: Buffer; status: number | null; response_headers: Record<string, string> | null; response_sealed: Buffer | null; claim_id: string };
+type Earlier = {
+  body_hash: Buffer;
+  status: number | null;
+  response_headers: Record<string, string> | null;
+  response_sealed: Buffer | null;
+  claim_id: string;
+};
 
 /**
  * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has no effect to repeat) it does nothing; else it claims the key, or answers what the
  * first request with it was answered, or throws 409 while that one is running and 422 when it was another request.
  */
-export async function claimIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+export async function claimIdempotencyKey(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
   const key = request.headers['idempotency-key'];
   if (key === undefined || isValidateOnly(request)) return undefined;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
-    throw invalid('idempotency_key', 'invalid_input', 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.');
+    throw invalid(
+      'idempotency_key',
+      'invalid_input',
+      'The header Idempotency-Key must be 1 to 255 visible ASCII characters.',
+    );
   const [path = ''] = request.url.split('?');
-  const claim: Claim = { id: randomUUID(), user_id: request.caller.user_id, key, method: request.method, path, stored: false };
+  const claim: Claim = {
+    id: randomUUID(),
+    user_id: request.caller.user_id,
+    key,
+    method: request.method,
+    path,
+    stored: false,
+  };
   const body_hash = fingerprint(context, request, request.url.slice(path.length));
   if (await take(context, claim, body_hash)) {
     request.idempotency = claim;
@@ -43,7 +71,11 @@ export async function claimIdempotencyKey(context: HttpContext, request: Fastify
   return reply
     .code(earlier.status)
     .headers({ ...earlier.response_headers, 'idempotent-replayed': 'true' })
-    .send(earlier.response_sealed === null ? undefined : context.secrets.open(earlier.response_sealed, responseContext(earlier.claim_id)));
+    .send(
+      earlier.response_sealed === null
+        ? undefined
+        : context.secrets.open(earlier.response_sealed, responseContext(earlier.claim_id)),
+    );
 }
 
 /**
@@ -66,7 +98,12 @@ export async function storeAnswer(
 }
 
 /** Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees the key after a 429 and a 5xx, which ask to try again. */
-export async function settleIdempotencyKey(context: HttpContext, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+export async function settleIdempotencyKey(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
   const claim = request.idempotency;
   if (claim === undefined || claim.stored) return payload;
   claim.stored = true;
@@ -86,7 +123,10 @@ export async function settleIdempotencyKey(context: HttpContext, request: Fastif
       );
   } catch (error) {
     // The answer is right all the same; the row frees itself.
-    context.log.warn({ err: error, request_id: request.id }, 'the answer could not be kept under its idempotency key');
+    context.log.warn(
+      { err: error, request_id: request.id },
+      'the answer could not be kept under its idempotency key',
+    );
   }
   return payload;
 }
@@ -108,7 +148,9 @@ export function responseContext(claim_id: string): string {
 }
 
 function stillRunning() {
-  return conflict('A request with this Idempotency-Key is still running: try again in a moment.', { 'retry-after': '1' });
+  return conflict('A request with this Idempotency-Key is still running: try again in a moment.', {
+    'retry-after': '1',
+  });
 }
 
 /** Inserts the key, or takes over one that is older than 24 h or whose request crashed. The primary key lets one of two requests that race win. */

@@ -3,7 +3,9 @@ import type { Violation } from './errors.ts';
 import { attrOf } from './violations.ts';
 
 const depth_max = 64;
-const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
+const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [
+  0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d,
+];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 // Escapes that can spell NUL or a lone surrogate; raw ones cannot stand in UTF-8 JSON.
 const suspicious = /\\u(0000|[dD][89a-fA-F])/;
@@ -13,7 +15,8 @@ const suspicious = /\\u(0000|[dD][89a-fA-F])/;
  * levels.
  */
 export function readJson(bytes: Buffer): { value: unknown; unstorable: Violation[] } {
-  if (depthOf(bytes) > depth_max) throw unparsable(`The body is nested deeper than ${depth_max} levels.`);
+  if (depthOf(bytes) > depth_max)
+    throw unparsable(`The body is nested deeper than ${depth_max} levels.`);
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -56,11 +59,24 @@ function* unstorable(value: unknown, pointer: string): Generator<Violation> {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
     yield* unstorableText(name, pointer);
-    yield* unstorable(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '')}`);
+    yield* unstorable(
+      inner,
+      `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '')}`,
+    );
   }
 }
 
 function* unstorableText(text: string, pointer: string): Generator<Violation> {
-  if (text.includes('\0')) yield { attr: attrOf(pointer), code: 'null_characters_not_allowed', detail: 'Null characters are not allowed.' };
-  else if (!text.isWellFormed()) yield { attr: attrOf(pointer), code: 'invalid_input', detail: 'Holds half of a surrogate pair, which is not a character.' };
+  if (text.includes('\0'))
+    yield {
+      attr: attrOf(pointer),
+      code: 'null_characters_not_allowed',
+      detail: 'Null characters are not allowed.',
+    };
+  else if (!text.isWellFormed())
+    yield {
+      attr: attrOf(pointer),
+      code: 'invalid_input',
+      detail: 'Holds half of a surrogate pair, which is not a character.',
+    };
 }

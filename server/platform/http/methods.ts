@@ -19,11 +19,21 @@ export function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
  * Called after the last route.
  */
 export function completeMethods(app: FastifyInstance, methods: Map<string, Set<string>>): void {
-  for (const [url, known] of [...methods].filter(([path]) => /^\/(?:api|login|complete)\//.test(path) && path.endsWith('/'))) {
+  for (const [url, known] of [...methods].filter(
+    ([path]) => /^\/(?:api|login|complete)\//.test(path) && path.endsWith('/'),
+  )) {
     const allowed = [...all_methods.filter((method) => known.has(method)), 'OPTIONS'];
     const lacking = all_methods.filter((method) => !known.has(method));
-    const hidden = { config: { scope: 'public' as const, accepts_anything: true }, schema: { hide: true } };
-    app.route({ ...hidden, method: 'OPTIONS', url, handler: (_request, reply) => reply.code(204).header('allow', allowed.join(', ')).send() });
+    const hidden = {
+      config: { scope: 'public' as const, accepts_anything: true },
+      schema: { hide: true },
+    };
+    app.route({
+      ...hidden,
+      method: 'OPTIONS',
+      url,
+      handler: (_request, reply) => reply.code(204).header('allow', allowed.join(', ')).send(),
+    });
     if (lacking.length > 0) {
       app.route({
         ...hidden,

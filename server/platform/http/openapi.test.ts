@@ -8,11 +8,18 @@ type Operation = {
   summary?: string;
   tags: string[];
   security?: object[];
-  responses: Record<string, { description?: string; content?: Record<string, { schema: { $ref?: string } }> }>;
+  responses: Record<
+    string,
+    { description?: string; content?: Record<string, { schema: { $ref?: string } }> }
+  >;
 };
 
 let harness: Harness;
-let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, unknown>; securitySchemes: object } };
+let document: {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, unknown>; securitySchemes: object };
+};
 before(async () => {
   harness = await openHarness({ clickhouse: false });
   document = (await harness.request('GET', '/api/schema/')).body;
@@ -40,11 +47,16 @@ test('every operation has its own id, a summary and a tag, and documents its err
         name,
       );
       const isPublic = operation.security?.length === 0;
-      for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503']) assert.ok(statuses.includes(status), `${name} lacks ${status}`);
+      for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503'])
+        assert.ok(statuses.includes(status), `${name} lacks ${status}`);
       for (const [status, response] of Object.entries(operation.responses)) {
         assert.ok(response.description, `${name} ${status}`);
         if (status >= '400')
-          assert.deepEqual(response.content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, `${name} ${status}`);
+          assert.deepEqual(
+            response.content,
+            { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+            `${name} ${status}`,
+          );
       }
     }
   }
@@ -52,7 +64,8 @@ test('every operation has its own id, a summary and a tag, and documents its err
 
 test('every reference leads somewhere, and no keyword of our validator shows', () => {
   const text = JSON.stringify(document);
-  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) assert.ok(String(name) in document.components.schemas, name);
+  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
+    assert.ok(String(name) in document.components.schemas, name);
   assert.doesNotMatch(text, /"trim":true|"wrong_detail":"/);
 });
 

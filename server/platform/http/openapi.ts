@@ -17,22 +17,50 @@ export function describeApi(app: FastifyInstance): void {
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Sluice', description, version: '0.1.0', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-      components: { securitySchemes: { personal_api_key: { type: 'http', scheme: 'bearer', description: 'A personal API key (`slk_...`).' } } },
+      info: {
+        title: 'Sluice',
+        description,
+        version: '0.1.0',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          personal_api_key: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A personal API key (`slk_...`).',
+          },
+        },
+      },
       security: [{ personal_api_key: [] }],
     },
-    transformObject: (document) => ('openapiObject' in document ? (named(document.openapiObject as unknown as JsonObject) as never) : document.swaggerObject),
+    transformObject: (document) =>
+      'openapiObject' in document
+        ? (named(document.openapiObject as unknown as JsonObject) as never)
+        : document.swaggerObject,
   });
-  app.register(swaggerUi, { routePrefix: '/docs', uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true, persistAuthorization: false } });
+  app.register(swaggerUi, {
+    routePrefix: '/docs',
+    uiConfig: {
+      layout: 'BaseLayout',
+      docExpansion: 'list',
+      deepLinking: true,
+      persistAuthorization: false,
+    },
+  });
 }
 
 /** Adds the route that answers the document. */
 export function serveDocument(app: FastifyInstance): void {
   let text: string | undefined;
-  app.get('/api/schema/', { config: { scope: 'public' }, schema: { hide: true } }, (_request, reply) => {
-    text ??= JSON.stringify(app.swagger());
-    return reply.type('application/json; charset=utf-8').send(text);
-  });
+  app.get(
+    '/api/schema/',
+    { config: { scope: 'public' }, schema: { hide: true } },
+    (_request, reply) => {
+      text ??= JSON.stringify(app.swagger());
+      return reply.type('application/json; charset=utf-8').send(text);
+    },
+  );
 }
 
 /** Moves every object schema that has a title to `components.schemas` and gives error answers their media type. */
@@ -47,17 +75,31 @@ function moved(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((entry) => moved(entry, schemas));
   if (value === null || typeof value !== 'object') return value;
   const inner: JsonObject = {};
-  for (const [name, entry] of Object.entries(value)) if (!own_keywords.has(name) || typeof entry === 'object') inner[name] = moved(entry, schemas);
+  for (const [name, entry] of Object.entries(value))
+    if (!own_keywords.has(name) || typeof entry === 'object') inner[name] = moved(entry, schemas);
   if (isTitled(inner)) return reference(inner, schemas);
-  return isProblemContent(inner) ? { ...inner, content: { 'application/problem+json': (inner['content'] as JsonObject)['application/json']! } } : inner;
+  return isProblemContent(inner)
+    ? {
+        ...inner,
+        content: {
+          'application/problem+json': (inner['content'] as JsonObject)['application/json']!,
+        },
+      }
+    : inner;
 }
 
 function isTitled(value: JsonObject): value is JsonObject & { title: string } {
-  return value['type'] === 'object' && typeof value['title'] === 'string' && typeof value['properties'] === 'object';
+  return (
+    value['type'] === 'object' &&
+    typeof value['title'] === 'string' &&
+    typeof value['properties'] === 'object'
+  );
 }
 
 function isProblemContent(value: JsonObject): boolean {
-  const content = value['content'] as { 'application/json'?: { schema?: { $ref?: string } } } | undefined;
+  const content = value['content'] as
+    | { 'application/json'?: { schema?: { $ref?: string } } }
+    | undefined;
   return content?.['application/json']?.schema?.$ref === '#/components/schemas/Problem';
 }
 
@@ -67,7 +109,8 @@ function reference(schema: JsonObject & { title: string }, schemas: JsonObject):
   // The sentence about one answer stands with the answer; the schema is the same for all.
   const plain = { ...body };
   delete plain['description'];
-  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain)) throw new Error(`Two different schemas have the title ${title}.`);
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain))
+    throw new Error(`Two different schemas have the title ${title}.`);
   schemas[title] = plain;
   return { $ref: `#/components/schemas/${title}` };
 }

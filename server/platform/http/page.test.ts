@@ -26,9 +26,17 @@ test('a page names itself to nobody, and one with a form of the browser to this 
 
 test('the title is text, and only a page with a script asks for JavaScript', async () => {
   const plain = await answer({ title: '</title><script>', body: html`<p>text</p>` });
-  assert.match(plain.text, /<title>&lt;\/title&gt;&lt;script&gt; - Sluice<\/title>[^]*<h1>&lt;\/title&gt;&lt;script&gt;<\/h1>/);
+  assert.match(
+    plain.text,
+    /<title>&lt;\/title&gt;&lt;script&gt; - Sluice<\/title>[^]*<h1>&lt;\/title&gt;&lt;script&gt;<\/h1>/,
+  );
   assert.doesNotMatch(plain.text, /noscript|<script/);
-  const script = { path: '/assets/a.js', address: '/assets/a.js?v=1', type: 'text/javascript', text: '' };
+  const script = {
+    path: '/assets/a.js',
+    address: '/assets/a.js?v=1',
+    type: 'text/javascript',
+    text: '',
+  };
   const { text } = await answer({ title: 'A', body: html``, script });
   assert.match(text, /<script type="module" src="\/assets\/a\.js\?v=1"><\/script>[^]*<noscript>/);
 });
@@ -41,7 +49,9 @@ test('the address of a script changes with its own content and with that of what
   };
   try {
     const main = write('main.js', "import { a } from './part.js';\n");
-    const [one, other] = ['1', '2'].map((value) => readAsset(write('part.js', `export const a = ${value};\n`)));
+    const [one, other] = ['1', '2'].map((value) =>
+      readAsset(write('part.js', `export const a = ${value};\n`)),
+    );
     const [first, second] = [readAsset(main, [one!]), readAsset(main, [other!])];
     assert.equal(first.text, `import { a } from '${one!.address}';\n`);
     assert.equal(first.path, second.path);

@@ -4,7 +4,14 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { answerKeyset, cursorPageOf, cursorQuery, keysetAsked, keysetCondition, keysetOrder } from './cursor.ts';
+import {
+  answerKeyset,
+  cursorPageOf,
+  cursorQuery,
+  keysetAsked,
+  keysetCondition,
+  keysetOrder,
+} from './cursor.ts';
 import { PageQuery, answerPage, pageOf } from './pagination.ts';
 import { buildServer } from './server.ts';
 
@@ -19,26 +26,44 @@ before(async () => {
     clickhouse: false,
     build: (deps) =>
       buildServer(deps, (app) => {
-        app.get('/api/pages/', { config: { scope: 'project:read' }, schema: { querystring: PageQuery, response: { 200: pageOf(Item) } } }, (request) =>
-          answerPage<Item>(
-            request,
-            deps.db,
-            (page) => sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
-            () => sql`SELECT count(*) AS count FROM items`,
-          ),
+        app.get(
+          '/api/pages/',
+          {
+            config: { scope: 'project:read' },
+            schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
+          },
+          (request) =>
+            answerPage<Item>(
+              request,
+              deps.db,
+              (page) =>
+                sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
+              () => sql`SELECT count(*) AS count FROM items`,
+            ),
         );
         app.get(
           '/api/cursors/',
-          { config: { scope: 'project:read' }, schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } } },
+          {
+            config: { scope: 'project:read' },
+            schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } },
+          },
           async (request) => {
             const keyset = keysetAsked(request, columns);
-            return answerKeyset(request, keyset, await deps.db.rows<Item>(sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`));
+            return answerKeyset(
+              request,
+              keyset,
+              await deps.db.rows<Item>(
+                sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
+              ),
+            );
           },
         );
       }),
   });
   ({ key } = await harness.newOrganization());
-  await harness.deps.db.text('CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at timestamptz NOT NULL)');
+  await harness.deps.db.text(
+    'CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at timestamptz NOT NULL)',
+  );
   await insert(0, 25);
 });
 after(() => harness.close());
@@ -49,14 +74,18 @@ const insert = (from: number, to: number) =>
     sql`INSERT INTO items SELECT lpad(n::text, 32, '0')::uuid, '2026-01-01Z'::timestamptz + (n / 4) * interval '0.123457 s', '2026-02-01Z'::timestamptz - n * interval '1 s' FROM generate_series(${from}::integer, ${to - 1}::integer) n`,
   );
 const get = (path: string) => harness.request('GET', path, { key });
-const numbers = (answer: { body: { results: Item[] } }) => answer.body.results.map((row) => Number(row.id.replaceAll('-', '')));
+const numbers = (answer: { body: { results: Item[] } }) =>
+  answer.body.results.map((row) => Number(row.id.replaceAll('-', '')));
 const local = (url: string) => url.replace('http://127.0.0.1:8000', '');
 
 test('offset lists: links are absolute, keep other parameters and are null at the ends', async () => {
   const first = await get('/api/pages/?limit=10&mine=a%20b&mine=c');
   assert.equal(first.body.count, 25);
   assert.equal(first.body.previous, null);
-  assert.equal(first.body.next, 'http://127.0.0.1:8000/api/pages/?limit=10&mine=a+b&mine=c&offset=10');
+  assert.equal(
+    first.body.next,
+    'http://127.0.0.1:8000/api/pages/?limit=10&mine=a+b&mine=c&offset=10',
+  );
   const last = await get('/api/pages/?limit=10&offset=20');
   assert.equal(last.body.next, null);
   assert.equal(last.body.previous, 'http://127.0.0.1:8000/api/pages/?limit=10&offset=10');
@@ -145,10 +174,15 @@ test('a broken cursor, one of another order and an unknown order are 400', async
     made(['-created_at', '2026-01-01T00:00:00Z', 'x', false]),
     made(['-created_at', '2026-01-01T00:00:00Z', id, 1]),
   ];
-  for (const value of wrong) assert.equal((await get(`/api/cursors/?cursor=${value}`)).status, 400, value);
+  for (const value of wrong)
+    assert.equal((await get(`/api/cursors/?cursor=${value}`)).status, 400, value);
   assert.equal((await get(`/api/cursors/?cursor=${cursor}&ordering=other_at`)).body.attr, 'cursor');
   for (const ordering of ['id', '--created_at', 'created_at,other_at', '']) {
     const answer = await get(`/api/cursors/?ordering=${ordering}`);
-    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, 'ordering', 'invalid_choice'], ordering);
+    assert.deepEqual(
+      [answer.status, answer.body.attr, answer.body.code],
+      [400, 'ordering', 'invalid_choice'],
+      ordering,
+    );
   }
 });

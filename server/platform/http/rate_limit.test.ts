@@ -11,7 +11,11 @@ let now = start;
 const clock = { now: () => now };
 let harness: Harness;
 before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock }, config: { rate_limit_per_minute: 5, rate_limit_per_hour: 12 } });
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock },
+    config: { rate_limit_per_minute: 5, rate_limit_per_hour: 12 },
+  });
 });
 after(() => harness.close());
 
@@ -22,7 +26,8 @@ test('headers say what is left; the request over the limit is 429 with the secon
   const first = await harness.request('GET', path, { key });
   assert.equal(first.headers['ratelimit-policy'], '"minute";q=5;w=60, "hour";q=12;w=3600');
   assert.equal(first.headers['ratelimit'], '"minute";r=4;t=60, "hour";r=11;t=3600');
-  for (let count = 0; count < 4; count += 1) assert.equal((await harness.request('GET', path, { key })).status, 200);
+  for (let count = 0; count < 4; count += 1)
+    assert.equal((await harness.request('GET', path, { key })).status, 200);
   const refused = await harness.request('GET', path, { key });
   assert.equal(refused.status, 429);
   assert.equal(refused.body.type, 'throttled_error');
@@ -37,7 +42,8 @@ test('headers say what is left; the request over the limit is 429 with the secon
 test('the limit slides: a burst at the end of one minute counts in the next', async () => {
   now = start + 7_200_000 + 59_000;
   const { key } = await harness.newOrganization();
-  for (let count = 0; count < 5; count += 1) assert.equal((await harness.request('GET', path, { key })).status, 200);
+  for (let count = 0; count < 5; count += 1)
+    assert.equal((await harness.request('GET', path, { key })).status, 200);
   now += 2_000;
   assert.equal((await harness.request('GET', path, { key })).status, 429);
 });
@@ -58,17 +64,23 @@ test('304 answers are free, and a 429 comes before the scope is looked at', asyn
   const { user, key } = await harness.newOrganization();
   const { headers } = await harness.request('GET', path, { key });
   for (let count = 0; count < 20; count += 1)
-    assert.equal((await harness.request('GET', path, { key, headers: { 'if-none-match': headers['etag']! } })).status, 304);
+    assert.equal(
+      (await harness.request('GET', path, { key, headers: { 'if-none-match': headers['etag']! } }))
+        .status,
+      304,
+    );
   assert.match((await harness.request('GET', path, { key })).headers['ratelimit']!, /"minute";r=3/);
   const narrow = await harness.newKey(user, { scopes: ['event:write'] });
-  for (let count = 0; count < 5; count += 1) assert.equal((await harness.request('GET', path, { key: narrow })).status, 403);
+  for (let count = 0; count < 5; count += 1)
+    assert.equal((await harness.request('GET', path, { key: narrow })).status, 403);
   assert.equal((await harness.request('GET', path, { key: narrow })).status, 429);
 });
 
 test('refused keys are limited per address, and a right key from there still works', async () => {
   now = start + 48 * 3_600_000;
   const statuses = new Set<number>();
-  for (let count = 0; count < 25; count += 1) statuses.add((await harness.request('GET', path, { key: 'slk_wrong' })).status);
+  for (let count = 0; count < 25; count += 1)
+    statuses.add((await harness.request('GET', path, { key: 'slk_wrong' })).status);
   assert.deepEqual([...statuses], [401, 429]);
   const { key } = await harness.newOrganization();
   assert.equal((await harness.request('GET', path, { key })).status, 200);
@@ -77,7 +89,10 @@ test('refused keys are limited per address, and a right key from there still wor
 test('two processes share one limit within a synchronisation', async () => {
   now = start + 72 * 3_600_000;
   const limits = { per_minute: 10, per_hour: 0 };
-  const [one, two] = [openLimiter(harness.deps.db, clock, limits), openLimiter(harness.deps.db, clock, limits)];
+  const [one, two] = [
+    openLimiter(harness.deps.db, clock, limits),
+    openLimiter(harness.deps.db, clock, limits),
+  ];
   for (let count = 0; count < 4; count += 1) one.take('shared');
   for (let count = 0; count < 4; count += 1) two.take('shared');
   await one.synchronise();
@@ -98,7 +113,10 @@ test('two processes share one limit within a synchronisation', async () => {
 });
 
 test('0 is off', () => {
-  assert.equal(openLimiter(harness.deps.db, clock, { per_minute: 0, per_hour: 0 }).take('x'), undefined);
+  assert.equal(
+    openLimiter(harness.deps.db, clock, { per_minute: 0, per_hour: 0 }).take('x'),
+    undefined,
+  );
 });
 
 test('the wait that is told is never too short, and never longer than two windows', () => {
@@ -113,7 +131,10 @@ test('the wait that is told is never too short, and never longer than two window
         assert.ok(wait >= 1 && wait <= 120);
         const later = at + wait * 1000;
         roll(counter, Math.floor(later / 60_000));
-        assert.ok(used(counter, policy, later) + 1 <= 10 + 1e-4, `${previous} ${current} ${second}`);
+        assert.ok(
+          used(counter, policy, later) + 1 <= 10 + 1e-4,
+          `${previous} ${current} ${second}`,
+        );
       }
     }
   }

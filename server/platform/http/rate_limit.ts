@@ -21,26 +21,44 @@ export type Limiter = {
 };
 
 type Pending = { subject: string; window_seconds: number; index: number; requests: number };
-type Synchronised = { subject: string; window_seconds: number; window_start: string; requests: number; previous: number };
+type Synchronised = {
+  subject: string;
+  window_seconds: number;
+  window_start: string;
+  requests: number;
+  previous: number;
+};
 
 /** Refused authentications per address and minute, as a multiple of the limit per key. */
 const refused_factor = 4;
 
 /** Makes the limiter of one process. A limit of 0 is off. */
-export function openLimiter(db: Database, clock: Clock, limits: { per_minute: number; per_hour: number }): Limiter {
+export function openLimiter(
+  db: Database,
+  clock: Clock,
+  limits: { per_minute: number; per_hour: number },
+): Limiter {
   const policies = [
     { name: 'minute', requests_max: limits.per_minute, window_seconds: 60 },
     { name: 'hour', requests_max: limits.per_hour, window_seconds: 3600 },
   ].filter((policy) => policy.requests_max > 0);
-  const refused = policies.filter((policy) => policy.name === 'minute').map((policy) => ({ ...policy, requests_max: policy.requests_max * refused_factor }));
-  const policyHeader = policies.map((policy) => `"${policy.name}";q=${policy.requests_max};w=${policy.window_seconds}`).join(', ');
+  const refused = policies
+    .filter((policy) => policy.name === 'minute')
+    .map((policy) => ({ ...policy, requests_max: policy.requests_max * refused_factor }));
+  const policyHeader = policies
+    .map((policy) => `"${policy.name}";q=${policy.requests_max};w=${policy.window_seconds}`)
+    .join(', ');
   const counts = openCounts(db, clock);
   return {
     take(subject) {
       if (policies.length === 0) return undefined;
       const now = clock.now();
       const wait_seconds = counts.take(subject, policies, now);
-      return { policy: policyHeader, remaining: policies.map((policy) => counts.remaining(subject, policy, now)).join(', '), wait_seconds };
+      return {
+        policy: policyHeader,
+        remaining: policies.map((policy) => counts.remaining(subject, policy, now)).join(', '),
+        wait_seconds,
+      };
     },
     refund: (subject) => counts.add(subject, policies, clock.now(), -1),
     takeRefused: (address) => counts.take(`address:${address}`, refused, clock.now()),
@@ -66,7 +84,8 @@ function openCounts(db: Database, clock: Clock) {
       counter.current = Math.max(0, counter.current + requests);
       const key = `${window_seconds} ${subject} ${counter.index}`;
       const entry = pending.get(key);
-      if (entry === undefined) pending.set(key, { subject, window_seconds, index: counter.index, requests });
+      if (entry === undefined)
+        pending.set(key, { subject, window_seconds, index: counter.index, requests });
       else entry.requests += requests;
     }
   }
@@ -74,7 +93,8 @@ function openCounts(db: Database, clock: Clock) {
     let wait: number | undefined;
     for (const policy of policies) {
       const counter = counterOf(subject, policy.window_seconds, now);
-      if (used(counter, policy, now) + 1 > policy.requests_max) wait = Math.max(wait ?? 0, waitSeconds(counter, policy, now));
+      if (used(counter, policy, now) + 1 > policy.requests_max)
+        wait = Math.max(wait ?? 0, waitSeconds(counter, policy, now));
     }
     if (wait === undefined) add(subject, policies, now, 1);
     return wait;
@@ -87,7 +107,8 @@ function openCounts(db: Database, clock: Clock) {
   }
   async function synchronise(): Promise<void> {
     const now = clock.now();
-    for (const [key, counter] of counters) if (counter.index < windowIndex(now, Number.parseInt(key, 10)) - 1) counters.delete(key);
+    for (const [key, counter] of counters)
+      if (counter.index < windowIndex(now, Number.parseInt(key, 10)) - 1) counters.delete(key);
     if (pending.size === 0) return;
     const sent = [...pending.values()];
     pending = new Map();
@@ -95,7 +116,9 @@ function openCounts(db: Database, clock: Clock) {
       const counter = counterOf(row.subject, row.window_seconds, now);
       const index = windowIndex(Date.parse(row.window_start), row.window_seconds);
       if (counter.index !== index) continue;
-      counter.current = row.requests + (pending.get(`${row.window_seconds} ${row.subject} ${index}`)?.requests ?? 0);
+      counter.current =
+        row.requests +
+        (pending.get(`${row.window_seconds} ${row.subject} ${index}`)?.requests ?? 0);
       counter.previous = Math.max(counter.previous, row.previous);
     }
   }

@@ -29,8 +29,12 @@ export function waitSeconds(counter: Counter, policy: Policy, now_ms: number): n
   const { requests_max, window_seconds } = policy;
   const elapsed = elapsedPart(now_ms, policy);
   // The part of a window after which `count` requests of the window before have faded enough to leave room for one more beside `present`.
-  const fadedAfter = (count: number, present: number) => Math.max(0, 1 - (requests_max - present - 1) / count);
-  const windows = counter.current < requests_max ? fadedAfter(counter.previous, counter.current) - elapsed : 1 - elapsed + fadedAfter(counter.current, 0);
+  const fadedAfter = (count: number, present: number) =>
+    Math.max(0, 1 - (requests_max - present - 1) / count);
+  const windows =
+    counter.current < requests_max
+      ? fadedAfter(counter.previous, counter.current) - elapsed
+      : 1 - elapsed + fadedAfter(counter.current, 0);
   return Math.max(1, Math.ceil(windows * window_seconds - 1e-6));
 }
 

@@ -5,7 +5,11 @@ import { error_codes, error_types } from './errors.ts';
 import { nullable } from './nullable.ts';
 
 const violation_fields = {
-  attr: nullable(Type.String({ description: 'The field, nested names joined with "__"; null for the request as a whole.' })),
+  attr: nullable(
+    Type.String({
+      description: 'The field, nested names joined with "__"; null for the request as a whole.',
+    }),
+  ),
   code: Type.Enum([...error_codes]),
   detail: Type.String({ description: 'A sentence for people.' }),
 };
@@ -25,7 +29,10 @@ export const Problem = Type.Object(
     status: Type.Integer(),
     title: Type.String(),
     request_id: Type.String(),
-    errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), { minItems: 1, description: 'Every violation; the first is repeated above.' }),
+    errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
+      minItems: 1,
+      description: 'Every violation; the first is repeated above.',
+    }),
   },
   { title: 'Problem' },
 );
@@ -59,13 +66,23 @@ const path_parameters: Record<string, string> = {
 };
 
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const ValidateOnly = Type.Object({ validate_only: Type.Optional(Type.Boolean({ description: 'Make every check and change nothing.' })) });
+const ValidateOnly = Type.Object({
+  validate_only: Type.Optional(
+    Type.Boolean({ description: 'Make every check and change nothing.' }),
+  ),
+});
 
 /** True when the route's answer is a single record, which has an `ETag`; lists have `results`, unless `config.record` says otherwise. */
 export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
-  const answers = (route.schema?.response ?? {}) as Record<string, { properties?: Record<string, unknown> }>;
+  const answers = (route.schema?.response ?? {}) as Record<
+    string,
+    { properties?: Record<string, unknown> }
+  >;
   const answer = answers['200'] ?? answers['201'];
-  return answer !== undefined && (!('results' in (answer.properties ?? {})) || 'id' in (answer.properties ?? {}));
+  return (
+    answer !== undefined &&
+    (!('results' in (answer.properties ?? {})) || 'id' in (answer.properties ?? {}))
+  );
 }
 
 /** The route's schema with every status that it can answer, the parameters that all such routes take, and names for the OpenAPI document. */
@@ -74,18 +91,35 @@ export function documented(route: RouteOptions): FastifySchema {
   const method = [route.method].flat()[0] ?? 'GET';
   const own = (schema.response ?? {}) as Record<string, TSchema>;
   const response: Record<string, unknown> = {};
-  for (const [status, body] of Object.entries(own)) response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
-  if (response['201'] !== undefined) response['200'] ??= { ...own['201'], description: 'With `validate_only`: the record as it would have been made.' };
+  for (const [status, body] of Object.entries(own))
+    response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
+  if (response['201'] !== undefined)
+    response['200'] ??= {
+      ...own['201'],
+      description: 'With `validate_only`: the record as it would have been made.',
+    };
   for (const status of statusesOf(route, method))
-    response[status] ??= status === 304 ? { description: descriptions[304], type: 'null' } : { ...Problem, description: descriptions[status] };
+    response[status] ??=
+      status === 304
+        ? { description: descriptions[304], type: 'null' }
+        : { ...Problem, description: descriptions[status] };
   return {
     ...schema,
     ...namesOf(route.url, method, schema),
     ...(route.config?.scope === 'public'
       ? { security: [] }
-      : { description: `${scopeSentence(route)}${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}` }),
+      : {
+          description: `${scopeSentence(route)}${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}`,
+        }),
     ...parametersOf(route.url),
-    ...(changing.has(method) ? { querystring: Type.Object({ ...(schema.querystring as TObject | undefined)?.properties, ...ValidateOnly.properties }) } : {}),
+    ...(changing.has(method)
+      ? {
+          querystring: Type.Object({
+            ...(schema.querystring as TObject | undefined)?.properties,
+            ...ValidateOnly.properties,
+          }),
+        }
+      : {}),
     ...headersOf(route, method),
     response,
   };
@@ -105,7 +139,9 @@ function statusesOf(route: RouteOptions, method: string): number[] {
 
 function scopeSentence({ config }: RouteOptions): string {
   const who = config?.session === true ? ' Only for people who signed in: a key is 403.' : '';
-  return config?.scope === 'any' ? `Any key, whatever its scopes.${who}` : `Scope: \`${config?.scope}\`.${who}`;
+  return config?.scope === 'any'
+    ? `Any key, whatever its scopes.${who}`
+    : `Scope: \`${config?.scope}\`.${who}`;
 }
 
 function levelSentence(route: RouteOptions): string {
@@ -121,17 +157,41 @@ function namesOf(url: string, method: string, schema: FastifySchema) {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
   const words = segments.filter((segment) => !segment.startsWith(':'));
   const single = segments.at(-1)?.startsWith(':') === true;
-  const nested = segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
-  if (nested !== undefined && !single && segments.length > 3 && segments.at(-2)?.startsWith(':') === false) words.splice(-1, 0, 'collection');
-  const verbs: Record<string, string> = { GET: single ? 'retrieve' : 'list', POST: 'create', PUT: 'update', PATCH: 'partial_update', DELETE: 'destroy' };
-  return { operationId: [...words, verbs[method] ?? method.toLowerCase()].join('_'), tags: [nested ?? words[0] ?? 'server'], ...schema };
+  const nested =
+    segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
+  if (
+    nested !== undefined &&
+    !single &&
+    segments.length > 3 &&
+    segments.at(-2)?.startsWith(':') === false
+  )
+    words.splice(-1, 0, 'collection');
+  const verbs: Record<string, string> = {
+    GET: single ? 'retrieve' : 'list',
+    POST: 'create',
+    PUT: 'update',
+    PATCH: 'partial_update',
+    DELETE: 'destroy',
+  };
+  return {
+    operationId: [...words, verbs[method] ?? method.toLowerCase()].join('_'),
+    tags: [nested ?? words[0] ?? 'server'],
+    ...schema,
+  };
 }
 
 function parametersOf(url: string): { params: TSchema } | undefined {
   const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1]!);
   if (names.length === 0) return undefined;
   return {
-    params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` })]))),
+    params: Type.Object(
+      Object.fromEntries(
+        names.map((name) => [
+          name,
+          Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` }),
+        ]),
+      ),
+    ),
   };
 }
 
@@ -140,11 +200,21 @@ function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
   if (route.config?.scope === 'public') return {};
   if (method === 'POST')
     headers['Idempotency-Key'] = Type.Optional(
-      Type.String({ maxLength: 255, description: 'The same key and body within 24 h give the stored answer instead of a second effect.' }),
+      Type.String({
+        maxLength: 255,
+        description:
+          'The same key and body within 24 h give the stored answer instead of a second effect.',
+      }),
     );
   if (method === 'PUT' || method === 'PATCH' || method === 'DELETE')
-    headers['If-Match'] = Type.Optional(Type.String({ description: 'ETag of the record that the change is meant for; 412 when it has changed.' }));
+    headers['If-Match'] = Type.Optional(
+      Type.String({
+        description: 'ETag of the record that the change is meant for; 412 when it has changed.',
+      }),
+    );
   if (method === 'GET' && answersRecord(route))
-    headers['If-None-Match'] = Type.Optional(Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }));
+    headers['If-None-Match'] = Type.Optional(
+      Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }),
+    );
   return Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) };
 }

@@ -15,7 +15,9 @@ type Objects = typeof objects;
 export type Scope = { [Name in keyof Objects]: `${Name}:${Objects[Name][number]}` }[keyof Objects];
 
 /** Every scope that there is. The list is closed; `*` stands for all of them. */
-export const all_scopes = Object.entries(objects).flatMap(([name, actions]) => actions.map((action) => `${name}:${action}`)) as Scope[];
+export const all_scopes = Object.entries(objects).flatMap(([name, actions]) =>
+  actions.map((action) => `${name}:${action}`),
+) as Scope[];
 
 /** The scopes that satisfy a requirement: itself, `*`, and the write scope for a read. */
 export function satisfying(scope: Scope): ReadonlySet<string> {

@@ -27,16 +27,21 @@ const header_size_bytes_max = 32 * 1024;
  * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds. Guarantees: a route without `config.scope` stops the boot; every
  * error has the one body; no handler of a route that is not public runs before key, limit, scope, membership and level were checked.
  */
-export function buildServer(context: HttpContext, register: (app: FastifyInstance) => void): FastifyInstance {
+export function buildServer(
+  context: HttpContext,
+  register: (app: FastifyInstance) => void,
+): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: body_size_bytes_max,
     requestTimeout: request_timeout_ms,
     requestIdHeader: false,
     genReqId: requestIdOf,
-    trustProxy: context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
+    trustProxy:
+      context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
     http: { maxHeaderSize: header_size_bytes_max },
-    frameworkErrors: (error, request, reply) => void sendError(request as FastifyRequest, reply as never, apiErrorOf(error)),
+    frameworkErrors: (error, request, reply) =>
+      void sendError(request as FastifyRequest, reply as never, apiErrorOf(error)),
     clientErrorHandler: (_error, socket) => {
       if (socket.writable) socket.end(rawBadRequest());
     },
@@ -44,16 +49,23 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
   app.decorate('context', context);
   app.decorate(
     'limiter',
-    openLimiter(context.db, context.clock, { per_minute: context.config.rate_limit_per_minute, per_hour: context.config.rate_limit_per_hour }),
+    openLimiter(context.db, context.clock, {
+      per_minute: context.config.rate_limit_per_minute,
+      per_hour: context.config.rate_limit_per_hour,
+    }),
   );
   const findAccess = openAccessFinder(context.db);
-  app.decorate('findCaller', async (request: FastifyRequest) => (showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined));
+  app.decorate('findCaller', async (request: FastifyRequest) =>
+    showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
+  );
   app.decorateRequest('caller');
   app.decorateRequest('access');
   app.decorateRequest('idempotency', undefined);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
+    done(null, bytes),
+  );
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   handleErrors(app, context);
@@ -73,17 +85,30 @@ export function buildServer(context: HttpContext, register: (app: FastifyInstanc
 }
 
 /** Gives a route its guard, its idempotency, its entity tag and its documentation. */
-function conduct(app: FastifyInstance, context: HttpContext, findAccess: AccessFinder, route: RouteOptions): void {
+function conduct(
+  app: FastifyInstance,
+  context: HttpContext,
+  findAccess: AccessFinder,
+  route: RouteOptions,
+): void {
   const { config } = route;
-  if (config?.scope === undefined) throw new Error(`The route ${String(route.method)} ${route.url} declares no scope in its config.`);
+  if (config?.scope === undefined)
+    throw new Error(
+      `The route ${String(route.method)} ${route.url} declares no scope in its config.`,
+    );
   const { scope } = config;
   if (scope === 'public') route.bodyLimit ??= public_body_size_bytes_max;
   else {
-    if (route.schema?.response === undefined) throw new Error(`The route ${String(route.method)} ${route.url} documents no answer in schema.response.`);
+    if (route.schema?.response === undefined)
+      throw new Error(
+        `The route ${String(route.method)} ${route.url} documents no answer in schema.response.`,
+      );
     route.onRequest = [guard(context, findAccess, app.limiter, route.url, { ...config, scope })];
     if (route.method === 'POST') {
       route.preHandler = [async (request, reply) => claimIdempotencyKey(context, request, reply)];
-      route.onSend = [async (request, reply, payload) => settleIdempotencyKey(context, request, reply, payload)];
+      route.onSend = [
+        async (request, reply, payload) => settleIdempotencyKey(context, request, reply, payload),
+      ];
     }
     if (answersRecord(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
   }
@@ -93,21 +118,39 @@ function conduct(app: FastifyInstance, context: HttpContext, findAccess: AccessF
 
 function observe(app: FastifyInstance, context: HttpContext): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff').header('cache-control', 'private, no-cache');
+    reply
+      .header('x-request-id', request.id)
+      .header('x-content-type-options', 'nosniff')
+      .header('cache-control', 'private, no-cache');
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     // Only a request that was counted can be given back.
-    if (reply.statusCode === 304 && request.caller !== undefined) app.limiter.refund(limitedSubject(request.caller));
+    if (reply.statusCode === 304 && request.caller !== undefined)
+      app.limiter.refund(limitedSubject(request.caller));
     const route = request.routeOptions.url ?? 'unknown';
-    context.metrics.request_seconds.observe({ method: request.method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
-    context.log.debug({ request_id: request.id, method: request.method, route, status: reply.statusCode, duration_ms: reply.elapsedTime }, 'request');
+    context.metrics.request_seconds.observe(
+      { method: request.method, route, status: String(reply.statusCode) },
+      reply.elapsedTime / 1000,
+    );
+    context.log.debug(
+      {
+        request_id: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        duration_ms: reply.elapsedTime,
+      },
+      'request',
+    );
     done();
   });
 }
 
 /** The answer to bytes that are not HTTP; there is no request to answer to. */
 function rawBadRequest(): string {
-  const text = JSON.stringify(errorBody(unparsable('The request is not valid HTTP.'), requestIdOf({ headers: {} })));
+  const text = JSON.stringify(
+    errorBody(unparsable('The request is not valid HTTP.'), requestIdOf({ headers: {} })),
+  );
   return `HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`;
 }

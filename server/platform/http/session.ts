@@ -44,13 +44,25 @@ export function sessionTokenOf(request: FastifyRequest): string | undefined {
 }
 
 /** Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites but for plain links, over https only where the server's address is. */
-export function setSessionCookie(context: Pick<HttpContext, 'config'>, reply: FastifyReply, token: string, expires_at_ms: number): void {
+export function setSessionCookie(
+  context: Pick<HttpContext, 'config'>,
+  reply: FastifyReply,
+  token: string,
+  expires_at_ms: number,
+): void {
   const { public_url } = context.config;
-  void reply.setCookie(cookieName(public_url), token, { ...attributes, secure: isSecure(public_url), expires: new Date(expires_at_ms) });
+  void reply.setCookie(cookieName(public_url), token, {
+    ...attributes,
+    secure: isSecure(public_url),
+    expires: new Date(expires_at_ms),
+  });
 }
 
 /** Takes the cookie out of the browser. */
-export function clearSessionCookie(context: Pick<HttpContext, 'config'>, reply: FastifyReply): void {
+export function clearSessionCookie(
+  context: Pick<HttpContext, 'config'>,
+  reply: FastifyReply,
+): void {
   const { public_url } = context.config;
   void reply.clearCookie(cookieName(public_url), { ...attributes, secure: isSecure(public_url) });
 }
@@ -61,20 +73,40 @@ const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
  * True for a session that is no longer to be taken: unused for too long, or shown with a token that was replaced a while ago. The latter means that two hold it, so the session
  * ends for both.
  */
-export async function isStale(context: Pick<HttpContext, 'db' | 'clock' | 'log'>, found: Found): Promise<boolean> {
+export async function isStale(
+  context: Pick<HttpContext, 'db' | 'clock' | 'log'>,
+  found: Found,
+): Promise<boolean> {
   if (found.session_id === null) return false;
   const now = context.clock.now();
-  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) > session_idle_ms) return true;
-  if (!found.is_previous_token || now - Date.parse(found.token_created_at ?? '') <= token_overlap_ms) return false;
+  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) > session_idle_ms)
+    return true;
+  if (
+    !found.is_previous_token ||
+    now - Date.parse(found.token_created_at ?? '') <= token_overlap_ms
+  )
+    return false;
   await context.db.run(sql`DELETE FROM sessions WHERE id = ${found.session_id}`);
-  context.log.warn({ session_id: found.session_id, user_id: found.user_id }, 'a session was shown with a token that had been replaced; it was ended');
+  context.log.warn(
+    { session_id: found.session_id, user_id: found.user_id },
+    'a session was shown with a token that had been replaced; it was ended',
+  );
   return true;
 }
 
 /** Replaces a token that is a day old, and gives the new one to the browser with this answer. Of requests that race one replaces it. */
-export async function rotateToken(context: HttpContext, reply: FastifyReply, found: Found): Promise<void> {
+export async function rotateToken(
+  context: HttpContext,
+  reply: FastifyReply,
+  found: Found,
+): Promise<void> {
   const now = context.clock.now();
-  if (found.session_id === null || found.is_previous_token || now - Date.parse(found.token_created_at ?? '') < token_lifetime_ms) return;
+  if (
+    found.session_id === null ||
+    found.is_previous_token ||
+    now - Date.parse(found.token_created_at ?? '') < token_lifetime_ms
+  )
+    return;
   const token = makeSessionToken();
   const row = await context.db.row<{ expires_at: string }>(sql`
     UPDATE sessions SET previous_token_hash = token_hash, token_hash = ${context.secrets.hash(token)}, token_created_at = ${isoInstant(now)}::timestamptz

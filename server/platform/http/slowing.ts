@@ -8,7 +8,11 @@ import { throttled } from './errors.ts';
 const tries_of_account: AttemptPolicy = { free: 5, pause_seconds_min: 2, pause_seconds_max: 900 };
 const tries_of_address: AttemptPolicy = { free: 20, pause_seconds_min: 2, pause_seconds_max: 900 };
 const mails_of_account: AttemptPolicy = { free: 3, pause_seconds_min: 60, pause_seconds_max: 3600 };
-const mails_of_address: AttemptPolicy = { free: 20, pause_seconds_min: 60, pause_seconds_max: 3600 };
+const mails_of_address: AttemptPolicy = {
+  free: 20,
+  pause_seconds_min: 60,
+  pause_seconds_max: 3600,
+};
 
 /** What mails are counted for: links to choose a new password apart from all others, because anybody can ask for those, of an address that has an account as of one that has none. */
 type MailKind = 'reset' | 'mail';
@@ -18,9 +22,16 @@ type MailKind = 'reset' | 'mail';
  * and so is one that the server was too busy to look at; every other one stays a failure, and none ends a series. `account` is the e-mail address as it is compared, whether an account
  * has it or not. Throws 429 with the seconds to wait when too many failed before it, for this account or from this address.
  */
-export async function countTry<Result>(request: FastifyRequest, account: string, work: (held: () => void) => Promise<Result>): Promise<Result> {
+export async function countTry<Result>(
+  request: FastifyRequest,
+  account: string,
+  work: (held: () => void) => Promise<Result>,
+): Promise<Result> {
   const { context } = request.server;
-  const [by_account, by_address] = [accountSubject(request, 'try', account), `try from ${addressOf(request.ip)}`];
+  const [by_account, by_address] = [
+    accountSubject(request, 'try', account),
+    `try from ${addressOf(request.ip)}`,
+  ];
   // The address comes first: one that has to wait must not be able to make an account wait.
   await take(request, by_address, tries_of_address);
   try {
@@ -42,7 +53,11 @@ export async function countTry<Result>(request: FastifyRequest, account: string,
 }
 
 /** Counts a mail that the request asks for. `account` is as in `countTry`. Throws 429 when the account had too many of this kind, or the address that asks too many of any. */
-export async function countMail(request: FastifyRequest, kind: MailKind, account: string): Promise<void> {
+export async function countMail(
+  request: FastifyRequest,
+  kind: MailKind,
+  account: string,
+): Promise<void> {
   await take(request, `mail from ${addressOf(request.ip)}`, mails_of_address);
   await take(request, accountSubject(request, kind, account), mails_of_account);
 }
@@ -56,10 +71,16 @@ export async function forgiveTries(request: FastifyRequest, account: string): Pr
 export function addressOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
-  return address instanceof ipaddr.IPv6 ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64` : address.toString();
+  return address instanceof ipaddr.IPv6
+    ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`
+    : address.toString();
 }
 
-function accountSubject({ server }: FastifyRequest, kind: 'try' | MailKind, account: string): string {
+function accountSubject(
+  { server }: FastifyRequest,
+  kind: 'try' | MailKind,
+  account: string,
+): string {
   return `${kind} on ${server.context.secrets.hash(`account ${account}`).toString('base64url')}`;
 }
 
@@ -69,11 +90,18 @@ async function giveBack(request: FastifyRequest, subjects: string[]): Promise<vo
   try {
     for (const subject of subjects) await takeBackAttempt(context, subject);
   } catch (error) {
-    context.log.warn({ err: error, request_id: request.id }, 'a try that was no failure could not be given back');
+    context.log.warn(
+      { err: error, request_id: request.id },
+      'a try that was no failure could not be given back',
+    );
   }
 }
 
-async function take(request: FastifyRequest, subject: string, policy: AttemptPolicy): Promise<void> {
+async function take(
+  request: FastifyRequest,
+  subject: string,
+  policy: AttemptPolicy,
+): Promise<void> {
   const wait_seconds = await takeAttempt(request.server.context, subject, policy);
   if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
 }

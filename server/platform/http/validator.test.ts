@@ -30,7 +30,11 @@ const Thing = Type.Object({
   at: Type.Optional(Type.String({ format: 'date-time' })),
   mail: Type.Optional(Type.String({ format: 'email' })),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 2 })),
-  inner: Type.Optional(Type.Object({ config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }) })),
+  inner: Type.Optional(
+    Type.Object({
+      config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }),
+    }),
+  ),
   line: Type.Optional(Type.String({ trim: true, ...single_line })),
   short: Type.Optional(Type.String({ format: 'email', maxLength: 20 })),
   either: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
@@ -65,12 +69,20 @@ const cases: [string, object, string | null, string][] = [
   ['long list', { tags: ['a', 'b', 'c'] }, 'tags', 'max_items'],
   ['wrong entry', { tags: ['a', 1] }, 'tags__1', 'invalid_input'],
   ['missing inside', { inner: { config: {} } }, 'inner__config__bucket_name', 'required'],
-  ['unknown inside', { inner: { config: { bucket_name: 'x', other: 1 } } }, 'inner__config__other', 'unknown_field'],
+  [
+    'unknown inside',
+    { inner: { config: { bucket_name: 'x', other: 1 } } },
+    'inner__config__other',
+    'unknown_field',
+  ],
   ['a list for an object', { inner: [] }, 'inner', 'invalid_input'],
   ['none of two types', { either: true }, 'either', 'invalid_input'],
 ];
 for (const [name, fields, attr, code] of cases) {
-  test(`${name} is ${code} at ${attr}`, () => assert.deepEqual(violations(Thing, JSON.parse(JSON.stringify({ name: 'right', ...fields }))), [{ attr, code }]));
+  test(`${name} is ${code} at ${attr}`, () =>
+    assert.deepEqual(violations(Thing, JSON.parse(JSON.stringify({ name: 'right', ...fields }))), [
+      { attr, code },
+    ]));
 }
 
 test('every violation is listed, in the order of the schema', () => {
@@ -93,9 +105,29 @@ test('addresses are dot-separated words at a domain, in any script', () => {
     `${'x'.repeat(64)}@b.co`,
   ];
   for (const mail of right) assert.deepEqual(violations(Thing, { name: 'a', mail }), [], mail);
-  const wrong = ['a@b..c', 'a@-b.co', 'a@b-.co', '.a@b.co', 'a..b@b.co', 'a.@b.co', 'a@b.co.', 'a@.b.co', 'a@b', '@b.co', 'a@b@b.co', `${'x'.repeat(65)}@b.co`];
-  for (const mail of [...wrong, ...['\u202e', '\u200b', '\u00ad', '\u0007', '\n', '\u00a0', ' ', '"', ','].map(word)])
-    assert.deepEqual(violations(Thing, { name: 'a', mail }), [{ attr: 'mail', code: 'invalid_input' }], JSON.stringify(mail));
+  const wrong = [
+    'a@b..c',
+    'a@-b.co',
+    'a@b-.co',
+    '.a@b.co',
+    'a..b@b.co',
+    'a.@b.co',
+    'a@b.co.',
+    'a@.b.co',
+    'a@b',
+    '@b.co',
+    'a@b@b.co',
+    `${'x'.repeat(65)}@b.co`,
+  ];
+  for (const mail of [
+    ...wrong,
+    ...['\u202e', '\u200b', '\u00ad', '\u0007', '\n', '\u00a0', ' ', '"', ','].map(word),
+  ])
+    assert.deepEqual(
+      violations(Thing, { name: 'a', mail }),
+      [{ attr: 'mail', code: 'invalid_input' }],
+      JSON.stringify(mail),
+    );
 });
 
 test('what was found before stands first and alone for its field; one line may hold any letters', () => {
@@ -109,19 +141,33 @@ test('what was found before stands first and alone for its field; one line may h
     return [];
   };
   assert.deepEqual(attrs({ name: 'a', mail: 'x' }), ['mail null_characters_not_allowed']);
-  assert.deepEqual(attrs({ name: '', mail: 'x' }), ['mail null_characters_not_allowed', 'name blank']);
+  assert.deepEqual(attrs({ name: '', mail: 'x' }), [
+    'mail null_characters_not_allowed',
+    'name blank',
+  ]);
   assert.equal(checked(Thing, { name: 'a', line: '\n Zoë 👩‍💻 ' }).line, 'Zoë 👩‍💻');
 });
 
 test('what is right is trimmed and stripped to the declared fields; absent fields stay absent, null stays null', () => {
-  const value = checked(Thing, JSON.parse('{"name":"  ab  ","note":null,"level":null,"unknown":1,"__proto__":{"size":3}}'));
+  const value = checked(
+    Thing,
+    JSON.parse('{"name":"  ab  ","note":null,"level":null,"unknown":1,"__proto__":{"size":3}}'),
+  );
   assert.deepEqual(value, { name: 'ab', note: null, level: null });
   assert.equal((value as { size?: number }).size, undefined);
-  assert.equal(checked(Type.Object({ name: Type.String({ maxLength: 1 }) }), { name: '😀' }).name, '😀');
+  assert.equal(
+    checked(Type.Object({ name: Type.String({ maxLength: 1 }) }), { name: '😀' }).name,
+    '😀',
+  );
 });
 
 test('instants need a zone and a day that exists', () => {
-  for (const right of ['2026-01-31T12:00:00Z', '2024-02-29t00:00:00.123456z', '2026-01-01 00:00:00+02:00', '9999-12-31T23:59:59.998Z'])
+  for (const right of [
+    '2026-01-31T12:00:00Z',
+    '2024-02-29t00:00:00.123456z',
+    '2026-01-01 00:00:00+02:00',
+    '9999-12-31T23:59:59.998Z',
+  ])
     assert.ok(isInstant(right), right);
   for (const wrong of [
     '2026-02-29T00:00:00Z',
@@ -140,9 +186,13 @@ test('instants need a zone and a day that exists', () => {
 
 test('a schema that is made anew for each value is compiled once', () => {
   const compile = mock.method(Ajv.prototype, 'compile');
-  const fresh = () => Type.Object({ made_anew: Type.Optional(Type.Array(Type.String({ maxLength: 7 }))) });
-  for (let count = 0; count < 3; count += 1) assert.deepEqual(checked(fresh(), { made_anew: ['x'] }), { made_anew: ['x'] });
-  assert.deepEqual(violations(fresh(), { made_anew: ['too long'] }), [{ attr: 'made_anew__0', code: 'max_length' }]);
+  const fresh = () =>
+    Type.Object({ made_anew: Type.Optional(Type.Array(Type.String({ maxLength: 7 }))) });
+  for (let count = 0; count < 3; count += 1)
+    assert.deepEqual(checked(fresh(), { made_anew: ['x'] }), { made_anew: ['x'] });
+  assert.deepEqual(violations(fresh(), { made_anew: ['too long'] }), [
+    { attr: 'made_anew__0', code: 'max_length' },
+  ]);
   assert.equal(compile.mock.callCount(), 1);
   compile.mock.restore();
 });

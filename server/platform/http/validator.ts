@@ -7,7 +7,8 @@ import type { Violation } from './errors.ts';
 import { longLists } from './long_lists.ts';
 import { violationsOf } from './violations.ts';
 
-const instant = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const instant =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 // Words joined by single dots before the @, and labels that begin and end with a letter or digit after it, of any script; no white space, control or invisible character.
 const word = String.raw`[^\s\p{C}@,:;<>()[\]\\".]+`;
 const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?`;
@@ -36,7 +37,12 @@ ajv.addKeyword({
   before: 'maxLength',
   modifying: true,
   errors: false,
-  validate: (_wanted: boolean, text: string, _schema?: unknown, at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number }) => {
+  validate: (
+    _wanted: boolean,
+    text: string,
+    _schema?: unknown,
+    at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+  ) => {
     if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
     return true;
   },
@@ -66,13 +72,22 @@ function compile(schema: TSchema): ValidateFunction {
 /** True for an ISO 8601 instant with a zone that exists in the calendar, from year 1 to 9999. */
 export function isInstant(text: string): boolean {
   if (!instant.test(text) || text.startsWith('0000')) return false;
-  const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  const days = new Date(
+    Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0),
+  ).getUTCDate();
   // The stores know zones up to sixteen hours away, and the years 1 to 9999 in UTC.
   const [, zoneHours] = /[+-](\d{2}):?\d{2}$/.exec(text) ?? [];
   const milliseconds = Date.parse(text);
   // A store that keeps fewer digits rounds: the last millisecond may fall into the year 10000.
-  const [year, year_rounded] = [milliseconds, milliseconds + 1].map((instant_ms) => new Date(instant_ms).getUTCFullYear());
-  return Number(text.slice(8, 10)) <= days && Number(zoneHours ?? 0) < 16 && year! >= 1 && year_rounded! <= 9999;
+  const [year, year_rounded] = [milliseconds, milliseconds + 1].map((instant_ms) =>
+    new Date(instant_ms).getUTCFullYear(),
+  );
+  return (
+    Number(text.slice(8, 10)) <= days &&
+    Number(zoneHours ?? 0) < 16 &&
+    year! >= 1 &&
+    year_rounded! <= 9999
+  );
 }
 
 /**
@@ -80,16 +95,24 @@ export function isInstant(text: string): boolean {
  * that lists every violation: those of `found`, which are known already (texts that no store can keep), and then those of other fields. Gives an object's declared
  * fields only, so that nothing undeclared can reach a statement; fields that were absent stay absent.
  */
-export function checked<Schema extends TSchema>(schema: Schema, value: unknown, prefix = '', found: readonly Violation[] = []): Static<Schema> {
+export function checked<Schema extends TSchema>(
+  schema: Schema,
+  value: unknown,
+  prefix = '',
+  found: readonly Violation[] = [],
+): Static<Schema> {
   const validate = compiled.get(schema) ?? compile(schema);
   const tooLong = longLists(schema, value, prefix);
   if (tooLong.length > 0) throw invalidMany(tooLong);
   const wrong = validate(value) ? [] : violationsOf(validate.errors ?? [], prefix);
   const known = new Set(found.map(({ attr }) => attr));
-  if (found.length + wrong.length > 0) throw invalidMany([...found, ...wrong.filter(({ attr }) => !known.has(attr))]);
+  if (found.length + wrong.length > 0)
+    throw invalidMany([...found, ...wrong.filter(({ attr }) => !known.has(attr))]);
   const properties = (schema as { properties?: Record<string, unknown> }).properties;
-  if (properties === undefined || typeof value !== 'object' || value === null) return value as Static<Schema>;
+  if (properties === undefined || typeof value !== 'object' || value === null)
+    return value as Static<Schema>;
   const declared: Record<string, unknown> = {};
-  for (const name of Object.keys(properties)) if (Object.hasOwn(value, name)) declared[name] = (value as Record<string, unknown>)[name];
+  for (const name of Object.keys(properties))
+    if (Object.hasOwn(value, name)) declared[name] = (value as Record<string, unknown>)[name];
   return declared as Static<Schema>;
 }

@@ -20,7 +20,11 @@ export type Effect = () => Promise<unknown>;
 export type Afterwards = (effect: Effect) => void;
 
 /** What the activity log keeps of a write. By default it goes to the organization of the path and was done by the caller. `also`: other logs that it concerns, in one order everywhere. */
-export type Entry = Activity & { chain?: Chain; also?: Chain[]; actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'> };
+export type Entry = Activity & {
+  chain?: Chain;
+  also?: Chain[];
+  actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'>;
+};
 
 /** Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry run). */
 export type RecordActivity = (entry: Entry | 'nothing') => void;
@@ -77,7 +81,12 @@ export async function write<Answer>(
   }
   if (request.idempotency !== undefined) request.idempotency.stored = true;
   for (const effect of effects) {
-    await effect().catch((error: unknown) => log.error({ err: error, request_id: request.id }, 'an effect after a committed change failed'));
+    await effect().catch((error: unknown) =>
+      log.error(
+        { err: error, request_id: request.id },
+        'an effect after a committed change failed',
+      ),
+    );
   }
   return respond(reply, status, answer);
 }
@@ -90,30 +99,57 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
   const { access, caller } = request;
   if (access === undefined) return;
   const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
-  if (locks_organization) await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`);
+  if (locks_organization)
+    await tx.row(
+      sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`,
+    );
   const now = isoInstant(request.server.context.clock.now());
   const credential =
     caller.key_id === null
       ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
       : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
           WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL OR c.expires_at > ${now}::timestamptz)`;
-  const member = await tx.row<Pick<Access, 'level'> & { is_valid: boolean; is_closed: boolean }>(sql`
+  const member = await tx.row<
+    Pick<Access, 'level'> & { is_valid: boolean; is_closed: boolean }
+  >(sql`
     SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed FROM members m
     WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid FOR SHARE OF m`);
   if (member === undefined) throw notFound();
-  if (!member.is_valid) throw unauthenticated('authentication_failed', 'The key or session ended while the request waited.');
+  if (!member.is_valid)
+    throw unauthenticated(
+      'authentication_failed',
+      'The key or session ended while the request waited.',
+    );
   if (member.is_closed) throw secondFactorRequired();
   requireLevel(member.level, wanted);
   request.access = { ...access, level: member.level };
 }
 
-async function keepEntry(request: FastifyRequest, tx: Transaction, entries: (Entry | 'nothing')[]): Promise<void> {
+async function keepEntry(
+  request: FastifyRequest,
+  tx: Transaction,
+  entries: (Entry | 'nothing')[],
+): Promise<void> {
   const [entry] = entries;
   if (entry === undefined || entries.length > 1)
-    throw new Error(`${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`);
+    throw new Error(
+      `${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`,
+    );
   if (entry === 'nothing') return;
-  const { chain = { organization_id: request.access.organization_id }, also = [], actor, ...activity } = entry;
-  for (const one of [...also, chain]) await appendActivity(tx, request.server.context.secrets, one, actorOf(request, actor), activity);
+  const {
+    chain = { organization_id: request.access.organization_id },
+    also = [],
+    actor,
+    ...activity
+  } = entry;
+  for (const one of [...also, chain])
+    await appendActivity(
+      tx,
+      request.server.context.secrets,
+      one,
+      actorOf(request, actor),
+      activity,
+    );
 }
 
 /** Who the log names: the caller, or on a public route whom the work found out. */
@@ -121,20 +157,46 @@ function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
   const caller = request.caller as Caller | undefined;
   const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};
   const { key_id = null, key_mask = null, session_id = null } = caller ?? {};
-  return { ...server_actor, user_id, user_uuid, user_email: email, key_id, key_mask, session_id, ip: request.ip, request_id: request.id };
+  return {
+    ...server_actor,
+    user_id,
+    user_uuid,
+    user_email: email,
+    key_id,
+    key_mask,
+    session_id,
+    ip: request.ip,
+    request_id: request.id,
+  };
 }
 
-function respond<Answer>(reply: FastifyReply, status: number, answer: Answer): Answer | FastifyReply {
+function respond<Answer>(
+  reply: FastifyReply,
+  status: number,
+  answer: Answer,
+): Answer | FastifyReply {
   void reply.code(status);
   return status === 204 ? reply.send() : answer;
 }
 
-async function keepAnswer(request: FastifyRequest, tx: Transaction, status: number, answer: unknown): Promise<void> {
+async function keepAnswer(
+  request: FastifyRequest,
+  tx: Transaction,
+  status: number,
+  answer: unknown,
+): Promise<void> {
   if (request.idempotency === undefined) return;
   const { secrets } = request.server.context;
   if (status === 204) return storeAnswer(tx, secrets, request.idempotency, status, {}, null);
   const text = JSON.stringify(answer);
-  await storeAnswer(tx, secrets, request.idempotency, status, { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) }, text);
+  await storeAnswer(
+    tx,
+    secrets,
+    request.idempotency,
+    status,
+    { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) },
+    text,
+  );
 }
 
 async function repeated<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {

@@ -72,12 +72,33 @@ test('parts that are not given leave nothing behind', () => {
 const tagsOf = (html: string) => (html.match(/<[^>]*>|>/g) ?? []).filter((tag) => tag !== '<br>');
 
 test('no text of anyone adds to the HTML or takes from it', () => {
-  const content = (text: string) => ({ heading: text, paragraphs: [text, text], quote: text, action: { label: text, url }, footer: text });
+  const content = (text: string) => ({
+    heading: text,
+    paragraphs: [text, text],
+    quote: text,
+    action: { label: text, url },
+    footer: text,
+  });
   const hostile = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc
       .array(
-        fc.constantFrom('<script>alert(1)</script>', '"', "'", '<', '>', '&', '&lt;', ' onmouseover="x"', '</title>', '-->', '\r\n', '\0', '\u202e', '\ud800'),
+        fc.constantFrom(
+          '<script>alert(1)</script>',
+          '"',
+          "'",
+          '<',
+          '>',
+          '&',
+          '&lt;',
+          ' onmouseover="x"',
+          '</title>',
+          '-->',
+          '\r\n',
+          '\0',
+          '\u202e',
+          '\ud800',
+        ),
       )
       .map((parts) => parts.join('')),
   );
@@ -101,14 +122,26 @@ test('characters of every script stay as they are', () => {
 });
 
 test('an action goes to http and https only, and its address cannot break out', () => {
-  for (const address of ['javascript:alert(1)', 'data:text/html,x', 'ftp://example.com/secret', '/invite/secret', 'mailto:a@example.com', '', 'https://']) {
+  for (const address of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'ftp://example.com/secret',
+    '/invite/secret',
+    'mailto:a@example.com',
+    '',
+    'https://',
+  ]) {
     assert.throws(
       () => compose({ heading: 'x', paragraphs: [], action: { label: 'x', url: address } }),
       (error) => error instanceof TypeError && !error.message.includes('secret'),
       address,
     );
   }
-  const { text, html } = compose({ heading: 'x', paragraphs: [], action: { label: 'x', url: 'HTTPS://Example.com/a b"><script>\nBcc: x' } });
+  const { text, html } = compose({
+    heading: 'x',
+    paragraphs: [],
+    action: { label: 'x', url: 'HTTPS://Example.com/a b"><script>\nBcc: x' },
+  });
   assert.ok(text.includes('\nhttps://example.com/a%20b%22%3E%3Cscript%3EBcc:%20x\n'));
   assert.doesNotMatch(html, /<script/);
 });

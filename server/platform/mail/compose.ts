@@ -18,7 +18,8 @@ const column =
 const title = 'margin:0 0 16px;font-size:22px;line-height:1.3';
 const paragraph = 'margin:0 0 16px';
 const quotation = 'margin:0 0 16px;padding:0 0 0 16px;border-left:4px solid #888888';
-const button = 'display:inline-block;padding:12px 20px;border-radius:6px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none';
+const button =
+  'display:inline-block;padding:12px 20px;border-radius:6px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none';
 const small = 'margin:0 0 16px;font-size:14px';
 const link = 'word-break:break-all';
 
@@ -27,7 +28,10 @@ const link = 'word-break:break-all';
  * for an action whose address is not http or https.
  */
 export function compose(content: MailContent): { text: string; html: string } {
-  const action = content.action === undefined ? undefined : { label: content.action.label, url: webAddress(content.action.url) };
+  const action =
+    content.action === undefined
+      ? undefined
+      : { label: content.action.label, url: webAddress(content.action.url) };
   return { text: composeText(content, action), html: composeHtml(content, action) };
 }
 
@@ -35,11 +39,15 @@ export function compose(content: MailContent): { text: string; html: string } {
 function webAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // The address may hold a secret, so the error does not repeat it.
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') throw new TypeError('The action of a mail needs an http or https address.');
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
+    throw new TypeError('The action of a mail needs an http or https address.');
   return url.href;
 }
 
-function composeText({ heading, paragraphs, quote, footer }: MailContent, action: MailContent['action']): string {
+function composeText(
+  { heading, paragraphs, quote, footer }: MailContent,
+  action: MailContent['action'],
+): string {
   const parts = [
     oneLine(heading),
     ...paragraphs.map(cleanText),
@@ -50,12 +58,17 @@ function composeText({ heading, paragraphs, quote, footer }: MailContent, action
   return `${parts.join('\n\n')}\n`;
 }
 
-function composeHtml({ heading, paragraphs, quote, footer }: MailContent, action: MailContent['action']): string {
+function composeHtml(
+  { heading, paragraphs, quote, footer }: MailContent,
+  action: MailContent['action'],
+): string {
   const lines = (text: string) => escape(cleanText(text)).replaceAll('\n', '<br>');
   const parts = [
     `<h1 dir="auto" style="${title}">${escape(oneLine(heading))}</h1>`,
     ...paragraphs.map((text) => `<p dir="auto" style="${paragraph}">${lines(text)}</p>`),
-    ...(quote === undefined ? [] : [`<blockquote dir="auto" style="${quotation}">${lines(quote)}</blockquote>`]),
+    ...(quote === undefined
+      ? []
+      : [`<blockquote dir="auto" style="${quotation}">${lines(quote)}</blockquote>`]),
     ...(action === undefined ? [] : composeAction(action)),
     ...(footer === undefined ? [] : [`<p dir="auto" style="${small}">${lines(footer)}</p>`]),
   ];
@@ -85,7 +98,13 @@ function composeAction({ label, url }: { label: string; url: string }): string[]
   ];
 }
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!);

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mailMessage, openLoggedMail, openRelay, secret_url, short_bounds } from '../../../test/logged_mail.ts';
+import {
+  mailMessage,
+  openLoggedMail,
+  openRelay,
+  secret_url,
+  short_bounds,
+} from '../../../test/logged_mail.ts';
 import { openMailServer } from '../../../test/mail_server.ts';
 import type { MailFault } from '../../../test/mail_server.ts';
 
@@ -53,9 +59,15 @@ test('what a relay repeats of a mail or of the password is not in the log', asyn
   const server = await openRelay(t, { login });
   const { mail, lines } = openLoggedMail(t, server.url);
   const coded = Buffer.from(login.password).toString('base64');
-  server.setFault('reject_message', `Spam: ${secret_url} for grace@example.org, said (open sesame) or ${coded} or ${secret_url.split('/').at(-1)}`);
+  server.setFault(
+    'reject_message',
+    `Spam: ${secret_url} for grace@example.org, said (open sesame) or ${coded} or ${secret_url.split('/').at(-1)}`,
+  );
   assert.equal(await mail.send(mailMessage()), false);
-  assert.equal(lines[0]?.['detail'], '554 Spam: [hidden] for [hidden] said ([hidden]) or [hidden] or [hidden]');
+  assert.equal(
+    lines[0]?.['detail'],
+    '554 Spam: [hidden] for [hidden] said ([hidden]) or [hidden] or [hidden]',
+  );
   assert.doesNotMatch(JSON.stringify(lines), /sesame|ZXh0|grace/);
   assert.ok(!JSON.stringify(lines).includes(coded));
 });
@@ -74,7 +86,9 @@ test('without a relay every mail gives false, and the log says why', async (t) =
 test('closing waits for the mails under way, takes no more, and leaves no connection', async (t) => {
   const server = await openRelay(t);
   const { mail } = openLoggedMail(t, server.url);
-  const sends = Array.from({ length: 40 }, (_, index) => mail.send(mailMessage({ to: `reader${index}@example.org` })));
+  const sends = Array.from({ length: 40 }, (_, index) =>
+    mail.send(mailMessage({ to: `reader${index}@example.org` })),
+  );
   const late = mail.close().then(() => mail.send(mailMessage({ to: 'late@example.org' })));
   assert.deepEqual(
     await Promise.all(sends),

@@ -2,13 +2,25 @@ import { oneLine } from './plain_text.ts';
 import type { Relay } from './relay.ts';
 
 /** Why a mail was not taken: a sentence for the operator that says what to do, and the particulars for the log. Nothing of the mail and no password is in it. */
-export type MailFailure = { advice: string; code: string; smtp_status: number | undefined; detail: string };
+export type MailFailure = {
+  advice: string;
+  code: string;
+  smtp_status: number | undefined;
+  detail: string;
+};
 
 /** What nodemailer's errors carry. */
-type RelayError = { code?: string; originalCode?: string; responseCode?: number; response?: string; message: string };
+type RelayError = {
+  code?: string;
+  originalCode?: string;
+  responseCode?: number;
+  response?: string;
+  message: string;
+};
 
 const unreachable = 'The mail relay cannot be reached; check host and port in SLUICE_SMTP_URL.';
-const late = 'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether smtps:// is meant.';
+const late =
+  'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether smtps:// is meant.';
 const login = 'The mail relay does not take user and password; check them in SLUICE_SMTP_URL.';
 const refused = 'The mail relay refused; the detail is its reply.';
 const advice_of_code: Record<string, string> = {
@@ -33,7 +45,11 @@ const word_length_max = 20;
 export function describeFailure(error: unknown, relay: Relay): MailFailure {
   const { code = 'unknown', originalCode, responseCode, response, message } = error as RelayError;
   const cause = originalCode ?? code;
-  const advice = /CERT|ISSUER|LEAF_SIGNATURE/.test(cause) ? untrusted : /^(EPROTO$|ERR_SSL)/.test(cause) ? advice_of_code['ETLS'] : advice_of_code[code];
+  const advice = /CERT|ISSUER|LEAF_SIGNATURE/.test(cause)
+    ? untrusted
+    : /^(EPROTO$|ERR_SSL)/.test(cause)
+      ? advice_of_code['ETLS']
+      : advice_of_code[code];
   return {
     advice: advice ?? 'The mail could not be sent; the detail says why.',
     code: cause,
@@ -49,7 +65,8 @@ export function describeFailure(error: unknown, relay: Relay): MailFailure {
 function readableReply(reply: string, relay: Relay): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const { user, password } = relay.login ?? { user: '', password: '' };
-  const secrets = password === '' ? [] : [password, base64(password), base64(`\0${user}\0${password}`)];
+  const secrets =
+    password === '' ? [] : [password, base64(password), base64(`\0${user}\0${password}`)];
   return secrets
     .reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), reply)
     .split(/\s+/)

@@ -47,7 +47,17 @@ test('nothing that anyone writes becomes a header, a recipient or another mail',
   await fc.assert(
     fc.asyncProperty(hostile, hostile, async (subject, name) => {
       const before = server.mails.length;
-      assert.equal(await mail.send(mailMessage({ subject, reply_to: { name, address: 'ada@example.net' }, text: `${subject}\n${name}`, html: name })), true);
+      assert.equal(
+        await mail.send(
+          mailMessage({
+            subject,
+            reply_to: { name, address: 'ada@example.net' },
+            text: `${subject}\n${name}`,
+            html: name,
+          }),
+        ),
+        true,
+      );
       assert.equal(server.mails.length, before + 1);
       const { content, to } = server.mails.at(-1)!;
       assert.deepEqual(to, ['grace@example.org']);
@@ -91,13 +101,20 @@ test('what is not one address is refused, as recipient and as reply-to', async (
   ];
   for (const address of refused) {
     assert.equal(await mail.send(mailMessage({ to: address })), false, address);
-    assert.equal(await mail.send(mailMessage({ reply_to: { name: 'Grace', address } })), false, address);
+    assert.equal(
+      await mail.send(mailMessage({ reply_to: { name: 'Grace', address } })),
+      false,
+      address,
+    );
   }
   assert.deepEqual(server.mails, []);
   assert.equal(server.connections(), 0);
   assert.deepEqual(
     [...new Set(lines.map(({ msg }) => msg))],
-    ['a mail was not sent: its recipient is not an address', 'a mail was not sent: its reply-to is not an address'],
+    [
+      'a mail was not sent: its recipient is not an address',
+      'a mail was not sent: its reply-to is not an address',
+    ],
   );
 });
 
@@ -105,7 +122,10 @@ const senders: [string, Mailbox | undefined][] = [
   ['sluice@example.com', { name: '', address: 'sluice@example.com' }],
   [' <sluice@example.com> ', { name: '', address: 'sluice@example.com' }],
   ['Sluice <sluice@localhost>', { name: 'Sluice', address: 'sluice@localhost' }],
-  ['"Sluice, of Example" <sluice@example.com>', { name: 'Sluice, of Example', address: 'sluice@example.com' }],
+  [
+    '"Sluice, of Example" <sluice@example.com>',
+    { name: 'Sluice, of Example', address: 'sluice@example.com' },
+  ],
   ['', undefined],
   ['Sluice', undefined],
   ['Sluice <>', undefined],
@@ -117,5 +137,6 @@ const senders: [string, Mailbox | undefined][] = [
 ];
 
 for (const [text, mailbox] of senders) {
-  test(`a mailbox, or none: ${JSON.stringify(text)}`, () => assert.deepEqual(readMailbox(text), mailbox));
+  test(`a mailbox, or none: ${JSON.stringify(text)}`, () =>
+    assert.deepEqual(readMailbox(text), mailbox));
 }

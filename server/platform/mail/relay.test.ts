@@ -4,10 +4,19 @@ import { MailSettingError, readRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
 const read: [string, Partial<Relay>][] = [
-  ['smtp://mail.example.com', { host: 'mail.example.com', port: 587, is_tls: false, is_loopback: false, login: undefined }],
+  [
+    'smtp://mail.example.com',
+    { host: 'mail.example.com', port: 587, is_tls: false, is_loopback: false, login: undefined },
+  ],
   ['smtps://mail.example.com/', { port: 465, is_tls: true }],
-  ['smtps://user:password@mail.example.com:2465', { port: 2465, login: { user: 'user', password: 'password' } }],
-  ['smtp://us%40er:p%3Aa%25s%2Fs@mail.example.com:25', { port: 25, login: { user: 'us@er', password: 'p:a%s/s' } }],
+  [
+    'smtps://user:password@mail.example.com:2465',
+    { port: 2465, login: { user: 'user', password: 'password' } },
+  ],
+  [
+    'smtp://us%40er:p%3Aa%25s%2Fs@mail.example.com:25',
+    { port: 25, login: { user: 'us@er', password: 'p:a%s/s' } },
+  ],
   ['smtp://MAIL.Example.COM', { host: 'mail.example.com' }],
   ['smtp://bücher.example', { host: 'xn--bcher-kva.example' }],
   ['smtp://localhost:1025', { host: '127.0.0.1', is_loopback: true }],
@@ -22,7 +31,8 @@ const read: [string, Partial<Relay>][] = [
 ];
 
 for (const [url, expected] of read) {
-  test(`a relay: ${url}`, () => assert.deepEqual({ ...readRelay(url), ...expected }, readRelay(url)));
+  test(`a relay: ${url}`, () =>
+    assert.deepEqual({ ...readRelay(url), ...expected }, readRelay(url)));
 }
 
 const refused: [string, RegExp][] = [
@@ -44,7 +54,10 @@ for (const [url, sentence] of refused) {
   test(`no relay: ${url}`, () => {
     assert.throws(
       () => readRelay(url),
-      (error) => error instanceof MailSettingError && sentence.test(error.message) && !JSON.stringify([error.message, error]).includes('secret'),
+      (error) =>
+        error instanceof MailSettingError &&
+        sentence.test(error.message) &&
+        !JSON.stringify([error.message, error]).includes('secret'),
     );
   });
 }

@@ -28,15 +28,24 @@ const form = 'smtp://host:port or smtps://user:password@host:port';
  * for anything else. `localhost` becomes 127.0.0.1, so that nobody's DNS is asked who that is.
  */
 export function readRelay(url: string): Relay {
-  if (!URL.canParse(url)) throw new MailSettingError(`The address of the mail relay must be a URL: ${form}.`);
+  if (!URL.canParse(url))
+    throw new MailSettingError(`The address of the mail relay must be a URL: ${form}.`);
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(url);
-  if (protocol !== 'smtp:' && protocol !== 'smtps:') throw new MailSettingError(`The address of the mail relay must begin with smtp:// or smtps://: ${form}.`);
-  if (!/^\/?$/.test(pathname) || search !== '' || hash !== '') throw new MailSettingError(`The address of the mail relay must end after the port: ${form}.`);
+  if (protocol !== 'smtp:' && protocol !== 'smtps:')
+    throw new MailSettingError(
+      `The address of the mail relay must begin with smtp:// or smtps://: ${form}.`,
+    );
+  if (!/^\/?$/.test(pathname) || search !== '' || hash !== '')
+    throw new MailSettingError(`The address of the mail relay must end after the port: ${form}.`);
   const host = domainToASCII(decode(hostname)).replace(/^\[(.*)\]$/, '$1');
-  if (host === '') throw new MailSettingError(`The address of the mail relay must name a host: ${form}.`);
+  if (host === '')
+    throw new MailSettingError(`The address of the mail relay must name a host: ${form}.`);
   if ((username === '') !== (password === ''))
-    throw new MailSettingError(`The address of the mail relay must have both user and password, or neither: ${form}.`);
-  const is_loopback = host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+    throw new MailSettingError(
+      `The address of the mail relay must have both user and password, or neither: ${form}.`,
+    );
+  const is_loopback =
+    host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
   const is_tls = protocol === 'smtps:';
   return {
     host: host === 'localhost' ? '127.0.0.1' : host,
@@ -51,6 +60,8 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new MailSettingError('The address of the mail relay must be percent-encoded: a % in a user or password is written %25.');
+    throw new MailSettingError(
+      'The address of the mail relay must be percent-encoded: a % in a user or password is written %25.',
+    );
   }
 }

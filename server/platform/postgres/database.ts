@@ -11,7 +11,10 @@ export type Queryable = {
   /** Runs the statement and gives how many rows it touched. */
   run(statement: Sql): Promise<number>;
   /** Unprepared text with positional values, for what cannot be prepared: settings of a transaction, migrations. */
-  text(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
+  text(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
 };
 
 /** A transaction under way. It is over when the function that received it returns. */
@@ -31,7 +34,11 @@ export type DatabaseError = Error & { code: string; constraint?: string; table?:
 
 /** True for an error that PostgreSQL itself answered, with its SQLSTATE in `code`. */
 export function isDatabaseError(error: unknown): error is DatabaseError {
-  return error instanceof Error && typeof (error as Partial<DatabaseError>).code === 'string' && /^[0-9A-Z]{5}$/.test((error as DatabaseError).code);
+  return (
+    error instanceof Error &&
+    typeof (error as Partial<DatabaseError>).code === 'string' &&
+    /^[0-9A-Z]{5}$/.test((error as DatabaseError).code)
+  );
 }
 
 const statementNames = new Map<string, string>();
@@ -54,12 +61,15 @@ const wireTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: 'text' | 'binary') => {
     if (oid === pg.types.builtins.TIMESTAMPTZ) return wireInstant;
     if (oid === pg.types.builtins.INT8) return Number;
-    return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text');
+    return format === 'binary'
+      ? pg.types.getTypeParser(oid, 'binary')
+      : pg.types.getTypeParser(oid, 'text');
   }) as pg.CustomTypesConfig['getTypeParser'],
 };
 
 function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
-  const prepared = (statement: Sql) => send({ name: nameOf(statement.text), text: statement.text, values: statement.values });
+  const prepared = (statement: Sql) =>
+    send({ name: nameOf(statement.text), text: statement.text, values: statement.values });
   return {
     rows: async <Row>(statement: Sql) => (await prepared(statement)).rows as Row[],
     row: async <Row>(statement: Sql) => (await prepared(statement)).rows[0] as Row | undefined,
@@ -72,7 +82,10 @@ function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Q
  * Opens a pool on a PostgreSQL URL (15 or newer). Guarantees: sessions run in UTC; timestamps come back as ISO 8601 text with `Z` and full
  * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced instead of ending the process.
  */
-export function openDatabase(url: string, options: { connections_max: number; application_name: string; onError?: (error: Error) => void }): Database {
+export function openDatabase(
+  url: string,
+  options: { connections_max: number; application_name: string; onError?: (error: Error) => void },
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections_max,
@@ -83,10 +96,12 @@ export function openDatabase(url: string, options: { connections_max: number; ap
   });
   pool.on('error', (error) => options.onError?.(error));
   let statements = 0;
-  const counted = (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) => (config: pg.QueryConfig) => {
-    statements += 1;
-    return client.query(config);
-  };
+  const counted =
+    (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) =>
+    (config: pg.QueryConfig) => {
+      statements += 1;
+      return client.query(config);
+    };
   return {
     ...queryable(counted(pool)),
     statementCount: () => statements,

@@ -15,7 +15,9 @@ export async function migratePostgres(db: Database, folder: string): Promise<str
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   await db.transaction(async (tx) => {
     await lock(tx);
-    await tx.text('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())');
+    await tx.text(
+      'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
+    );
   });
   const applied: string[] = [];
   for (const name of files) {
@@ -23,9 +25,13 @@ export async function migratePostgres(db: Database, folder: string): Promise<str
     const sha256 = hash('sha256', text);
     const isNew = await db.transaction(async (tx) => {
       await lock(tx);
-      const known = await tx.row<{ sha256: string }>(sql`SELECT sha256 FROM migrations WHERE name = ${name}`);
+      const known = await tx.row<{ sha256: string }>(
+        sql`SELECT sha256 FROM migrations WHERE name = ${name}`,
+      );
       if (known !== undefined && known.sha256 !== sha256)
-        throw new Error(`The migration ${name} was changed after this database had applied it; bring back the file, or start with an empty database.`);
+        throw new Error(
+          `The migration ${name} was changed after this database had applied it; bring back the file, or start with an empty database.`,
+        );
       if (known !== undefined) return false;
       await tx.text(text);
       await tx.run(sql`INSERT INTO migrations (name, sha256) VALUES (${name}, ${sha256})`);

@@ -1,6 +1,13 @@
 import type { Element } from '@xmldom/xmldom';
 import { Temporal } from 'temporal-polyfill';
-import { findAttribute, getIdentifier, isNamed, listChildren, readChildren, readText } from './elements.ts';
+import {
+  findAttribute,
+  getIdentifier,
+  isNamed,
+  listChildren,
+  readChildren,
+  readText,
+} from './elements.ts';
 import { checkIssuer, checkVersion } from './envelope.ts';
 import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
@@ -31,9 +38,15 @@ const instant_form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
  * bearer who comes to this address with the answer to this request, valid now, with a person in it who was authenticated. Throws `ResponseRefused`.
  * `assertion` has to be the tree of verified bytes.
  */
-export function readAssertion(assertion: Element, provider: Provider, service: Service, expectations: Expectations): AssertionFacts {
+export function readAssertion(
+  assertion: Element,
+  provider: Provider,
+  service: Service,
+  expectations: Expectations,
+): AssertionFacts {
   // The library has a parser of its own: what it verified is looked at anew, not taken for what the envelope showed.
-  if (!isNamed(assertion, 'saml:Assertion')) refuse('assertion_count', 'What was signed is not a SAML 2.0 assertion.');
+  if (!isNamed(assertion, 'saml:Assertion'))
+    refuse('assertion_count', 'What was signed is not a SAML 2.0 assertion.');
   checkVersion(assertion);
   const parts = readChildren(
     assertion,
@@ -41,7 +54,10 @@ export function readAssertion(assertion: Element, provider: Provider, service: S
     ['saml:Issuer', 'ds:Signature', 'saml:Subject', 'saml:Conditions', 'saml:Advice'],
     ['saml:AuthnStatement', 'saml:AttributeStatement', 'saml:AuthzDecisionStatement'],
   );
-  checkIssuer(parts['saml:Issuer'][0] ?? refuse('issuer', 'The assertion has no Issuer.'), provider);
+  checkIssuer(
+    parts['saml:Issuer'][0] ?? refuse('issuer', 'The assertion has no Issuer.'),
+    provider,
+  );
   checkNotBefore(assertion, 'IssueInstant', expectations);
   const subject = readSubject(parts['saml:Subject'][0], service, expectations);
   const conditions_end_ms = readConditions(parts['saml:Conditions'][0], service, expectations);
@@ -60,62 +76,122 @@ function readSubject(subject: Element | undefined, service: Service, expectation
   const parts = readChildren(subject, 'subject', ['saml:NameID'], ['saml:SubjectConfirmation']);
   const [name] = parts['saml:NameID'];
   const name_id = name === undefined ? undefined : readText(name);
-  if (name === undefined || name_id === undefined || name_id === '') return refuse('subject', 'The Subject has no NameID of plain text.');
-  if (name_id.length > name_id_characters_max) refuse('subject', `The NameID has more than ${name_id_characters_max} characters.`);
-  const confirmations = parts['saml:SubjectConfirmation'].filter((confirmation) => findAttribute(confirmation, 'Method') === bearer);
+  if (name === undefined || name_id === undefined || name_id === '')
+    return refuse('subject', 'The Subject has no NameID of plain text.');
+  if (name_id.length > name_id_characters_max)
+    refuse('subject', `The NameID has more than ${name_id_characters_max} characters.`);
+  const confirmations = parts['saml:SubjectConfirmation'].filter(
+    (confirmation) => findAttribute(confirmation, 'Method') === bearer,
+  );
   if (confirmations.length === 0) refuse('subject', 'The Subject has no bearer confirmation.');
   // The profile is content with one that fits; a provider has no reason to sign one for somewhere else.
-  const ends = confirmations.map((confirmation) => readConfirmation(confirmation, service, expectations));
+  const ends = confirmations.map((confirmation) =>
+    readConfirmation(confirmation, service, expectations),
+  );
   return { name_id, name_id_format: findAttribute(name, 'Format'), end_ms: Math.min(...ends) };
 }
 
 /** The end of the confirmation. */
-function readConfirmation(confirmation: Element, service: Service, expectations: Expectations): number {
-  const [data] = readChildren(confirmation, 'subject', ['saml:NameID', 'saml:SubjectConfirmationData'])['saml:SubjectConfirmationData'];
-  if (data === undefined) return refuse('subject', 'The bearer confirmation has no SubjectConfirmationData.');
+function readConfirmation(
+  confirmation: Element,
+  service: Service,
+  expectations: Expectations,
+): number {
+  const [data] = readChildren(confirmation, 'subject', [
+    'saml:NameID',
+    'saml:SubjectConfirmationData',
+  ])['saml:SubjectConfirmationData'];
+  if (data === undefined)
+    return refuse('subject', 'The bearer confirmation has no SubjectConfirmationData.');
   const recipient = findAttribute(data, 'Recipient');
-  if (recipient !== service.acs_url) refuse('recipient', `The Recipient is ${quoted(recipient ?? '')}, not this service.`);
+  if (recipient !== service.acs_url)
+    refuse('recipient', `The Recipient is ${quoted(recipient ?? '')}, not this service.`);
   if (findAttribute(data, 'InResponseTo') !== expectations.request_id)
-    refuse('in_response_to', 'The bearer confirmation does not answer the request that this sign-in began with.');
-  if (findAttribute(data, 'NotBefore') !== undefined) refuse('subject', 'The bearer confirmation has a NotBefore, which the profile forbids.');
-  return checkEnd(data, 'NotOnOrAfter', expectations) ?? refuse('subject', 'The bearer confirmation has no NotOnOrAfter.');
+    refuse(
+      'in_response_to',
+      'The bearer confirmation does not answer the request that this sign-in began with.',
+    );
+  if (findAttribute(data, 'NotBefore') !== undefined)
+    refuse('subject', 'The bearer confirmation has a NotBefore, which the profile forbids.');
+  return (
+    checkEnd(data, 'NotOnOrAfter', expectations) ??
+    refuse('subject', 'The bearer confirmation has no NotOnOrAfter.')
+  );
 }
 
 /** The end of the conditions; Infinity when they have none. */
-function readConditions(conditions: Element | undefined, service: Service, expectations: Expectations): number {
-  if (conditions === undefined) return refuse('audience', 'The assertion has no Conditions, so it is not made for this service.');
+function readConditions(
+  conditions: Element | undefined,
+  service: Service,
+  expectations: Expectations,
+): number {
+  if (conditions === undefined)
+    return refuse(
+      'audience',
+      'The assertion has no Conditions, so it is not made for this service.',
+    );
   checkNotBefore(conditions, 'NotBefore', expectations);
-  const known = readChildren(conditions, 'conditions', [], ['saml:AudienceRestriction', 'saml:OneTimeUse', 'saml:ProxyRestriction']);
+  const known = readChildren(
+    conditions,
+    'conditions',
+    [],
+    ['saml:AudienceRestriction', 'saml:OneTimeUse', 'saml:ProxyRestriction'],
+  );
   const restrictions = known['saml:AudienceRestriction'];
-  if (restrictions.length === 0) refuse('audience', 'The assertion has no AudienceRestriction, so it is not made for this service.');
+  if (restrictions.length === 0)
+    refuse(
+      'audience',
+      'The assertion has no AudienceRestriction, so it is not made for this service.',
+    );
   for (const restriction of restrictions) {
-    const audiences = readChildren(restriction, 'audience', [], ['saml:Audience'])['saml:Audience'].map(readText);
-    if (!audiences.includes(service.entity_id)) refuse('audience', `The audience is ${quoted(audiences[0] ?? '')}, not the entity id of this service.`);
+    const audiences = readChildren(restriction, 'audience', [], ['saml:Audience'])[
+      'saml:Audience'
+    ].map(readText);
+    if (!audiences.includes(service.entity_id))
+      refuse(
+        'audience',
+        `The audience is ${quoted(audiences[0] ?? '')}, not the entity id of this service.`,
+      );
   }
   return checkEnd(conditions, 'NotOnOrAfter', expectations) ?? Infinity;
 }
 
 /** The earliest end of the session that the provider names. */
 function readSession(statements: Element[], expectations: Expectations): number | undefined {
-  if (statements.length === 0) refuse('authentication_statement', 'The assertion does not say that the person was authenticated.');
+  if (statements.length === 0)
+    refuse(
+      'authentication_statement',
+      'The assertion does not say that the person was authenticated.',
+    );
   for (const statement of statements) {
     if (!listChildren(statement).some((child) => isNamed(child, 'saml:AuthnContext')))
       refuse('authentication_statement', 'The AuthnStatement has no AuthnContext.');
-    if (findAttribute(statement, 'AuthnInstant') === undefined) refuse('authentication_statement', 'The AuthnStatement has no AuthnInstant.');
+    if (findAttribute(statement, 'AuthnInstant') === undefined)
+      refuse('authentication_statement', 'The AuthnStatement has no AuthnInstant.');
     checkNotBefore(statement, 'AuthnInstant', expectations);
   }
-  const ends = statements.flatMap((statement) => checkEnd(statement, 'SessionNotOnOrAfter', expectations, 'session_expired') ?? []);
+  const ends = statements.flatMap(
+    (statement) =>
+      checkEnd(statement, 'SessionNotOnOrAfter', expectations, 'session_expired') ?? [],
+  );
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
 function checkNotBefore(element: Element, name: string, { now_ms, skew_ms }: Expectations): void {
   const at_ms = findInstant(element, name);
-  if (at_ms !== undefined && now_ms + skew_ms < at_ms) refuse('not_yet_valid', `The ${name} lies in the future. Compare the clocks.`);
+  if (at_ms !== undefined && now_ms + skew_ms < at_ms)
+    refuse('not_yet_valid', `The ${name} lies in the future. Compare the clocks.`);
 }
 
-function checkEnd(element: Element, name: string, { now_ms, skew_ms }: Expectations, code: 'expired' | 'session_expired' = 'expired'): number | undefined {
+function checkEnd(
+  element: Element,
+  name: string,
+  { now_ms, skew_ms }: Expectations,
+  code: 'expired' | 'session_expired' = 'expired',
+): number | undefined {
   const at_ms = findInstant(element, name);
-  if (at_ms !== undefined && now_ms - skew_ms >= at_ms) refuse(code, `The ${name} is over. Compare the clocks, or sign in again.`);
+  if (at_ms !== undefined && now_ms - skew_ms >= at_ms)
+    refuse(code, `The ${name} is over. Compare the clocks, or sign in again.`);
   return at_ms;
 }
 

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { readTestCertificate } from '../../../test/saml/identity_provider.ts';
 import { readCertificates } from './certificates.ts';
 
-const [acme, other, expired] = ['acme', 'other', 'expired'].map((name) => readTestCertificate(`saml_${name}.crt`)) as [string, string, string];
+const [acme, other, expired] = ['acme', 'other', 'expired'].map((name) =>
+  readTestCertificate(`saml_${name}.crt`),
+) as [string, string, string];
 const key = readTestCertificate('saml_acme.key');
 const bare = acme.replaceAll(/-----[A-Z ]+-----|\s/g, '');
 
@@ -41,7 +43,11 @@ test('several certificates keep their order; an expired one says when it ended',
   const read = accepted(`${expired}\n${other}${acme}`);
   assert.deepEqual(
     read.map(({ subject }) => subject),
-    ['O=Test, CN=acme identity provider\\, expired', 'O=Test, CN=other identity provider', 'O=Test, CN=acme identity provider'],
+    [
+      'O=Test, CN=acme identity provider\\, expired',
+      'O=Test, CN=other identity provider',
+      'O=Test, CN=acme identity provider',
+    ],
   );
   assert.equal(read[0]!.not_after, '2021-01-01T00:00:00.000Z');
 });
@@ -50,13 +56,29 @@ test('what cannot be used is refused with a sentence that says what to do, witho
   const refused: [string, string, RegExp][] = [
     ['nothing', '', /not an X\.509 certificate/],
     ['words', 'certificate', /not an X\.509 certificate/],
-    ['base64 of something else', Buffer.from('certificate').toString('base64'), /not an X\.509 certificate/],
+    [
+      'base64 of something else',
+      Buffer.from('certificate').toString('base64'),
+      /not an X\.509 certificate/,
+    ],
     ['half a certificate', bare.slice(0, 400), /not an X\.509 certificate/],
-    ['a certificate with bytes behind it', Buffer.concat([Buffer.from(bare, 'base64'), Buffer.from('x')]).toString('base64'), /not an X\.509 certificate/],
-    ['a broken certificate behind a good one', `${acme}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`, /not an X\.509 certificate/],
+    [
+      'a certificate with bytes behind it',
+      Buffer.concat([Buffer.from(bare, 'base64'), Buffer.from('x')]).toString('base64'),
+      /not an X\.509 certificate/,
+    ],
+    [
+      'a broken certificate behind a good one',
+      `${acme}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      /not an X\.509 certificate/,
+    ],
     ['a private key', key, /private key/],
     ['a certificate with its private key', acme + key, /private key/],
-    ['a public key', new X509Certificate(acme).publicKey.export({ type: 'spki', format: 'pem' }) as string, /not a certificate/],
+    [
+      'a public key',
+      new X509Certificate(acme).publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      /not a certificate/,
+    ],
     ['text around', `subject=acme\n${acme}`, /text outside/],
     ['a block that does not end', `${acme}-----BEGIN CERTIFICATE-----\n${bare}`, /text outside/],
     ['a key of 1024 bits', readTestCertificate('saml_weak.crt'), /1024 bits/],

@@ -5,7 +5,13 @@ import { isoInstant } from '../clock.ts';
  * A certificate of an identity provider. `fingerprint_sha256` is upper-case hex with colons, `subject` one line, `not_before` and `not_after` are ISO instants. It may be
  * expired: what counts in SAML is the key, and a provider that forgot to renew should not lock people out; whoever shows it warns.
  */
-export type Certificate = { pem: string; fingerprint_sha256: string; subject: string; not_before: string; not_after: string };
+export type Certificate = {
+  pem: string;
+  fingerprint_sha256: string;
+  subject: string;
+  not_before: string;
+  not_after: string;
+};
 
 const characters_max = 64 * 1024;
 const certificates_max = 10;
@@ -21,10 +27,14 @@ class CertificateRefused extends Error {}
  * X.509 certificates with RSA keys of 2048 to 8192 bits, in the order of the field, each PEM made anew from what was parsed. Otherwise one sentence that says
  * what to change, without a piece of the field.
  */
-export function readCertificates(text: string): { certificates: Certificate[] } | { detail: string } {
+export function readCertificates(
+  text: string,
+): { certificates: Certificate[] } | { detail: string } {
   try {
     const certificates = splitField(text).map(readCertificate);
-    const different = new Map(certificates.map((certificate) => [certificate.fingerprint_sha256, certificate]));
+    const different = new Map(
+      certificates.map((certificate) => [certificate.fingerprint_sha256, certificate]),
+    );
     return { certificates: [...different.values()] };
   } catch (error) {
     if (error instanceof CertificateRefused) return { detail: error.message };
@@ -35,7 +45,9 @@ export function readCertificates(text: string): { certificates: Certificate[] } 
 /** The base64 of each certificate in the field. */
 function splitField(text: string): string[] {
   if (text.length > characters_max)
-    throw new CertificateRefused(`The certificates have more than ${characters_max} characters. Paste at most ${certificates_max}.`);
+    throw new CertificateRefused(
+      `The certificates have more than ${characters_max} characters. Paste at most ${certificates_max}.`,
+    );
   if (/PRIVATE KEY/i.test(text))
     throw new CertificateRefused(
       'This is a private key. Paste the certificate only, and replace the key at the identity provider: it should not have left it.',
@@ -43,13 +55,17 @@ function splitField(text: string): string[] {
   const blocks = [...text.matchAll(pem_block)];
   if (blocks.length === 0) return [text];
   if (blocks.length > certificates_max)
-    throw new CertificateRefused(`There are more than ${certificates_max} certificates. Remove those that are no longer used.`);
+    throw new CertificateRefused(
+      `There are more than ${certificates_max} certificates. Remove those that are no longer used.`,
+    );
   if (text.replaceAll(pem_block, '').trim() !== '')
     throw new CertificateRefused(
       'There is text outside of the certificates. Keep only the parts from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.',
     );
   if (blocks.some(([, label]) => label !== 'CERTIFICATE'))
-    throw new CertificateRefused('There is a block that is not a certificate. Each has to begin with -----BEGIN CERTIFICATE-----.');
+    throw new CertificateRefused(
+      'There is a block that is not a certificate. Each has to begin with -----BEGIN CERTIFICATE-----.',
+    );
   return blocks.map(([, , content]) => content!);
 }
 
@@ -59,7 +75,9 @@ function readCertificate(content: string): Certificate {
   const parsed = plain !== '' && bytes.toString('base64') === plain ? parse(bytes) : undefined;
   // What follows the certificate in its bytes would be passed over in silence.
   if (parsed === undefined || parsed.raw.length !== bytes.length)
-    throw new CertificateRefused('This is not an X.509 certificate in PEM or base64 form. Copy it again from the identity provider.');
+    throw new CertificateRefused(
+      'This is not an X.509 certificate in PEM or base64 form. Copy it again from the identity provider.',
+    );
   checkKey(parsed);
   return {
     pem: parsed.toString(),
@@ -82,7 +100,9 @@ function checkKey(certificate: X509Certificate): void {
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
   const bits = asymmetricKeyDetails?.modulusLength ?? 0;
   if (asymmetricKeyType !== 'rsa')
-    throw new CertificateRefused('The certificate has a key that is not RSA. Choose an RSA signing key of 2048 bits or more at the identity provider.');
+    throw new CertificateRefused(
+      'The certificate has a key that is not RSA. Choose an RSA signing key of 2048 bits or more at the identity provider.',
+    );
   if (bits < modulus_bits_min || bits > modulus_bits_max)
     throw new CertificateRefused(
       `The certificate's RSA key has ${bits} bits. Choose a signing key of ${modulus_bits_min} to ${modulus_bits_max} bits at the identity provider.`,

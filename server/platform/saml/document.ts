@@ -15,7 +15,8 @@ const depth_max = 32;
 // Parsing and canonicalising take time with elements x namespaces in scope.
 const namespaces_max = 1_000;
 
-const declaration = /^<\?xml\s+version\s*=\s*(["'])1\.0\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
+const declaration =
+  /^<\?xml\s+version\s*=\s*(["'])1\.0\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
 // Each character can be taken in one way only, so a tag that never ends takes time with its length and not with its square.
 const tag = /<\/?[^\s"'<>/](?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
@@ -26,7 +27,9 @@ const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6})
  * Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
-  const text = decodeText(decodeBase64(encoded)).replaceAll(/\r\n?/g, '\n').replace(declaration, '');
+  const text = decodeText(decodeBase64(encoded))
+    .replaceAll(/\r\n?/g, '\n')
+    .replace(declaration, '');
   return { text, root: parseStrictly(text) };
 }
 
@@ -37,7 +40,10 @@ export function parseStrictly(text: string): Element {
   checkReferences(text);
   checkSize(text);
   try {
-    const { documentElement } = new DOMParser({ onError: onWarningStopParsing, locator: false }).parseFromString(text, 'text/xml');
+    const { documentElement } = new DOMParser({
+      onError: onWarningStopParsing,
+      locator: false,
+    }).parseFromString(text, 'text/xml');
     if (documentElement !== null) return documentElement;
   } catch {
     // The parser's message repeats the document.
@@ -46,12 +52,15 @@ export function parseStrictly(text: string): Element {
 }
 
 function decodeBase64(encoded: string): Buffer {
-  if (encoded.length > encoded_characters_max) refuse('too_large', `The response has more than ${bytes_max} bytes.`);
+  if (encoded.length > encoded_characters_max)
+    refuse('too_large', `The response has more than ${bytes_max} bytes.`);
   const plain = encoded.replaceAll(/[\r\n]/g, '');
   const bytes = Buffer.from(plain, 'base64');
   // Encoding again finds everything that Node's lenient decoder passes over.
-  if (bytes.length === 0 || bytes.toString('base64') !== plain) refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 has it.');
-  if (bytes.length > bytes_max) refuse('too_large', `The response has more than ${bytes_max} bytes.`);
+  if (bytes.length === 0 || bytes.toString('base64') !== plain)
+    refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 has it.');
+  if (bytes.length > bytes_max)
+    refuse('too_large', `The response has more than ${bytes_max} bytes.`);
   return bytes;
 }
 
@@ -65,13 +74,22 @@ function decodeText(bytes: Buffer): string {
 
 /** `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and can stand nowhere else in well-formed XML; the same goes for `<?`. */
 function checkMarkup(text: string): void {
-  if (text.includes('<!')) refuse('markup', 'The response has a DOCTYPE, an entity declaration, a CDATA section or a comment.');
-  if (text.includes('<?')) refuse('markup', 'The response has a processing instruction, or an XML declaration of something else than XML 1.0 in UTF-8.');
+  if (text.includes('<!'))
+    refuse(
+      'markup',
+      'The response has a DOCTYPE, an entity declaration, a CDATA section or a comment.',
+    );
+  if (text.includes('<?'))
+    refuse(
+      'markup',
+      'The response has a processing instruction, or an XML declaration of something else than XML 1.0 in UTF-8.',
+    );
 }
 
 function checkReferences(text: string): void {
   for (const [whole, decimal, hexadecimal] of text.matchAll(reference)) {
-    if (whole === '&') refuse('markup', "The response refers to an entity that is not one of XML's own five.");
+    if (whole === '&')
+      refuse('markup', "The response refers to an entity that is not one of XML's own five.");
     if (decimal !== undefined) checkCharacter(Number(decimal));
     if (hexadecimal !== undefined) checkCharacter(Number.parseInt(hexadecimal, 16));
   }
@@ -86,8 +104,11 @@ function checkCharacter(code: number): void {
   const is_allowed =
     code < 0x20
       ? code === 0x09 || code === 0x0a || code === 0x0d
-      : code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
-  if (!is_allowed) refuse('not_xml', 'The response holds or refers to a character that XML does not have.');
+      : code <= 0xd7ff ||
+        (code >= 0xe000 && code <= 0xfffd) ||
+        (code >= 0x10000 && code <= 0x10ffff);
+  if (!is_allowed)
+    refuse('not_xml', 'The response holds or refers to a character that XML does not have.');
 }
 
 /** Counts on the text, because it is the parsing of something large and deep that takes long. */
@@ -103,11 +124,16 @@ function checkSize(text: string): void {
     attributes += found.split('=').length - 1;
     if (is_end) depth -= 1;
     else if (!found.endsWith('/>')) depth += 1;
-    if (elements > elements_max) refuse('too_large', `The response has more than ${elements_max} elements.`);
-    if (attributes > attributes_max) refuse('too_large', `The response has more than ${attributes_max} attributes.`);
-    if (depth > depth_max) refuse('too_large', `The response nests elements more than ${depth_max} deep.`);
+    if (elements > elements_max)
+      refuse('too_large', `The response has more than ${elements_max} elements.`);
+    if (attributes > attributes_max)
+      refuse('too_large', `The response has more than ${attributes_max} attributes.`);
+    if (depth > depth_max)
+      refuse('too_large', `The response nests elements more than ${depth_max} deep.`);
   }
   // A `<` that begins no tag could hide from the counting what the parser takes for one.
-  if (tags !== text.split('<').length - 1) refuse('not_xml', 'The response is not well-formed XML.');
-  if (text.split('xmlns').length - 1 > namespaces_max) refuse('too_large', `The response declares more than ${namespaces_max} namespaces.`);
+  if (tags !== text.split('<').length - 1)
+    refuse('not_xml', 'The response is not well-formed XML.');
+  if (text.split('xmlns').length - 1 > namespaces_max)
+    refuse('too_large', `The response declares more than ${namespaces_max} namespaces.`);
 }

@@ -24,7 +24,9 @@ export function isNamed(element: Element, name: ElementName): boolean {
 
 /** The child elements, in document order. */
 export function listChildren(element: Element): Element[] {
-  return [...element.childNodes].filter((node): node is Element => node.nodeType === node.ELEMENT_NODE);
+  return [...element.childNodes].filter(
+    (node): node is Element => node.nodeType === node.ELEMENT_NODE,
+  );
 }
 
 /** The element and everything below it, in document order. */
@@ -43,13 +45,19 @@ export function readChildren<Name extends ElementName>(
   repeated: readonly Name[] = [],
 ): Record<Name, Element[]> {
   const names = [...once, ...repeated];
-  const found = Object.fromEntries(names.map((name) => [name, [] as Element[]])) as Record<Name, Element[]>;
+  const found = Object.fromEntries(names.map((name) => [name, [] as Element[]])) as Record<
+    Name,
+    Element[]
+  >;
   let last = -1;
   for (const child of listChildren(element)) {
     const at = names.findIndex((name) => isNamed(child, name));
     const is_repeated = at >= once.length;
     if (at === -1 || (at <= last && !is_repeated))
-      return refuse(code, `The element ${element.localName} has a child that does not belong there, stands twice or is out of order.`);
+      return refuse(
+        code,
+        `The element ${element.localName} has a child that does not belong there, stands twice or is out of order.`,
+      );
     found[names[at]!].push(child);
     last = is_repeated ? once.length : at;
   }
@@ -70,6 +78,10 @@ export function findAttribute(element: Element, name: string): string | undefine
 /** The attribute's value as an XML identifier of at most 256 ASCII characters. Refused with the code when it is absent or something else. */
 export function getIdentifier(element: Element, name: string, code: RefusalCode): string {
   const value = findAttribute(element, name);
-  if (value === undefined || !identifier.test(value)) return refuse(code, `The attribute ${name} of ${element.localName} is missing or is not an identifier.`);
+  if (value === undefined || !identifier.test(value))
+    return refuse(
+      code,
+      `The attribute ${name} of ${element.localName} is missing or is not an identifier.`,
+    );
   return value;
 }

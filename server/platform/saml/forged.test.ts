@@ -10,8 +10,19 @@ import { readResponse } from './response.ts';
 
 const now_ms = Date.parse('2026-11-21T10:00:00Z');
 const world = beginSignIn(now_ms);
-const read = (xml: string) => readResponse({ SAMLResponse: encodeResponse(xml) }, world.provider, world.service, world.expectations);
-const forgeries = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
+const read = (xml: string) =>
+  readResponse(
+    { SAMLResponse: encodeResponse(xml) },
+    world.provider,
+    world.service,
+    world.expectations,
+  );
+const forgeries = [
+  ...forged_wrappings,
+  ...forged_signatures,
+  ...forged_documents,
+  ...forged_claims,
+];
 
 test('there are at least 100 forged responses, each with a name of its own', () => {
   assert.ok(forgeries.length >= 100, String(forgeries.length));

@@ -7,7 +7,11 @@ import { refuse } from './refusal.ts';
  * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks neither times nor audience nor requests here: it would ask the wall
  * clock and a store in memory, so these rules are in `assertion.ts`.
  */
-export function openLibrary(provider: Pick<Provider, 'certificates' | 'sso_url'>, service: Service, options: Partial<SamlConfig> = {}): SAML {
+export function openLibrary(
+  provider: Pick<Provider, 'certificates' | 'sso_url'>,
+  service: Service,
+  options: Partial<SamlConfig> = {},
+): SAML {
   return new SAML({
     entryPoint: provider.sso_url,
     idpCert: provider.certificates,
@@ -27,10 +31,17 @@ export function openLibrary(provider: Pick<Provider, 'certificates' | 'sso_url'>
  * the response's when it has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`. The text has to have passed `readEnvelope` and
  * `checkSignatureForm`.
  */
-export async function readVerifiedAssertion(text: string, is_response_signed: boolean, provider: Provider, service: Service): Promise<string> {
+export async function readVerifiedAssertion(
+  text: string,
+  is_response_signed: boolean,
+  provider: Provider,
+  service: Service,
+): Promise<string> {
   const library = openLibrary(provider, service, { wantAuthnResponseSigned: is_response_signed });
   try {
-    const { profile } = await library.validatePostResponseAsync({ SAMLResponse: Buffer.from(text).toString('base64') });
+    const { profile } = await library.validatePostResponseAsync({
+      SAMLResponse: Buffer.from(text).toString('base64'),
+    });
     if (profile?.getAssertionXml !== undefined) return profile.getAssertionXml();
   } catch (error) {
     if (error instanceof Error && /^Invalid (document )?signature/.test(error.message))
@@ -39,5 +50,8 @@ export async function readVerifiedAssertion(text: string, is_response_signed: bo
         'No configured certificate of the identity provider verifies the signature. Compare the certificates, if the provider has a new one.',
       );
   }
-  return refuse('library', 'The response could not be read. It lacks something that SAML 2.0 asks for, such as a NotOnOrAfter.');
+  return refuse(
+    'library',
+    'The response could not be read. It lacks something that SAML 2.0 asks for, such as a NotOnOrAfter.',
+  );
 }

@@ -39,16 +39,25 @@ const email_format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 const email_characters_max = 254;
 const name_characters_max = 150;
 // ASCII only: other letters can look like these or fold to them, and the address decides whose account it is.
-const email_form = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
+const email_form =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 
 /** The attributes by name, in the order of the assertion, with all their values of plain text. Values that are XML themselves are left out. */
 export function readAttributes(statements: Element[]): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
   for (const statement of statements) {
-    for (const attribute of readChildren(statement, 'not_a_response', [], ['saml:Attribute'])['saml:Attribute']) {
-      const name = findAttribute(attribute, 'Name') ?? refuse('not_a_response', 'An Attribute has no Name.');
-      const values = readChildren(attribute, 'not_a_response', [], ['saml:AttributeValue'])['saml:AttributeValue'];
-      attributes.set(name, [...(attributes.get(name) ?? []), ...values.flatMap((value) => readText(value) ?? [])]);
+    for (const attribute of readChildren(statement, 'not_a_response', [], ['saml:Attribute'])[
+      'saml:Attribute'
+    ]) {
+      const name =
+        findAttribute(attribute, 'Name') ?? refuse('not_a_response', 'An Attribute has no Name.');
+      const values = readChildren(attribute, 'not_a_response', [], ['saml:AttributeValue'])[
+        'saml:AttributeValue'
+      ];
+      attributes.set(name, [
+        ...(attributes.get(name) ?? []),
+        ...values.flatMap((value) => readText(value) ?? []),
+      ]);
     }
   }
   return attributes;
@@ -58,19 +67,35 @@ export function readAttributes(statements: Element[]): Map<string, string[]> {
  * The person's e-mail address, in lower case: from the usual attributes, else from a NameID of that format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused
  * when the attributes hold different addresses. Throws `ResponseRefused`.
  */
-export function readEmail(attributes: Map<string, string[]>, facts: AssertionFacts, email_domain: string): string {
+export function readEmail(
+  attributes: Map<string, string[]>,
+  facts: AssertionFacts,
+  email_domain: string,
+): string {
   const stated = listValues(attributes, email_attributes);
-  const candidates = stated.length > 0 ? stated : facts.name_id_format === email_format ? [facts.name_id] : [];
+  const candidates =
+    stated.length > 0 ? stated : facts.name_id_format === email_format ? [facts.name_id] : [];
   const [email, ...others] = new Set(candidates.map(readAddress));
-  if (email === undefined) return refuse('email_missing', 'The response has no e-mail address. Send one as the attribute "email".');
-  if (others.length > 0) refuse('email_ambiguous', 'The response has several different e-mail addresses. Send one.');
+  if (email === undefined)
+    return refuse(
+      'email_missing',
+      'The response has no e-mail address. Send one as the attribute "email".',
+    );
+  if (others.length > 0)
+    refuse('email_ambiguous', 'The response has several different e-mail addresses. Send one.');
   if (!email.endsWith(`@${email_domain}`))
-    refuse('email_domain', `The address ${quoted(email)} is not in the domain ${email_domain} of this identity provider.`);
+    refuse(
+      'email_domain',
+      `The address ${quoted(email)} is not in the domain ${email_domain} of this identity provider.`,
+    );
   return email;
 }
 
 /** The person's names as far as the attributes tell: one line each, at most 150 characters. */
-export function readNames(attributes: Map<string, string[]>): { first_name?: string; last_name?: string } {
+export function readNames(attributes: Map<string, string[]>): {
+  first_name?: string;
+  last_name?: string;
+} {
   const [first_name] = listValues(attributes, first_name_attributes);
   const [last_name] = listValues(attributes, last_name_attributes);
   return {
@@ -80,13 +105,16 @@ export function readNames(attributes: Map<string, string[]>): { first_name?: str
 }
 
 function listValues(attributes: Map<string, string[]>, names: ReadonlySet<string>): string[] {
-  return [...attributes].flatMap(([name, values]) => (names.has(name.toLowerCase()) ? values.filter((value) => value !== '') : []));
+  return [...attributes].flatMap(([name, values]) =>
+    names.has(name.toLowerCase()) ? values.filter((value) => value !== '') : [],
+  );
 }
 
 /** Lowers A to Z alone: `toLowerCase` makes an ASCII k of the Kelvin sign. */
 function readAddress(text: string): string {
   const address = text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  if (address.length > email_characters_max || !email_form.test(address)) return refuse('email_invalid', `The e-mail address ${quoted(text)} cannot be used.`);
+  if (address.length > email_characters_max || !email_form.test(address))
+    return refuse('email_invalid', `The e-mail address ${quoted(text)} cannot be used.`);
   return address;
 }
 

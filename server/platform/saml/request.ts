@@ -3,7 +3,11 @@ import { openLibrary } from './library.ts';
 import type { Provider, Service } from './parties.ts';
 
 /** What a request may say beside the parties: what the provider gives back unchanged, the name that it may show, whether it has to ask for the password again. */
-export type LoginOptions = { relay_state?: string; service_name?: string; force_authentication?: boolean };
+export type LoginOptions = {
+  relay_state?: string;
+  service_name?: string;
+  force_authentication?: boolean;
+};
 
 const id_bytes = 20;
 const relay_state_bytes_max = 80;
@@ -19,8 +23,13 @@ export async function makeLoginRequest(
   options: LoginOptions = {},
 ): Promise<{ url: string; request_id: string }> {
   const { relay_state = '', service_name, force_authentication = false } = options;
-  if (Buffer.byteLength(relay_state) > relay_state_bytes_max) throw new RangeError(`A relay state has at most ${relay_state_bytes_max} bytes.`);
+  if (Buffer.byteLength(relay_state) > relay_state_bytes_max)
+    throw new RangeError(`A relay state has at most ${relay_state_bytes_max} bytes.`);
   const request_id = `_${randomBytes(id_bytes).toString('hex')}`;
-  const library = openLibrary(provider, service, { generateUniqueId: () => request_id, forceAuthn: force_authentication, providerName: service_name });
+  const library = openLibrary(provider, service, {
+    generateUniqueId: () => request_id,
+    forceAuthn: force_authentication,
+    providerName: service_name,
+  });
   return { url: await library.getAuthorizeUrlAsync(relay_state, undefined, {}), request_id };
 }

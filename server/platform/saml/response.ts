@@ -41,15 +41,29 @@ export async function readResponse(
 ): Promise<{ sign_in: SignIn } | Refusal> {
   try {
     const { text, root } = readDocument(form.SAMLResponse);
-    const { response, assertion, response_signature, assertion_signature } = readEnvelope(root, provider, service, expectations.request_id);
+    const { response, assertion, response_signature, assertion_signature } = readEnvelope(
+      root,
+      provider,
+      service,
+      expectations.request_id,
+    );
     checkSignatureForm(assertion, assertion_signature);
     if (response_signature !== undefined) checkSignatureForm(response, response_signature);
-    const verified = parseStrictly(await readVerifiedAssertion(text, response_signature !== undefined, provider, service));
+    const verified = parseStrictly(
+      await readVerifiedAssertion(text, response_signature !== undefined, provider, service),
+    );
     const facts = readAssertion(verified, provider, service, expectations);
     const { attribute_statements, name_id_format: _, ...signed } = facts;
     const attributes = readAttributes(attribute_statements);
     const email = readEmail(attributes, facts, provider.email_domain);
-    return { sign_in: { ...signed, email, ...readNames(attributes), attributes: Object.fromEntries(attributes) } };
+    return {
+      sign_in: {
+        ...signed,
+        email,
+        ...readNames(attributes),
+        attributes: Object.fromEntries(attributes),
+      },
+    };
   } catch (error) {
     return refusalOf(error);
   }
@@ -62,7 +76,8 @@ export async function readResponse(
 export function peekRequestId(form: ResponseForm): { request_id: string } | Refusal {
   try {
     const { root } = readDocument(form.SAMLResponse);
-    if (!isNamed(root, 'samlp:Response')) refuse('not_a_response', 'The document is not a SAML 2.0 Response.');
+    if (!isNamed(root, 'samlp:Response'))
+      refuse('not_a_response', 'The document is not a SAML 2.0 Response.');
     return { request_id: getIdentifier(root, 'InResponseTo', 'in_response_to') };
   } catch (error) {
     return refusalOf(error);

@@ -1,5 +1,12 @@
 import type { Element } from '@xmldom/xmldom';
-import { findAttribute, getIdentifier, isNamed, listChildren, listElements, readChildren } from './elements.ts';
+import {
+  findAttribute,
+  getIdentifier,
+  isNamed,
+  listChildren,
+  listElements,
+  readChildren,
+} from './elements.ts';
 import { quoted, refuse } from './refusal.ts';
 
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
@@ -22,7 +29,10 @@ const verified_parts = new Set([
   'DigestValue',
   'SignatureValue',
 ]);
-const digest_algorithms = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']);
+const digest_algorithms = new Set([
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+]);
 
 /**
  * Refuses a signature of another form than SAML 2.0 Core 5.4 has: enveloped in the element that it signs, one Reference to that element's ID, the transforms
@@ -30,10 +40,21 @@ const digest_algorithms = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'h
  * Guarantee: whichever part of the signature a verifier looks for by name, there is one of it. Whether the signature is right is not looked at here.
  */
 export function checkSignatureForm(signed: Element, signature: Element): void {
-  const names = listElements(signature).flatMap(({ localName }) => (localName !== null && verified_parts.has(localName) ? localName : []));
-  if (new Set(names).size < names.length) refuse('signature_form', 'A part of the signature stands in it twice.');
-  const parts = readChildren(signature, 'signature_form', ['ds:SignedInfo', 'ds:SignatureValue', 'ds:KeyInfo']);
-  const info = readChildren(only(parts['ds:SignedInfo']), 'signature_form', ['ds:CanonicalizationMethod', 'ds:SignatureMethod', 'ds:Reference']);
+  const names = listElements(signature).flatMap(({ localName }) =>
+    localName !== null && verified_parts.has(localName) ? localName : [],
+  );
+  if (new Set(names).size < names.length)
+    refuse('signature_form', 'A part of the signature stands in it twice.');
+  const parts = readChildren(signature, 'signature_form', [
+    'ds:SignedInfo',
+    'ds:SignatureValue',
+    'ds:KeyInfo',
+  ]);
+  const info = readChildren(only(parts['ds:SignedInfo']), 'signature_form', [
+    'ds:CanonicalizationMethod',
+    'ds:SignatureMethod',
+    'ds:Reference',
+  ]);
   checkLeaf(only(parts['ds:SignatureValue']));
   checkAlgorithm(only(info['ds:CanonicalizationMethod']), new Set([exclusive]));
   checkAlgorithm(only(info['ds:SignatureMethod']), signature_algorithms);
@@ -43,14 +64,27 @@ export function checkSignatureForm(signed: Element, signature: Element): void {
 
 function checkReference(reference: Element, id: string): void {
   if (findAttribute(reference, 'URI') !== `#${id}`)
-    refuse('signature_form', 'The Reference of the signature does not point to the element that the signature stands in.');
-  const parts = readChildren(reference, 'signature_form', ['ds:Transforms', 'ds:DigestMethod', 'ds:DigestValue']);
+    refuse(
+      'signature_form',
+      'The Reference of the signature does not point to the element that the signature stands in.',
+    );
+  const parts = readChildren(reference, 'signature_form', [
+    'ds:Transforms',
+    'ds:DigestMethod',
+    'ds:DigestValue',
+  ]);
   checkAlgorithm(only(parts['ds:DigestMethod']), digest_algorithms);
   checkLeaf(only(parts['ds:DigestMethod']));
   checkLeaf(only(parts['ds:DigestValue']));
   const transforms = listChildren(only(parts['ds:Transforms']));
-  if (transforms.length !== 2 || !transforms.every((transform) => isNamed(transform, 'ds:Transform')))
-    refuse('signature_form', 'The signature has other transforms than enveloped-signature and exclusive canonicalisation.');
+  if (
+    transforms.length !== 2 ||
+    !transforms.every((transform) => isNamed(transform, 'ds:Transform'))
+  )
+    refuse(
+      'signature_form',
+      'The signature has other transforms than enveloped-signature and exclusive canonicalisation.',
+    );
   checkAlgorithm(transforms[0]!, new Set([enveloped]));
   checkLeaf(transforms[0]!);
   checkAlgorithm(transforms[1]!, new Set([exclusive]));
@@ -62,11 +96,15 @@ function only(found: Element[]): Element {
 }
 
 function checkLeaf(element: Element): void {
-  if (listChildren(element).length > 0) refuse('signature_form', `The element ${element.localName} of the signature has children.`);
+  if (listChildren(element).length > 0)
+    refuse('signature_form', `The element ${element.localName} of the signature has children.`);
 }
 
 function checkAlgorithm(element: Element, allowed: ReadonlySet<string>): void {
   const algorithm = findAttribute(element, 'Algorithm') ?? '';
   if (!allowed.has(algorithm))
-    refuse('algorithm', `The algorithm ${quoted(algorithm)} of ${element.localName} is not accepted. Use RSA with SHA-256 at the identity provider.`);
+    refuse(
+      'algorithm',
+      `The algorithm ${quoted(algorithm)} of ${element.localName} is not accepted. Use RSA with SHA-256 at the identity provider.`,
+    );
 }

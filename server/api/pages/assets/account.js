@@ -15,7 +15,9 @@ async function renew(told, ...parts) {
   const response = await window.fetch('/account', { cache: 'no-store' }).catch(() => undefined);
   const isPage = response !== undefined && response.ok && !response.redirected;
   // The server's own page, in which everything is escaped; it is parsed and not run.
-  const page = isPage ? new DOMParser().parseFromString(await response.text(), 'text/html') : undefined;
+  const page = isPage
+    ? new DOMParser().parseFromString(await response.text(), 'text/html')
+    : undefined;
   for (const id of parts) {
     const [old, renewed] = [document.getElementById(id), page?.getElementById(id)];
     if (old === null || renewed === null || renewed === undefined) continue;
@@ -87,7 +89,11 @@ serveForms({
   save_profile: renewing('Your name was saved.', 'profile'),
   verify_email: renewing('The link is on its way.', 'email'),
   change_email: renewing('Saved: see below your address.', 'email'),
-  change_password: renewing('Your password was changed, and your other sessions were ended.', 'password', 'sessions'),
+  change_password: renewing(
+    'Your password was changed, and your other sessions were ended.',
+    'password',
+    'sessions',
+  ),
   begin_totp: {
     done: ({ body }, form) => {
       form.hidden = true;
@@ -105,7 +111,10 @@ serveForms({
   create_key: {
     body: ({ expires_at, ...values }) => ({
       ...values,
-      expires_at: expires_at === '' ? null : new Date(Date.now() + Number(expires_at) * days_ms).toISOString(),
+      expires_at:
+        expires_at === ''
+          ? null
+          : new Date(Date.now() + Number(expires_at) * days_ms).toISOString(),
     }),
     done: async ({ body }) => {
       await renew('The key was made.', 'keys');
@@ -121,11 +130,16 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
   // Browsers let pages copy over https and on this machine only.
   /** @type {HTMLElement} */ (button).hidden = navigator.clipboard === undefined;
   button.addEventListener('click', async () => {
-    const text = [...document.querySelectorAll(`#${copies} code`)].map((code) => code.textContent).join('\n');
+    const text = [...document.querySelectorAll(`#${copies} code`)]
+      .map((code) => code.textContent)
+      .join('\n');
     const isCopied = await navigator.clipboard.writeText(text).then(
       () => true,
       () => false,
     );
-    tell(button, isCopied ? 'Copied.' : 'The browser did not let it be copied: select the text instead.');
+    tell(
+      button,
+      isCopied ? 'Copied.' : 'The browser did not let it be copied: select the text instead.',
+    );
   });
 }

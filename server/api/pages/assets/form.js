@@ -23,14 +23,20 @@
  */
 export async function ask(method, path, sent) {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const response = await window.fetch(path, { method, headers, body: JSON.stringify(sent) ?? null, cache: 'no-store' }).catch(() => undefined);
-  if (response === undefined) return failed(0, 'The server cannot be reached: check your connection, then try again.');
+  const response = await window
+    .fetch(path, { method, headers, body: JSON.stringify(sent) ?? null, cache: 'no-store' })
+    .catch(() => undefined);
+  if (response === undefined)
+    return failed(0, 'The server cannot be reached: check your connection, then try again.');
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
   const body = isJson ? await response.json().catch(() => undefined) : undefined;
   if (response.ok) return { status: response.status, body, errors: [] };
   return Array.isArray(body?.errors)
     ? { status: response.status, body, errors: body.errors }
-    : failed(response.status, `The server answered with the status ${response.status}: try again in a minute.`);
+    : failed(
+        response.status,
+        `The server answered with the status ${response.status}: try again in a minute.`,
+      );
 }
 
 /**
@@ -44,10 +50,12 @@ export function serveForms(doings) {
     const doing = doings[form.dataset.does ?? ''];
     if (doing === undefined) return;
     event.preventDefault();
-    if (form.dataset.confirm === undefined || window.confirm(form.dataset.confirm)) void submit(form, doing);
+    if (form.dataset.confirm === undefined || window.confirm(form.dataset.confirm))
+      void submit(form, doing);
   });
   document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLInputElement && target.dataset.shows !== undefined) field(target.dataset.shows).type = target.checked ? 'text' : 'password';
+    if (target instanceof HTMLInputElement && target.dataset.shows !== undefined)
+      field(target.dataset.shows).type = target.checked ? 'text' : 'password';
   });
   enable(document);
 }
@@ -69,7 +77,8 @@ export function enable(node) {
  */
 export function show(id, texts = {}) {
   const part = /** @type {HTMLElement} */ (document.getElementById(id));
-  for (const place of part.querySelectorAll('[data-text]')) place.textContent = texts[/** @type {HTMLElement} */ (place).dataset.text ?? ''] ?? '';
+  for (const place of part.querySelectorAll('[data-text]'))
+    place.textContent = texts[/** @type {HTMLElement} */ (place).dataset.text ?? ''] ?? '';
   part.hidden = false;
   part.focus();
 }
@@ -103,7 +112,11 @@ async function submit(form, { body, done, refused }) {
   button.disabled = true;
   form.setAttribute('aria-busy', 'true');
   const values = valuesOf(form);
-  const answer = await ask(form.dataset.method ?? 'POST', form.getAttribute('action') ?? '', body === undefined ? values : body(values));
+  const answer = await ask(
+    form.dataset.method ?? 'POST',
+    form.getAttribute('action') ?? '',
+    body === undefined ? values : body(values),
+  );
   const errors = answer.errors.length > 0 ? answer.errors : await done(answer, form, values);
   button.disabled = false;
   form.removeAttribute('aria-busy');
@@ -121,7 +134,8 @@ function valuesOf(form) {
   const values = {};
   for (const input of form.querySelectorAll('input[name], select[name]')) {
     const { name, value, dataset } = /** @type {HTMLInputElement | HTMLSelectElement} */ (input);
-    if (input instanceof HTMLInputElement && input.type === 'checkbox') values[name] = checkedOf(form, name);
+    if (input instanceof HTMLInputElement && input.type === 'checkbox')
+      values[name] = checkedOf(form, name);
     else if (value !== '' || dataset.optional === undefined) values[name] = value;
   }
   return values;
@@ -133,7 +147,9 @@ function valuesOf(form) {
  * @returns {string[]}
  */
 function checkedOf(form, name) {
-  return [...document.getElementsByName(name)].flatMap((box) => (box instanceof HTMLInputElement && box.checked && form.contains(box) ? [box.value] : []));
+  return [...document.getElementsByName(name)].flatMap((box) =>
+    box instanceof HTMLInputElement && box.checked && form.contains(box) ? [box.value] : [],
+  );
 }
 
 /**
@@ -145,12 +161,18 @@ function checkedOf(form, name) {
 function showErrors(form, errors) {
   const whole = /** @type {HTMLElement} */ (form.querySelector('[role=alert]'));
   for (const place of form.querySelectorAll('.fault')) place.textContent = '';
-  for (const input of form.querySelectorAll('[aria-invalid]')) input.removeAttribute('aria-invalid');
+  for (const input of form.querySelectorAll('[aria-invalid]'))
+    input.removeAttribute('aria-invalid');
   for (const { attr, detail } of errors) {
     const name = attr?.split('__')[0] ?? '';
-    const place = [...form.querySelectorAll('[data-fault]')].find((one) => /** @type {HTMLElement} */ (one).dataset.fault === name) ?? whole;
+    const place =
+      [...form.querySelectorAll('[data-fault]')].find(
+        (one) => /** @type {HTMLElement} */ (one).dataset.fault === name,
+      ) ?? whole;
     place.append(...(place.textContent === '' ? [] : [' ']), ...linked(detail));
-    if (place !== whole) for (const input of document.getElementsByName(name)) if (form.contains(input)) input.setAttribute('aria-invalid', 'true');
+    if (place !== whole)
+      for (const input of document.getElementsByName(name))
+        if (form.contains(input)) input.setAttribute('aria-invalid', 'true');
   }
   if (errors.length === 0) return;
   /** @type {HTMLElement | null} */
@@ -166,7 +188,11 @@ function showErrors(form, errors) {
  */
 function linked(detail) {
   const parts = detail.split(/(https?:\/\/\S+)/);
-  return parts.map((part) => (part.startsWith(`${location.origin}/`) ? Object.assign(document.createElement('a'), { href: part, textContent: part }) : part));
+  return parts.map((part) =>
+    part.startsWith(`${location.origin}/`)
+      ? Object.assign(document.createElement('a'), { href: part, textContent: part })
+      : part,
+  );
 }
 
 /**

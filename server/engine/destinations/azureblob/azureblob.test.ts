@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { brotliDecompressSync } from 'node:zlib';
-import { ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential, generateBlobSASQueryParameters } from '@azure/storage-blob';
+import {
+  ContainerClient,
+  ContainerSASPermissions,
+  StorageSharedKeyCredential,
+  generateBlobSASQueryParameters,
+} from '@azure/storage-blob';
 import { eventually } from '../../../../test/eventually.ts';
 import { openAzureServer } from '../../../../test/azure_server.ts';
 import { contractColumns } from '../../../../test/contract_rows.ts';
@@ -19,7 +24,12 @@ import { openContainer } from './container.ts';
 
 const container_name = 'test-container';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 const server = await openAzureServer();
 const credential = new StorageSharedKeyCredential(server.account_name, server.account_key);
 /** The SDK as a user has it, past the guard and our own code. */
@@ -41,14 +51,18 @@ after(async () => {
 
 function signatureFor(rights: string): string {
   const permissions = ContainerSASPermissions.parse(rights);
-  return generateBlobSASQueryParameters({ containerName: container_name, permissions, expiresOn: new Date('2100-01-01') }, credential).toString();
+  return generateBlobSASQueryParameters(
+    { containerName: container_name, permissions, expiresOn: new Date('2100-01-01') },
+    credential,
+  ).toString();
 }
 
 const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
 
 async function names(prefix: string, includeUncommitedBlobs = false): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name } of reader.listBlobsFlat({ prefix, includeUncommitedBlobs })) found.push(name);
+  for await (const { name } of reader.listBlobsFlat({ prefix, includeUncommitedBlobs }))
+    found.push(name);
   return found.sort();
 }
 
@@ -67,14 +81,22 @@ testDestination({
   alternatives: async (config) => {
     const { account_key: _key, account_name: _name, endpoint_url: _url, ...rest } = config;
     return [
-      { ...rest, connection_string: `BlobEndpoint=${server.endpoint};SharedAccessSignature=?${signatureFor('rcwdl')}` },
+      {
+        ...rest,
+        connection_string: `BlobEndpoint=${server.endpoint};SharedAccessSignature=?${signatureFor('rcwdl')}`,
+      },
       { ...config, account_key: null, sas_token: signatureFor('rcwdl') },
     ];
   },
   readBack: async (config) => {
     const rows = [];
     for (const name of (await names(topOf(config))).filter((one) => one.endsWith('.csv.br')))
-      rows.push(...parseCsv(brotliDecompressSync(await reader.getBlobClient(name).downloadToBuffer()), contractColumns));
+      rows.push(
+        ...parseCsv(
+          brotliDecompressSync(await reader.getBlobClient(name).downloadToBuffer()),
+          contractColumns,
+        ),
+      );
     return rows;
   },
   leftovers: async (config) => {
@@ -83,15 +105,35 @@ testDestination({
     return [...unseen, ...visible.filter((name) => name.includes('check'))];
   },
   misconfigure: async (config) => [
-    { name: 'wrong key', config: { ...config, account_key: Buffer.from('a key of nobody').toString('base64') }, code: 'authentication_failed' },
     {
-      name: 'forged signature',
-      config: { ...config, account_key: null, sas_token: 'sv=2024-11-04&sr=c&sp=rcwdl&sig=forged-by-nobody' },
+      name: 'wrong key',
+      config: { ...config, account_key: Buffer.from('a key of nobody').toString('base64') },
       code: 'authentication_failed',
     },
-    { name: 'no such container', config: { ...config, container_name: 'no-such-container' }, code: 'bucket_missing' },
-    { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
-    { name: 'no such host', config: { ...config, endpoint_url: 'https://no-such-host.invalid/' }, code: 'host_not_found' },
+    {
+      name: 'forged signature',
+      config: {
+        ...config,
+        account_key: null,
+        sas_token: 'sv=2024-11-04&sr=c&sp=rcwdl&sig=forged-by-nobody',
+      },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'no such container',
+      config: { ...config, container_name: 'no-such-container' },
+      code: 'bucket_missing',
+    },
+    {
+      name: 'metadata service',
+      config: { ...config, endpoint_url: 'http://169.254.169.254/' },
+      code: 'outbound_refused',
+    },
+    {
+      name: 'no such host',
+      config: { ...config, endpoint_url: 'https://no-such-host.invalid/' },
+      code: 'host_not_found',
+    },
   ],
   invalid: [
     { name: 'no container', change: { container_name: undefined }, attr: 'container_name' },
@@ -107,9 +149,21 @@ testDestination({
     { name: 'neither key nor signature', change: { account_key: null }, attr: 'account_key' },
     { name: 'key and signature', change: { sas_token: 'sig=x' }, attr: 'sas_token' },
     { name: 'key is no base64', change: { account_key: 'a key' }, attr: 'account_key' },
-    { name: 'signature without sig', change: { account_key: null, sas_token: 'sv=2024' }, attr: 'sas_token' },
-    { name: 'connection string and account', change: { connection_string: 'AccountName=a;AccountKey=b' }, attr: 'account_name' },
-    { name: 'endpoint without protocol', change: { endpoint_url: 'azurite:10000' }, attr: 'endpoint_url' },
+    {
+      name: 'signature without sig',
+      change: { account_key: null, sas_token: 'sv=2024' },
+      attr: 'sas_token',
+    },
+    {
+      name: 'connection string and account',
+      change: { connection_string: 'AccountName=a;AccountKey=b' },
+      attr: 'account_name',
+    },
+    {
+      name: 'endpoint without protocol',
+      change: { endpoint_url: 'azurite:10000' },
+      attr: 'endpoint_url',
+    },
     { name: 'compression of another format', change: { compression: 'lz4' }, attr: 'compression' },
     { name: 'size is text', change: { max_file_size_mb: '1' }, attr: 'max_file_size_mb' },
   ],
@@ -121,7 +175,10 @@ testDestination({
       await blob.uploadData(bytes);
     },
     missing: async (_config, [outcome]) => void (await reader.deleteBlob(outcome?.name ?? '')),
-    added: async (_config, [outcome]) => void (await reader.getBlockBlobClient((outcome?.name ?? '').replace('-0000.', '-0007.')).upload('x', 1)),
+    added: async (_config, [outcome]) =>
+      void (await reader
+        .getBlockBlobClient((outcome?.name ?? '').replace('-0000.', '-0007.'))
+        .upload('x', 1)),
   },
   has_nul: true,
   recovers: true,
@@ -153,11 +210,22 @@ test('a large slice goes up in blocks and comes back whole, with its kind', asyn
   const sink = await azureblob.open({ ...base, prefix: 'large' }, delivery, deps);
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
   const seen = server.requests.length;
-  const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from(Array.from({ length: 21 }, () => piece)));
-  assert.equal(server.requests.slice(seen).filter((request) => request.includes('comp=block&')).length, 3);
-  await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], manifest);
+  const { name, state } = await sink.write(
+    { number: 0, records: 1 },
+    Readable.from(Array.from({ length: 21 }, () => piece)),
+  );
+  assert.equal(
+    server.requests.slice(seen).filter((request) => request.includes('comp=block&')).length,
+    3,
+  );
+  await sink.commit(
+    [{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }],
+    manifest,
+  );
   const blob = reader.getBlobClient(name);
-  assert.ok((await blob.downloadToBuffer()).equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
+  assert.ok(
+    (await blob.downloadToBuffer()).equals(Buffer.concat(Array.from({ length: 21 }, () => piece))),
+  );
   assert.equal((await blob.getProperties()).contentType, 'application/x-ndjson');
 });
 
@@ -184,7 +252,13 @@ test('a connection string, with a key or a signature, does the same as the keys 
 });
 
 test('a signature that may only write can deliver', async () => {
-  const config = { container_name, prefix: 'write-only', account_name: server.account_name, sas_token: signatureFor('cw'), endpoint_url: server.endpoint };
+  const config = {
+    container_name,
+    prefix: 'write-only',
+    account_name: server.account_name,
+    sas_token: signatureFor('cw'),
+    endpoint_url: server.endpoint,
+  };
   const sink = await azureblob.open(config, delivery, deps);
   assert.equal(await sink.isCommitted(), false);
   assert.deepEqual(await sink.recover([]), []);
@@ -204,7 +278,10 @@ test('a delivery that is written again over its own objects shows the old ones u
   await again.commit([{ ...outcome, state, bytes: 12 }], manifest);
   assert.equal((await reader.getBlobClient(name).downloadToBuffer()).toString(), '{"again":1}\n');
   // The dead attempt's blocks went with the commit, so its own commit finds neither them nor its mark.
-  await assert.rejects(first.commit([outcome], manifest), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+  await assert.rejects(
+    first.commit([outcome], manifest),
+    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+  );
 });
 
 test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
@@ -213,9 +290,15 @@ test('a passing fault of the store is tried again by itself, a lasting one is re
   server.failNext(/comp=block&/, 503, 'ServerBusy');
   await write(sink);
   for (let times = 0; times < 3; times += 1) server.failNext(/comp=block&/, 503, 'ServerBusy');
-  await assert.rejects(write(sink, 1), (error) => error instanceof RetryableError && error.code === 'throttled');
+  await assert.rejects(
+    write(sink, 1),
+    (error) => error instanceof RetryableError && error.code === 'throttled',
+  );
   for (let times = 0; times < 3; times += 1) server.dropNext(/comp=block&/);
-  await assert.rejects(write(sink, 1), (error) => error instanceof RetryableError && error.code === 'connection_lost');
+  await assert.rejects(
+    write(sink, 1),
+    (error) => error instanceof RetryableError && error.code === 'connection_lost',
+  );
   await sink.abort([]);
   assert.deepEqual(await names('slow/', true), []);
 });
@@ -236,11 +319,16 @@ test('a store that does not answer is left at once when the run is stopped', asy
     server.holdNext(pattern);
     const seen = server.requests.length;
     const waiting = assert.rejects(wait(sink, outcome));
-    await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
+    await eventually('the request has not come', () =>
+      server.requests.slice(seen).some((request) => pattern.test(request)),
+    );
     stop.abort('cancelled');
     await waiting;
     assert.deepEqual(await names(`held-${number}/`), []);
-    await assert.rejects(azureblob.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
+    await assert.rejects(
+      azureblob.open(config, delivery, { ...deps, signal: stop.signal }),
+      /stopped/,
+    );
   }
 });
 
@@ -249,14 +337,20 @@ test('no key or signature is in any error, however deep', async () => {
   const wrong: AzureBlobConfig[] = [
     { ...base, account_key: secrets[0] ?? '' },
     { ...base, account_key: null, sas_token: `sv=2024-11-04&sr=c&sp=rcwdl&sig=${secrets[1]}` },
-    { ...base, account_key: null, sas_token: `sv=2024-11-04&sr=c&sp=rcwdl&sig=${secrets[1]}`, endpoint_url: 'http://127.0.0.1:1' },
+    {
+      ...base,
+      account_key: null,
+      sas_token: `sv=2024-11-04&sr=c&sp=rcwdl&sig=${secrets[1]}`,
+      endpoint_url: 'http://127.0.0.1:1',
+    },
   ];
   for (const config of wrong) {
     const sink = await azureblob.open(config, delivery, deps);
     const error = await write(sink).catch((failure: unknown) => failure);
     assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
     const said: string[] = [];
-    for (let at: unknown = error; at instanceof Error; at = at.cause) said.push(at.message, String(at.stack));
+    for (let at: unknown = error; at instanceof Error; at = at.cause)
+      said.push(at.message, String(at.stack));
     for (const secret of secrets) assert.ok(!said.join().includes(secret), said.join());
   }
 });
@@ -268,7 +362,13 @@ test('leftovers of attempts that nobody knows of are discarded, what is seen and
     return store.uploadPart(key, mark, 1, Buffer.from('x'), deps.signal);
   };
   const part = await stage('tidy/seen', 'first');
-  assert.equal(await store.completeUpload('tidy/seen', 'first', [part], { mark: 'first', content_type: 'text/csv' }), true);
+  assert.equal(
+    await store.completeUpload('tidy/seen', 'first', [part], {
+      mark: 'first',
+      content_type: 'text/csv',
+    }),
+    true,
+  );
   for (const key of ['tidy/seen', 'tidy/kept', 'tidy/gone']) await stage(key, 'later');
   await store.endUploads('tidy/', [{ key: 'tidy/kept', upload_id: 'later' }]);
   assert.deepEqual(await names('tidy/', true), ['tidy/kept', 'tidy/seen']);

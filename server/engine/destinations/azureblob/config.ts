@@ -7,12 +7,17 @@ import { endpointViolations, textOf } from '../../object_store/config_rules.ts';
 import { readConnectionString } from './connection_string.ts';
 import type { Access } from './connection_string.ts';
 
-const optionalText = (maxLength: number, description: string) => Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
+const optionalText = (maxLength: number, description: string) =>
+  Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
 
 /** The keys of an Azure Blob Storage destination. */
 export const azureblob_config = Type.Object(
   {
-    container_name: Type.String({ minLength: 1, maxLength: 63, description: 'Container to write to; it must exist.' }),
+    container_name: Type.String({
+      minLength: 1,
+      maxLength: 63,
+      description: 'Container to write to; it must exist.',
+    }),
     prefix: prefixKey('Beginning of the names.'),
     connection_string: optionalText(
       4096,
@@ -20,8 +25,14 @@ export const azureblob_config = Type.Object(
     ),
     account_name: optionalText(24, 'Storage account. Needed without a connection_string.'),
     account_key: optionalText(512, 'Key of the account. Either this or sas_token.'),
-    sas_token: optionalText(2048, 'Shared access signature for the account or the container. Either this or account_key.'),
-    endpoint_url: optionalText(2048, 'Address of the blob service, for other clouds. Null or empty: https://<account_name>.blob.core.windows.net.'),
+    sas_token: optionalText(
+      2048,
+      'Shared access signature for the account or the container. Either this or account_key.',
+    ),
+    endpoint_url: optionalText(
+      2048,
+      'Address of the blob service, for other clouds. Null or empty: https://<account_name>.blob.core.windows.net.',
+    ),
     ...file_keys,
   },
   { additionalProperties: false },
@@ -30,35 +41,69 @@ export const azureblob_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type AzureBlobConfig = Static<typeof azureblob_config>;
 
-const violation = (attr: string, detail: string, code: ConfigViolation['code'] = 'invalid_input'): ConfigViolation => ({ attr, code, detail });
+const violation = (
+  attr: string,
+  detail: string,
+  code: ConfigViolation['code'] = 'invalid_input',
+): ConfigViolation => ({ attr, code, detail });
 
 /** Violations of rules that the schema cannot say. */
 export function azureblobViolations(config: AzureBlobConfig): ConfigViolation[] {
   const found = fileViolations(config);
   if (!/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$|^\$(root|web)$/.test(config.container_name))
     found.push(
-      violation('container_name', 'A container name is 3 to 63 lower-case letters, digits and single hyphens, and begins and ends with a letter or digit.'),
+      violation(
+        'container_name',
+        'A container name is 3 to 63 lower-case letters, digits and single hyphens, and begins and ends with a letter or digit.',
+      ),
     );
-  if (config.prefix.split('/').some((part) => part.endsWith('.'))) found.push(violation('prefix', 'No part of the prefix may end with a dot.'));
+  if (config.prefix.split('/').some((part) => part.endsWith('.')))
+    found.push(violation('prefix', 'No part of the prefix may end with a dot.'));
   return [...found, ...accessViolations(config)];
 }
 
 function accessViolations(config: AzureBlobConfig): ConfigViolation[] {
   const text = textOf(config.connection_string);
   if (text !== undefined) {
-    const others = (['account_name', 'account_key', 'sas_token', 'endpoint_url'] as const).filter((key) => textOf(config[key]) !== undefined);
-    if (others.length > 0) return others.map((key) => violation(key, `A connection_string says this already: leave ${key} out, or the connection_string.`));
+    const others = (['account_name', 'account_key', 'sas_token', 'endpoint_url'] as const).filter(
+      (key) => textOf(config[key]) !== undefined,
+    );
+    if (others.length > 0)
+      return others.map((key) =>
+        violation(
+          key,
+          `A connection_string says this already: leave ${key} out, or the connection_string.`,
+        ),
+      );
     const read = readConnectionString(text);
     return typeof read === 'string' ? [violation('connection_string', read)] : [];
   }
   const found = endpointViolations(textOf(config.endpoint_url));
-  const [name, key, sas] = [textOf(config.account_name), textOf(config.account_key), textOf(config.sas_token)];
-  if (name === undefined) found.push(violation('account_name', 'Give a connection_string, or account_name with account_key or sas_token.', 'required'));
-  else if (!/^[a-z0-9]{3,24}$/.test(name)) found.push(violation('account_name', 'An account name is 3 to 24 lower-case letters and digits.'));
-  if (key === undefined && sas === undefined) found.push(violation('account_key', 'Give an account_key or a sas_token.', 'required'));
-  if (key !== undefined && sas !== undefined) found.push(violation('sas_token', 'Give either an account_key or a sas_token.'));
-  if (key !== undefined && !isAccountKey(key)) found.push(violation('account_key', 'An account key is base64 text, as the portal shows it.'));
-  if (sas !== undefined && !isSignature(sas)) found.push(violation('sas_token', 'A shared access signature has a part sig=; copy it whole.'));
+  const [name, key, sas] = [
+    textOf(config.account_name),
+    textOf(config.account_key),
+    textOf(config.sas_token),
+  ];
+  if (name === undefined)
+    found.push(
+      violation(
+        'account_name',
+        'Give a connection_string, or account_name with account_key or sas_token.',
+        'required',
+      ),
+    );
+  else if (!/^[a-z0-9]{3,24}$/.test(name))
+    found.push(
+      violation('account_name', 'An account name is 3 to 24 lower-case letters and digits.'),
+    );
+  if (key === undefined && sas === undefined)
+    found.push(violation('account_key', 'Give an account_key or a sas_token.', 'required'));
+  if (key !== undefined && sas !== undefined)
+    found.push(violation('sas_token', 'Give either an account_key or a sas_token.'));
+  if (key !== undefined && !isAccountKey(key))
+    found.push(violation('account_key', 'An account key is base64 text, as the portal shows it.'));
+  if (sas !== undefined && !isSignature(sas))
+    found.push(violation('sas_token', 'A shared access signature has a part sig=; copy it whole.'));
   return found;
 }
 
@@ -79,7 +124,10 @@ export function accessOf(config: AzureBlobConfig): Access {
     return read;
   }
   const name = textOf(config.account_name) ?? '';
-  const endpoint = textOf(config.endpoint_url)?.replace(/\/+$/, '') ?? `https://${name}.blob.core.windows.net`;
+  const endpoint =
+    textOf(config.endpoint_url)?.replace(/\/+$/, '') ?? `https://${name}.blob.core.windows.net`;
   const sas = textOf(config.sas_token);
-  return sas === undefined ? { endpoint, account: { name, key: textOf(config.account_key) ?? '' } } : { endpoint, sas };
+  return sas === undefined
+    ? { endpoint, account: { name, key: textOf(config.account_key) ?? '' } }
+    : { endpoint, sas };
 }

@@ -1,7 +1,9 @@
 import { isPlainAddress, textOf } from '../../object_store/config_rules.ts';
 
 /** Where a blob service is, and either the account's key or a shared access signature. */
-export type Access = { endpoint: string; account: { name: string; key: string }; sas?: undefined } | { endpoint: string; account?: undefined; sas: string };
+export type Access =
+  | { endpoint: string; account: { name: string; key: string }; sas?: undefined }
+  | { endpoint: string; account?: undefined; sas: string };
 
 /**
  * What an Azure connection string says, or a sentence about what is wrong with it, which holds nothing of the string. It is read here and not by the SDK, so that it
@@ -9,8 +11,10 @@ export type Access = { endpoint: string; account: { name: string; key: string };
  */
 export function readConnectionString(text: string): Access | string {
   const parts = partsOf(text);
-  if (parts === undefined) return 'A connection string is a row of name=value parts with semicolons between them.';
-  if (parts.has('usedevelopmentstorage')) return 'Write the address and key of the emulator out: AccountName, AccountKey and BlobEndpoint.';
+  if (parts === undefined)
+    return 'A connection string is a row of name=value parts with semicolons between them.';
+  if (parts.has('usedevelopmentstorage'))
+    return 'Write the address and key of the emulator out: AccountName, AccountKey and BlobEndpoint.';
   const name = textOf(parts.get('accountname'));
   const endpoint = endpointOf(parts, name);
   if (endpoint === undefined || !isPlainAddress(endpoint))
@@ -18,7 +22,8 @@ export function readConnectionString(text: string): Access | string {
   const sas = textOf(parts.get('sharedaccesssignature'));
   if (sas !== undefined) return { endpoint, sas };
   const key = textOf(parts.get('accountkey'));
-  if (name === undefined || key === undefined) return 'The connection string needs AccountName and AccountKey, or a SharedAccessSignature.';
+  if (name === undefined || key === undefined)
+    return 'The connection string needs AccountName and AccountKey, or a SharedAccessSignature.';
   return { endpoint, account: { name, key } };
 }
 

@@ -2,7 +2,11 @@ import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { BlockBlobClient, ContainerClient, RequestPolicyFactory } from '@azure/storage-blob';
 import type { Outbound } from '../../../platform/outbound.ts';
-import { partTimeout, request_attempts_max, request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import {
+  partTimeout,
+  request_attempts_max,
+  request_timeout_milliseconds,
+} from '../../object_store/object_store.ts';
 import type { ObjectStore, OpenUpload } from '../../object_store/object_store.ts';
 import { accessOf } from './config.ts';
 import type { AzureBlobConfig } from './config.ts';
@@ -20,20 +24,38 @@ type Access = { container: ContainerClient; options: { abortSignal: AbortSignal 
  * Opens the container of a config with its own credentials only, through the outbound guard. Each request is tried three times by the SDK, each try in bounded time.
  * An upload is the blocks whose ids begin with its id: Azure keeps blocks that are not committed unseen, and discards them a week after the last one.
  */
-export async function openContainer(config: AzureBlobConfig, outbound: Outbound, signal: AbortSignal): Promise<ObjectStore> {
-  const access = { container: await openClient(config, outbound), options: { abortSignal: signal } };
+export async function openContainer(
+  config: AzureBlobConfig,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<ObjectStore> {
+  const access = {
+    container: await openClient(config, outbound),
+    options: { abortSignal: signal },
+  };
   return { faults: azureblob_faults, ...objectsOf(access), ...uploadsOf(access) };
 }
 
 async function openClient(config: AzureBlobConfig, outbound: Outbound): Promise<ContainerClient> {
-  const { AnonymousCredential, ContainerClient, StorageSharedKeyCredential, newPipeline } = await import('@azure/storage-blob');
+  const { AnonymousCredential, ContainerClient, StorageSharedKeyCredential, newPipeline } =
+    await import('@azure/storage-blob');
   const { endpoint, account, sas } = accessOf(config);
-  const credential = account === undefined ? new AnonymousCredential() : new StorageSharedKeyCredential(account.name, account.key);
+  const credential =
+    account === undefined
+      ? new AnonymousCredential()
+      : new StorageSharedKeyCredential(account.name, account.key);
   const pipeline = newPipeline(credential, {
-    retryOptions: { maxTries: request_attempts_max, retryDelayInMs: retry_delay_milliseconds, maxRetryDelayInMs: retry_delay_milliseconds_max },
+    retryOptions: {
+      maxTries: request_attempts_max,
+      retryDelayInMs: retry_delay_milliseconds,
+      maxRetryDelayInMs: retry_delay_milliseconds_max,
+    },
   });
   pipeline.factories.push(throughGuard(outbound));
-  return new ContainerClient(`${endpoint}/${config.container_name}${sas === undefined ? '' : `?${sas.replace(/^\?/, '')}`}`, pipeline);
+  return new ContainerClient(
+    `${endpoint}/${config.container_name}${sas === undefined ? '' : `?${sas.replace(/^\?/, '')}`}`,
+    pipeline,
+  );
 }
 
 /** Sends each request over the agents of the guard, in the time that its body may take. */
@@ -41,26 +63,37 @@ function throughGuard(outbound: Outbound): RequestPolicyFactory {
   return {
     create: (next) => ({
       sendRequest: (request) => {
-        request.agent = request.url.startsWith('https:') ? outbound.agents.https : outbound.agents.http;
-        request.timeout = Buffer.isBuffer(request.body) ? partTimeout(request.body.length) : request_timeout_milliseconds;
+        request.agent = request.url.startsWith('https:')
+          ? outbound.agents.https
+          : outbound.agents.http;
+        request.timeout = Buffer.isBuffer(request.body)
+          ? partTimeout(request.body.length)
+          : request_timeout_milliseconds;
         return next.sendRequest(request);
       },
     }),
   };
 }
 
-function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+function objectsOf(
+  access: Access,
+): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
   const { container, options } = access;
   return {
     // Not the container's properties: signatures for a container may list, but not ask for these.
-    find: async () => void (await container.listBlobsFlat(options).byPage({ maxPageSize: 1 }).next()),
+    find: async () =>
+      void (await container.listBlobsFlat(options).byPage({ maxPageSize: 1 }).next()),
     put: async (key, text) => {
       const headers = { blobContentType: 'application/json' };
-      await container.getBlockBlobClient(key).upload(text, Buffer.byteLength(text), { ...options, blobHTTPHeaders: headers });
+      await container
+        .getBlockBlobClient(key)
+        .upload(text, Buffer.byteLength(text), { ...options, blobHTTPHeaders: headers });
     },
     read: (key) =>
       orUndefined(async () => {
-        const { readableStreamBody } = await container.getBlockBlobClient(key).download(0, undefined, options);
+        const { readableStreamBody } = await container
+          .getBlockBlobClient(key)
+          .download(0, undefined, options);
         return addAbortSignal(options.abortSignal, readableStreamBody as Readable);
       }),
     describe: (key) =>
@@ -68,31 +101,47 @@ function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 
         const found = await container.getBlockBlobClient(key).getProperties(options);
         return { bytes: found.contentLength ?? 0, mark: found.metadata?.[mark_name] };
       }),
-    remove: async (key) => void (await orUndefined(() => container.getBlockBlobClient(key).delete(options))),
+    remove: async (key) =>
+      void (await orUndefined(() => container.getBlockBlobClient(key).delete(options))),
     list: (prefix, { direct }) => listNames(access, prefix, direct),
   };
 }
 
-async function* listNames({ container, options }: Access, prefix: string, direct: boolean): AsyncIterable<string> {
+async function* listNames(
+  { container, options }: Access,
+  prefix: string,
+  direct: boolean,
+): AsyncIterable<string> {
   if (!direct) {
     for await (const { name } of container.listBlobsFlat({ ...options, prefix })) yield name;
     return;
   }
-  for await (const item of container.listBlobsByHierarchy('/', { ...options, prefix })) if (item.kind === 'blob') yield item.name;
+  for await (const item of container.listBlobsByHierarchy('/', { ...options, prefix }))
+    if (item.kind === 'blob') yield item.name;
 }
 
-function uploadsOf(access: Access): Pick<ObjectStore, 'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'> {
+function uploadsOf(
+  access: Access,
+): Pick<
+  ObjectStore,
+  'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'
+> {
   const { container, options } = access;
   return {
     startUpload: async (_key, { mark }) => mark,
     uploadPart: async (key, uploadId, number, bytes, signal) => {
       const etag = blockId(uploadId, number);
-      await container.getBlockBlobClient(key).stageBlock(etag, bytes, bytes.length, { abortSignal: AbortSignal.any([options.abortSignal, signal]) });
+      await container.getBlockBlobClient(key).stageBlock(etag, bytes, bytes.length, {
+        abortSignal: AbortSignal.any([options.abortSignal, signal]),
+      });
       return { number, etag };
     },
     completeUpload: async (key, _uploadId, parts, { mark, content_type }) => {
       const ids = parts.map((part) => part.etag);
-      const kept = { blobHTTPHeaders: { blobContentType: content_type }, metadata: { [mark_name]: mark } };
+      const kept = {
+        blobHTTPHeaders: { blobContentType: content_type },
+        metadata: { [mark_name]: mark },
+      };
       try {
         // Azure looks for each block among the waiting and the committed ones, so a repeat commits the same object again.
         await container.getBlockBlobClient(key).commitBlockList(ids, { ...options, ...kept });
@@ -122,7 +171,9 @@ async function listBlocks(
   const found = await orUndefined(() => blob.getBlockList('uncommitted', options));
   const blocks = (found?.uncommittedBlocks ?? []).flatMap(({ name, size }) => {
     const id = Buffer.from(name, 'base64').toString();
-    return id.startsWith(`${uploadId}-`) ? [{ number: Number(id.slice(uploadId.length + 1)), etag: name, bytes: size }] : [];
+    return id.startsWith(`${uploadId}-`)
+      ? [{ number: Number(id.slice(uploadId.length + 1)), etag: name, bytes: size }]
+      : [];
   });
   return blocks.length === 0 ? undefined : blocks;
 }
@@ -131,12 +182,22 @@ async function listBlocks(
  * Asks Azure to drop objects that have nothing but blocks which were never committed. What is seen by now is left alone: the visible names are listed last. Azure may
  * answer that there is no such object; then it discards the blocks by itself.
  */
-async function discardUnseen({ container, options }: Access, prefix: string, kept: readonly OpenUpload[]): Promise<void> {
+async function discardUnseen(
+  { container, options }: Access,
+  prefix: string,
+  kept: readonly OpenUpload[],
+): Promise<void> {
   const unseen = new Set<string>();
-  for await (const { name } of container.listBlobsFlat({ ...options, prefix, includeUncommitedBlobs: true })) unseen.add(name);
+  for await (const { name } of container.listBlobsFlat({
+    ...options,
+    prefix,
+    includeUncommitedBlobs: true,
+  }))
+    unseen.add(name);
   for await (const { name } of container.listBlobsFlat({ ...options, prefix })) unseen.delete(name);
   for (const { key } of kept) unseen.delete(key);
-  for (const name of unseen) await orUndefined(() => container.getBlockBlobClient(name).delete(options));
+  for (const name of unseen)
+    await orUndefined(() => container.getBlockBlobClient(name).delete(options));
 }
 
 async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {

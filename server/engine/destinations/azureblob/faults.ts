@@ -1,4 +1,11 @@
-import { causesOf, codeOf, explainFault, lastingFault, passingFault, throttled } from '../../object_store/faults.ts';
+import {
+  causesOf,
+  codeOf,
+  explainFault,
+  lastingFault,
+  passingFault,
+  throttled,
+} from '../../object_store/faults.ts';
 import type { Fault } from '../../object_store/faults.ts';
 import type { StoreFaults } from '../../object_store/object_store.ts';
 
@@ -10,8 +17,14 @@ const denied = lastingFault(
   'permission_denied',
   'The key or the shared access signature may not do this. It needs create and write and, to go on after a crash, to tidy up and to verify, read, list and delete; the firewall of the account must let this server in.',
 );
-const container = lastingFault('bucket_missing', 'There is no container of this name; check the key container_name.');
-const immutable = lastingFault('permission_denied', "The container's immutability policy or a legal hold forbids to replace or remove an object.");
+const container = lastingFault(
+  'bucket_missing',
+  'There is no container of this name; check the key container_name.',
+);
+const immutable = lastingFault(
+  'permission_denied',
+  "The container's immutability policy or a legal hold forbids to replace or remove an object.",
+);
 
 /** By Azure's own code of the error. */
 const by_name: Record<string, Fault> = {
@@ -32,20 +45,32 @@ const by_name: Record<string, Fault> = {
   InsufficientAccountPermissions: denied,
   ContainerNotFound: container,
   ContainerDisabled: container,
-  InvalidResourceName: lastingFault('bucket_missing', 'Azure says that a container or object cannot have this name; check container_name and prefix.'),
+  InvalidResourceName: lastingFault(
+    'bucket_missing',
+    'Azure says that a container or object cannot have this name; check container_name and prefix.',
+  ),
   ContainerBeingDeleted: passingFault('conflict', 'The container is being deleted.'),
   BlobImmutableDueToPolicy: immutable,
   BlobImmutableDueToLegalHold: immutable,
-  LeaseIdMissing: passingFault('locked', 'Another program holds a lease on an object of this delivery; end the lease.'),
+  LeaseIdMissing: passingFault(
+    'locked',
+    'Another program holds a lease on an object of this delivery; end the lease.',
+  ),
   InvalidBlockList: passingFault('slice_lost', 'Blocks of an upload are gone; it is made again.'),
   BlockCountExceedsLimit: lastingFault(
     'request_refused',
     'Too many blocks of attempts that failed wait at Azure; it discards them within a week. Set max_file_size_mb.',
   ),
   ServerBusy: throttled,
-  OperationTimedOut: passingFault('store_fault', 'Azure did not manage the request in its own time.'),
+  OperationTimedOut: passingFault(
+    'store_fault',
+    'Azure did not manage the request in its own time.',
+  ),
   InternalError: passingFault('store_fault', 'Azure reported an internal fault.'),
-  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check account_name, endpoint_url or the connection_string.'),
+  ENOTFOUND: lastingFault(
+    'host_not_found',
+    'There is no host of this name; check account_name, endpoint_url or the connection_string.',
+  ),
 };
 
 const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: container };
@@ -56,7 +81,10 @@ type SdkError = Error & { statusCode?: number; details?: { errorCode?: string } 
 /** Azure's code of an error, or the system's. */
 function namesOf(error: Error): string[] {
   const { details } = error as SdkError;
-  return [details?.errorCode, ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name])].filter((name) => name !== undefined);
+  return [
+    details?.errorCode,
+    ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name]),
+  ].filter((name) => name !== undefined);
 }
 
 function statusOf(error: unknown): number | undefined {
@@ -65,8 +93,13 @@ function statusOf(error: unknown): number | undefined {
 
 /** How errors of the SDK are read. A wrong key is never taken for a right that is lacking. */
 export const azureblob_faults: StoreFaults = {
-  explain: (error) => explainFault(error, { by_name, by_status }, (known) => ({ names: namesOf(known), status: statusOf(known) })),
-  isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0) && !isNamed(error, 'AuthenticationFailed'),
+  explain: (error) =>
+    explainFault(error, { by_name, by_status }, (known) => ({
+      names: namesOf(known),
+      status: statusOf(known),
+    })),
+  isUnavailable: (error) =>
+    [403, 405, 501].includes(statusOf(error) ?? 0) && !isNamed(error, 'AuthenticationFailed'),
 };
 
 /** True when the error has one of Azure's codes. */

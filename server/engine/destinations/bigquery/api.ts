@@ -22,9 +22,15 @@ export type Table = { type: string; schema?: { fields?: Field[] }; numRows?: str
 export type Dataset = { client: GoogleClient; config: BigQueryConfig; location: string };
 
 /** Signs in and looks for the dataset. Throws when it is not there or may not be seen. */
-export async function openDataset(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Dataset> {
+export async function openDataset(
+  config: BigQueryConfig,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<Dataset> {
   const client = await openGoogleClient(config, deps);
-  const { location } = await client.json<{ location: string }>('GET', `${projectPath(config)}/datasets/${config.dataset_id}`);
+  const { location } = await client.json<{ location: string }>(
+    'GET',
+    `${projectPath(config)}/datasets/${config.dataset_id}`,
+  );
   return { client, config, location };
 }
 
@@ -39,7 +45,10 @@ function tablesPath(config: BigQueryConfig, table?: string): string {
 }
 
 /** How the API's bodies name a table of the dataset. */
-export function tableReference(config: BigQueryConfig, table: string): { projectId: string; datasetId: string; tableId: string } {
+export function tableReference(
+  config: BigQueryConfig,
+  table: string,
+): { projectId: string; datasetId: string; tableId: string } {
   return { projectId: config.project_id, datasetId: config.dataset_id, tableId: table };
 }
 
@@ -49,13 +58,28 @@ export function findTable({ client, config }: Dataset, table: string): Promise<T
 }
 
 /** Makes a table; one that is there already is left as it is. */
-export async function makeTable({ client, config }: Dataset, table: string, wanted: NewTable): Promise<void> {
-  await unlessStatus(409, () => client.json('POST', tablesPath(config), { tableReference: tableReference(config, table), ...wanted }));
+export async function makeTable(
+  { client, config }: Dataset,
+  table: string,
+  wanted: NewTable,
+): Promise<void> {
+  await unlessStatus(409, () =>
+    client.json('POST', tablesPath(config), {
+      tableReference: tableReference(config, table),
+      ...wanted,
+    }),
+  );
 }
 
 /** Removes a table with what is in it; one that is gone already is no error. */
-export async function dropTable({ client, config }: Dataset, table: string, signal?: AbortSignal): Promise<void> {
-  await unlessStatus(404, () => client.json('DELETE', tablesPath(config, table), undefined, signal));
+export async function dropTable(
+  { client, config }: Dataset,
+  table: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  await unlessStatus(404, () =>
+    client.json('DELETE', tablesPath(config, table), undefined, signal),
+  );
 }
 
 /** Names of the tables of the dataset that begin so. The API cannot be asked for them alone, so all names are read, a thousand at a time. */
@@ -63,9 +87,15 @@ export async function listTables({ client, config }: Dataset, prefix: string): P
   const names: string[] = [];
   let page: string | undefined = '';
   while (page !== undefined) {
-    const query = new URLSearchParams({ maxResults: '1000', ...(page === '' ? {} : { pageToken: page }) });
+    const query = new URLSearchParams({
+      maxResults: '1000',
+      ...(page === '' ? {} : { pageToken: page }),
+    });
     type Page = { tables?: { tableReference: { tableId: string } }[]; nextPageToken?: string };
-    const { tables, nextPageToken }: Page = await client.json<Page>('GET', `${tablesPath(config)}?${query.toString()}`);
+    const { tables, nextPageToken }: Page = await client.json<Page>(
+      'GET',
+      `${tablesPath(config)}?${query.toString()}`,
+    );
     names.push(...(tables ?? []).map((table) => table.tableReference.tableId));
     page = nextPageToken;
   }
@@ -73,7 +103,10 @@ export async function listTables({ client, config }: Dataset, prefix: string): P
 }
 
 /** The outcome of `work`, or undefined when Google answers with this status. */
-export async function unlessStatus<Result>(status: number, work: () => Promise<Result>): Promise<Result | undefined> {
+export async function unlessStatus<Result>(
+  status: number,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {

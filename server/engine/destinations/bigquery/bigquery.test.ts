@@ -12,7 +12,12 @@ import type { BigQueryConfig } from './config.ts';
 
 const server = await openBigQueryServer();
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound: server.reroute(outbound), export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound: server.reroute(outbound),
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let places = 0;
 
 after(async () => {
@@ -28,41 +33,103 @@ function freshConfig(): BigQueryConfig {
 
 const tablesOf = (config: Config) => server.tables(String(config['dataset_id']));
 const rowsOf = (config: Config, table = 'events'): Row[] => tablesOf(config).get(table)?.rows ?? [];
-const otherKey = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const otherKey = () =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
 
 testDestination({
   definition: bigquery,
   start: async () => deps,
   stop: async () => undefined,
   configure: async () => freshConfig(),
-  readBack: async (config) => rowsOf(config).map((row) => ({ ...row, properties: parseExact(String(row['properties'])), amount: String(row['amount']) })),
-  leftovers: async (config) => [...tablesOf(config).keys()].filter((name) => !['events', 'sluice_receipts'].includes(name)),
+  readBack: async (config) =>
+    rowsOf(config).map((row) => ({
+      ...row,
+      properties: parseExact(String(row['properties'])),
+      amount: String(row['amount']),
+    })),
+  leftovers: async (config) =>
+    [...tablesOf(config).keys()].filter((name) => !['events', 'sluice_receipts'].includes(name)),
   misconfigure: async (config) => {
-    tablesOf(config).set('other', { type: 'TABLE', fields: [{ name: 'uuid', type: 'STRING' }], rows: [], made_with: {} });
+    tablesOf(config).set('other', {
+      type: 'TABLE',
+      fields: [{ name: 'uuid', type: 'STRING' }],
+      rows: [],
+      made_with: {},
+    });
     tablesOf(config).set('view', { type: 'VIEW', fields: [], rows: [], made_with: {} });
     return [
-      { name: 'key of another account', config: { ...config, private_key: otherKey() }, code: 'authentication_failed' },
-      { name: 'unknown account', config: { ...config, client_email: 'x@y.example' }, code: 'authentication_failed' },
-      { name: 'no such project', config: { ...config, project_id: 'other-project' }, code: 'database_missing' },
-      { name: 'no such dataset', config: { ...config, dataset_id: 'nothing' }, code: 'schema_missing' },
-      { name: 'no such token service', config: { ...config, token_uri: 'https://no-such-host.invalid/token' }, code: 'host_not_found' },
-      { name: 'token service at a private address', config: { ...config, token_uri: 'https://169.254.169.254/token' }, code: 'outbound_refused' },
-      { name: 'missing columns', config: { ...config, table_id: 'other' }, code: 'columns_missing' },
+      {
+        name: 'key of another account',
+        config: { ...config, private_key: otherKey() },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'unknown account',
+        config: { ...config, client_email: 'x@y.example' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such project',
+        config: { ...config, project_id: 'other-project' },
+        code: 'database_missing',
+      },
+      {
+        name: 'no such dataset',
+        config: { ...config, dataset_id: 'nothing' },
+        code: 'schema_missing',
+      },
+      {
+        name: 'no such token service',
+        config: { ...config, token_uri: 'https://no-such-host.invalid/token' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'token service at a private address',
+        config: { ...config, token_uri: 'https://169.254.169.254/token' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_id: 'other' },
+        code: 'columns_missing',
+      },
       { name: 'a view', config: { ...config, table_id: 'view' }, code: 'table_unsuitable' },
     ];
   },
   invalid: [
     { name: 'no project', change: { project_id: undefined }, attr: 'project_id' },
     { name: 'a name of a project', change: { project_id: 'My Project' }, attr: 'project_id' },
-    { name: 'dataset with project', change: { dataset_id: 'test-project.events' }, attr: 'dataset_id' },
+    {
+      name: 'dataset with project',
+      change: { dataset_id: 'test-project.events' },
+      attr: 'dataset_id',
+    },
     { name: 'table with backtick', change: { table_id: 'a`b' }, attr: 'table_id' },
     { name: 'table with dataset', change: { table_id: 'a.b' }, attr: 'table_id' },
     { name: 'table of receipts', change: { table_id: 'Sluice_Receipts' }, attr: 'table_id' },
     { name: 'table of stages', change: { table_id: 'sluice_stage_x' }, attr: 'table_id' },
-    { name: 'half a key', change: { private_key: '-----BEGIN PRIVATE KEY-----' }, attr: 'private_key' },
-    { name: 'token service without TLS', change: { token_uri: 'http://oauth2.googleapis.com/token' }, attr: 'token_uri' },
-    { name: 'token service with a password', change: { token_uri: 'https://user:word@example.com/' }, attr: 'token_uri' },
-    { name: 'token service is no address', change: { token_uri: 'file:///etc/passwd' }, attr: 'token_uri' },
+    {
+      name: 'half a key',
+      change: { private_key: '-----BEGIN PRIVATE KEY-----' },
+      attr: 'private_key',
+    },
+    {
+      name: 'token service without TLS',
+      change: { token_uri: 'http://oauth2.googleapis.com/token' },
+      attr: 'token_uri',
+    },
+    {
+      name: 'token service with a password',
+      change: { token_uri: 'https://user:word@example.com/' },
+      attr: 'token_uri',
+    },
+    {
+      name: 'token service is no address',
+      change: { token_uri: 'file:///etc/passwd' },
+      attr: 'token_uri',
+    },
     { name: 'account is no address', change: { client_email: 'exports' }, attr: 'client_email' },
     { name: 'flag is text', change: { use_json_type: 'yes' }, attr: 'use_json_type' },
   ],

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { freshDelivery, isFault, manifestOf, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
+import {
+  freshDelivery,
+  isFault,
+  manifestOf,
+  openBigQueryWorld,
+} from '../../../../test/bigquery_world.ts';
 import { uuid_only } from '../../../../test/deliveries.ts';
 import { RetryableError } from '../../destination.ts';
 import type { Delivery, SliceOutcome } from '../../destination.ts';
@@ -12,12 +17,18 @@ import type { BigQueryConfig } from './config.ts';
 
 const { server, deps, freshConfig, tableOf, stagesOf, fileOf, write } = await openBigQueryWorld();
 
-async function deliver(config: BigQueryConfig, given: Delivery, bytes: Buffer, records: number): Promise<void> {
+async function deliver(
+  config: BigQueryConfig,
+  given: Delivery,
+  bytes: Buffer,
+  records: number,
+): Promise<void> {
   const sink = await bigquery.open(config, given, deps);
   await sink.commit([await write(sink, 0, { bytes, records })], manifestOf('{}'));
 }
 
-const receiptsOf = (config: BigQueryConfig) => tableOf(config, 'sluice_receipts').rows.map((row) => row['manifest']);
+const receiptsOf = (config: BigQueryConfig) =>
+  tableOf(config, 'sluice_receipts').rows.map((row) => row['manifest']);
 
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = freshConfig({ table_id: 'persons' });
@@ -27,18 +38,37 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   const types =
     'team_id Int64, distinct_id String, person_id UUID, properties String, person_distinct_id_version Int64, person_version Int64, created_at DateTime64(6), is_deleted UInt8, inserted_at DateTime64(6)';
   const send = async (rows: string[]) =>
-    deliver(config, freshDelivery({ model: 'persons', columns }), await fileOf(columns, `values('${types}', ${rows.join(', ')})`), rows.length);
+    deliver(
+      config,
+      freshDelivery({ model: 'persons', columns }),
+      await fileOf(columns, `values('${types}', ${rows.join(', ')})`),
+      rows.length,
+    );
   await send([row('a', 5, 0, 'five'), row('b', 1, 0, 'one'), row('c', 1, 1, 'mapped')]);
-  await send([row('a', 4, 0, 'older'), row('b', 2, 0, 'two'), row('c', 1, 2, 'remapped'), row('d', 1, 0, 'low'), row('d', 3, 0, 'high')]);
+  await send([
+    row('a', 4, 0, 'older'),
+    row('b', 2, 0, 'two'),
+    row('c', 1, 2, 'remapped'),
+    row('d', 1, 0, 'low'),
+    row('d', 3, 0, 'high'),
+  ]);
   assert.deepEqual(
-    tableOf(config, 'persons').rows.map((person) => `${person['distinct_id']} ${(JSON.parse(String(person['properties'])) as { name: string }).name}`),
+    tableOf(config, 'persons').rows.map(
+      (person) =>
+        `${person['distinct_id']} ${(JSON.parse(String(person['properties'])) as { name: string }).name}`,
+    ),
     ['a five', 'b two', 'c remapped', 'd high'],
   );
-  assert.deepEqual(tableOf(config, 'persons').made_with, { clustering: { fields: ['team_id', 'distinct_id'] } });
+  assert.deepEqual(tableOf(config, 'persons').made_with, {
+    clustering: { fields: ['team_id', 'distinct_id'] },
+  });
 });
 
 test('JSON columns are the text to the byte, or JSON that loses nothing', async () => {
-  const columns: Column[] = [...uuid_only, { name: 'properties', type: 'json', nullable: true, expression: 'properties' }];
+  const columns: Column[] = [
+    ...uuid_only,
+    { name: 'properties', type: 'json', nullable: true, expression: 'properties' },
+  ];
   const texts = [
     '{"a": 1, "b": [0.1, null]}',
     '{"big":123456789012345678901234567890}',
@@ -57,25 +87,43 @@ test('JSON columns are the text to the byte, or JSON that loses nothing', async 
   assert.deepEqual(await sent(freshConfig()), [...texts, null]);
   const typed = freshConfig({ use_json_type: true });
   const isLossy = new Set([texts[1], texts[5], texts[6]]);
-  const expected = [...texts.map((text) => (isLossy.has(text) ? JSON.stringify(text) : text)), null];
+  const expected = [
+    ...texts.map((text) => (isLossy.has(text) ? JSON.stringify(text) : text)),
+    null,
+  ];
   assert.deepEqual(await sent(typed), expected);
   // What the table has counts, not what a new one would have.
   assert.deepEqual(await sent({ ...typed, use_json_type: false }), [...expected, ...expected]);
 });
 
 test('the table of events has partitions by day, and stages end by themselves', async () => {
-  const columns: Column[] = [...uuid_only, { name: 'timestamp', type: 'timestamp', nullable: false, expression: 'timestamp' }];
-  const bytes = await fileOf(columns, "values('uuid String, timestamp DateTime64(6)', ('x', toDateTime64('1900-01-01 00:00:00.000001', 6, 'UTC')))");
+  const columns: Column[] = [
+    ...uuid_only,
+    { name: 'timestamp', type: 'timestamp', nullable: false, expression: 'timestamp' },
+  ];
+  const bytes = await fileOf(
+    columns,
+    "values('uuid String, timestamp DateTime64(6)', ('x', toDateTime64('1900-01-01 00:00:00.000001', 6, 'UTC')))",
+  );
   const config = freshConfig();
   const sink = await bigquery.open(config, freshDelivery({ columns }), deps);
   const outcome = await write(sink, 0, { bytes, records: 1 });
-  const days = (Number(tableOf(config, stagesOf(config)[0]).made_with['expirationTime']) - Date.now()) / 86_400_000;
+  const days =
+    (Number(tableOf(config, stagesOf(config)[0]).made_with['expirationTime']) - Date.now()) /
+    86_400_000;
   assert.ok(days > 6.9 && days < 7.1, String(days));
   await sink.commit([outcome], manifestOf('{}'));
   assert.deepEqual(tableOf(config).rows, [{ uuid: 'x', timestamp: '1900-01-01T00:00:00.000001Z' }]);
-  assert.deepEqual(tableOf(config).made_with, { timePartitioning: { type: 'DAY', field: 'timestamp' } });
+  assert.deepEqual(tableOf(config).made_with, {
+    timePartitioning: { type: 'DAY', field: 'timestamp' },
+  });
   const calculated = freshConfig();
-  await deliver(calculated, freshDelivery({ columns: columns.map((column) => ({ ...column, is_calculated: true })) }), bytes, 1);
+  await deliver(
+    calculated,
+    freshDelivery({ columns: columns.map((column) => ({ ...column, is_calculated: true })) }),
+    bytes,
+    1,
+  );
   assert.deepEqual(tableOf(calculated).made_with, {});
 });
 
@@ -96,14 +144,24 @@ test('two attempts that commit at the same time show the rows once, and the seco
   const first = await bigquery.open(config, given, deps);
   const outcome = await write(first);
   server.jobs.holdNext(/^sluice_commit/);
-  const [slow, second] = [first.commit([outcome], manifestOf('first')), bigquery.open(config, { ...given, attempt: 2 }, deps)];
+  const [slow, second] = [
+    first.commit([outcome], manifestOf('first')),
+    bigquery.open(config, { ...given, attempt: 2 }, deps),
+  ];
   await eventually('the statement or the question has not come', () =>
-    server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+    server.jobs
+      .states()
+      .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
   );
   const other = (await second).commit([outcome], manifestOf('second'));
   await eventually(
     'the statement or the question has not come',
-    () => server.requests.filter((line) => line.includes(`GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`)).length > 1,
+    () =>
+      server.requests.filter((line) =>
+        line.includes(
+          `GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`,
+        ),
+      ).length > 1,
   );
   await server.jobs.release();
   await Promise.all([slow, other]);
@@ -116,8 +174,15 @@ test('a commit that failed is made again under the next name, with the slices th
   const given = freshDelivery();
   const dead = await bigquery.open(config, given, deps);
   const outcome = await write(dead);
-  server.jobs.failNext(/^sluice_commit/, 'invalidQuery', 'Transaction is aborted due to concurrent update against table test-project:x.persons.');
-  await assert.rejects(dead.commit([outcome], manifestOf('{}')), isFault(RetryableError, 'conflict'));
+  server.jobs.failNext(
+    /^sluice_commit/,
+    'invalidQuery',
+    'Transaction is aborted due to concurrent update against table test-project:x.persons.',
+  );
+  await assert.rejects(
+    dead.commit([outcome], manifestOf('{}')),
+    isFault(RetryableError, 'conflict'),
+  );
   const sink = await bigquery.open(config, { ...given, attempt: 2 }, deps);
   assert.deepEqual(await sink.recover([outcome]), [outcome]);
   await sink.commit([outcome], manifestOf('{}'));
@@ -132,7 +197,10 @@ test('a commit whose answer is lost is found, and an attempt that was believed d
   const stale = await write(dead);
   const sink = await bigquery.open(config, { ...given, attempt: 2 }, deps);
   await sink.recover([]);
-  await assert.rejects(dead.commit([stale], manifestOf('dead')), isFault(RetryableError, 'slice_lost'));
+  await assert.rejects(
+    dead.commit([stale], manifestOf('dead')),
+    isFault(RetryableError, 'slice_lost'),
+  );
   const outcome = await write(sink);
   // The second request for a job: the first was that of the dead attempt.
   server.loseAnswerNext(/^POST \/bigquery\/v2\/projects\/test-project\/jobs$/);
@@ -149,10 +217,15 @@ test('abort ends a commit that is under way', async () => {
   server.jobs.holdNext(/^sluice_commit/);
   const committing = dead.commit([outcome], manifestOf('{}'));
   await eventually('the statement or the question has not come', () =>
-    server.jobs.states().some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+    server.jobs
+      .states()
+      .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
   );
   const sink = await bigquery.open(config, { ...given, attempt: 2 }, deps);
-  await Promise.all([sink.abort([]), assert.rejects(committing, isFault(RetryableError, 'cancelled_by_server'))]);
+  await Promise.all([
+    sink.abort([]),
+    assert.rejects(committing, isFault(RetryableError, 'cancelled_by_server')),
+  ]);
   assert.deepEqual([tableOf(config).rows, stagesOf(config)], [[], []]);
 });
 
@@ -178,7 +251,11 @@ test('rows of a query without a key are counted, and shared tables hide what is 
   const keyed = await delivered(freshDelivery());
   tableOf(config).rows.push({ uuid: 'stranger' });
   assert.deepEqual(await bigquery.verify(config, [keyed], source, deps), [
-    { kind: 'changed', name: `${config.dataset_id}.events uuid=one`, detail: 'It was delivered 1 times and is there 2 times.' },
+    {
+      kind: 'changed',
+      name: `${config.dataset_id}.events uuid=one`,
+      detail: 'It was delivered 1 times and is there 2 times.',
+    },
   ]);
   assert.deepEqual(stagesOf(config), []);
 });

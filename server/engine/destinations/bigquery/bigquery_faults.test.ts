@@ -23,9 +23,20 @@ test('an upload goes on from where it is: pieces that arrived in part, were refu
   const fields = [{ name: 'key', type: 'STRING' }];
   const upload = async (table: string, count: number) => {
     await makeScratchTable(dataset, table, fields);
-    const load = loadConfiguration(dataset, table, { sourceFormat: 'NEWLINE_DELIMITED_JSON', fields });
-    const job = await uploadJob(dataset, table, load, Readable.from(Array.from({ length: count }, () => line)));
-    assert.deepEqual(job.statistics?.load, { inputFileBytes: String(count * line.length), outputRows: String(count) });
+    const load = loadConfiguration(dataset, table, {
+      sourceFormat: 'NEWLINE_DELIMITED_JSON',
+      fields,
+    });
+    const job = await uploadJob(
+      dataset,
+      table,
+      load,
+      Readable.from(Array.from({ length: count }, () => line)),
+    );
+    assert.deepEqual(job.statistics?.load, {
+      inputFileBytes: String(count * line.length),
+      outputRows: String(count),
+    });
     assert.equal(tableOf(config, table).rows.length, count);
   };
   const piece = /^PUT \/upload\//;
@@ -50,17 +61,41 @@ test('an upload goes on from where it is: pieces that arrived in part, were refu
 
 test('a slice that BigQuery does not take is a fault of its own, and its stage is gone', async () => {
   const config = freshConfig();
-  const cases: [reason: string, message: string, kind: typeof RetryableError | typeof NonRetryableError, code: string][] = [
-    ['invalid', 'Error while reading data, error message: bad value in column uuid', NonRetryableError, 'value_refused'],
+  const cases: [
+    reason: string,
+    message: string,
+    kind: typeof RetryableError | typeof NonRetryableError,
+    code: string,
+  ][] = [
+    [
+      'invalid',
+      'Error while reading data, error message: bad value in column uuid',
+      NonRetryableError,
+      'value_refused',
+    ],
     ['invalid', 'Row size is too large: 120 MB', NonRetryableError, 'limit_exceeded'],
-    ['quotaExceeded', 'Quota exceeded: Your project exceeded quota for imports per project.', RetryableError, 'throttled'],
+    [
+      'quotaExceeded',
+      'Quota exceeded: Your project exceeded quota for imports per project.',
+      RetryableError,
+      'throttled',
+    ],
     ['backendError', 'Error encountered during execution.', RetryableError, 'server_fault'],
-    ['accessDenied', `Access Denied: ${server.account.client_email} lacks bigquery.tables.updateData`, NonRetryableError, 'permission_denied'],
+    [
+      'accessDenied',
+      `Access Denied: ${server.account.client_email} lacks bigquery.tables.updateData`,
+      NonRetryableError,
+      'permission_denied',
+    ],
   ];
   for (const [reason, message, kind, code] of cases) {
     const sink = await bigquery.open(config, freshDelivery(), deps);
     server.jobs.failNext(/^load_/, reason, message);
-    await assert.rejects(write(sink), (error: Error) => isFault(kind, code)(error) && !error.message.includes(server.account.client_email));
+    await assert.rejects(
+      write(sink),
+      (error: Error) =>
+        isFault(kind, code)(error) && !error.message.includes(server.account.client_email),
+    );
     assert.deepEqual(stagesOf(config), []);
   }
   const sink = await bigquery.open(config, freshDelivery(), deps);
@@ -76,11 +111,18 @@ test('the connection test sends what a delivery sends, and names each column of 
   const loadsOf = async (work: () => Promise<unknown>) => {
     server.jobs.loads.length = 0;
     await work();
-    return JSON.parse(JSON.stringify(server.jobs.loads).replaceAll(/sluice_stage_\w+/g, 'stage')) as unknown[];
+    return JSON.parse(
+      JSON.stringify(server.jobs.loads).replaceAll(/sluice_stage_\w+/g, 'stage'),
+    ) as unknown[];
   };
   const check = () => bigquery.check(config, contractColumns, deps);
   const sink = await bigquery.open(config, freshDelivery({ columns: contractColumns }), deps);
-  const delivered = await loadsOf(async () => write(sink, 0, { bytes: await deps.encodeRow!(sampleRow(contractColumns), slice_encoding), records: 1 }));
+  const delivered = await loadsOf(async () =>
+    write(sink, 0, {
+      bytes: await deps.encodeRow!(sampleRow(contractColumns), slice_encoding),
+      records: 1,
+    }),
+  );
   assert.equal(delivered.length, 1);
   assert.deepEqual(await loadsOf(check), delivered);
   await sink.abort([]);
@@ -90,7 +132,12 @@ test('the connection test sends what a delivery sends, and names each column of 
     event: ['$pagevie', 'page view', ''],
     properties: ['{"of":"a connection tes"}', '"{}"', null],
     note: [null, ''],
-    timestamp: ['2026-01-02T03:04:05.679000Z', '2026-01-02T03:04:05.000000Z', '2026-01-02T02:04:05.678901Z', null],
+    timestamp: [
+      '2026-01-02T03:04:05.679000Z',
+      '2026-01-02T03:04:05.000000Z',
+      '2026-01-02T02:04:05.678901Z',
+      null,
+    ],
     amount: [2n, null],
     ratio: [0.49999999999999994, null],
     is_new: [false, null],
@@ -116,9 +163,14 @@ test('a connection test that cannot have its file written, or whose rows get los
       .filter(({ status }) => status === 'failed')
       .map(({ name, detail }) => `${name}: ${detail}`);
   const refused = new RetryableError('store_fault', 'The store is away.');
-  assert.deepEqual(await failed({ encodeRow: () => Promise.reject(refused) }), ['Write a row: The store is away.']);
+  assert.deepEqual(await failed({ encodeRow: () => Promise.reject(refused) }), [
+    'Write a row: The store is away.',
+  ]);
   const two = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
-  assert.match((await failed({ encodeRow: async () => two })).join(), /^Write a row: BigQuery took 2 rows where there should be 1\./);
+  assert.match(
+    (await failed({ encodeRow: async () => two })).join(),
+    /^Write a row: BigQuery took 2 rows where there should be 1\./,
+  );
   assert.deepEqual(stagesOf(config), []);
 });
 
@@ -128,7 +180,10 @@ test('what Google refuses for now is tried again, and a stop ends what waits at 
   server.failNext(/^GET .*datasets/, 429, 'rateLimitExceeded');
   await bigquery.open(config, freshDelivery(), deps);
   server.failNext(/^GET .*datasets/, 403, 'quotaExceeded');
-  await assert.rejects(bigquery.open(config, freshDelivery(), deps), isFault(RetryableError, 'throttled'));
+  await assert.rejects(
+    bigquery.open(config, freshDelivery(), deps),
+    isFault(RetryableError, 'throttled'),
+  );
   for (const [name, hold] of [
     ['a piece', () => server.holdNext(/^PUT \/upload\//)],
     ['a job', () => server.jobs.holdNext(/^load_/)],
@@ -139,7 +194,9 @@ test('what Google refuses for now is tried again, and a stop ends what waits at 
     hold();
     const seen = server.requests.length;
     const writing = assert.rejects(write(sink), /^Error: The work was stopped\.$/, name);
-    await eventually('the request has not come', () => server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')));
+    await eventually('the request has not come', () =>
+      server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')),
+    );
     stop.abort();
     await writing;
     assert.deepEqual(stagesOf(config), [], name);

@@ -18,11 +18,20 @@ import { doubleScript, textsQuery } from './statements.ts';
 import { requireColumns } from './table.ts';
 
 /** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
-export async function checkBigQuery(config: BigQueryConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkBigQuery(
+  config: BigQueryConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let opened: Dataset | undefined;
   const dataset = async () => (opened ??= await openDataset(config, deps));
   const scratch = `${stage_prefix}check_${randomBytes(6).toString('hex')}`;
-  const steps = stepsOf(config, { row: sampleRow(columns), encodeRow: deps.encodeRow }, scratch, dataset);
+  const steps = stepsOf(
+    config,
+    { row: sampleRow(columns), encodeRow: deps.encodeRow },
+    scratch,
+    dataset,
+  );
   const results = await runSteps(steps, (error) => {
     const explained = bigQueryError(error, config);
     deps.log.info({ err: error }, 'connection test failed');
@@ -30,18 +39,31 @@ export async function checkBigQuery(config: BigQueryConfig, columns: Column[], d
   });
   // A step after the making of the scratch table may have failed.
   if (opened !== undefined && results.some((step) => step.status === 'failed'))
-    await dropTable(opened, scratch).catch((error: unknown) => deps.log.warn({ err: bigQueryError(error, config) }, 'a scratch table may be left behind'));
+    await dropTable(opened, scratch).catch((error: unknown) =>
+      deps.log.warn({ err: bigQueryError(error, config) }, 'a scratch table may be left behind'),
+    );
   return results;
 }
 
 /** The row of the test, and who makes a file of it. */
 type Sample = { row: SampleRow } & Pick<DestinationDeps, 'encodeRow'>;
 
-function stepsOf(config: BigQueryConfig, sample: Sample, scratch: string, dataset: () => Promise<Dataset>): Step[] {
+function stepsOf(
+  config: BigQueryConfig,
+  sample: Sample,
+  scratch: string,
+  dataset: () => Promise<Dataset>,
+): Step[] {
   const target = targetOf(config);
   const layout = testedLayout(sample.row.columns);
   return [
-    { name: 'Connect', run: () => dataset().then(({ location }) => `Google let the service account in; the dataset is in ${location}.`) },
+    {
+      name: 'Connect',
+      run: () =>
+        dataset().then(
+          ({ location }) => `Google let the service account in; the dataset is in ${location}.`,
+        ),
+    },
     {
       name: 'Check the table',
       run: async () => {
@@ -55,7 +77,12 @@ function stepsOf(config: BigQueryConfig, sample: Sample, scratch: string, datase
       name: 'Write a row',
       run: async () => {
         const file = await fileOf(sample);
-        const loaded = await loadFile(await dataset(), scratch, layout.columns, Readable.from([file]));
+        const loaded = await loadFile(
+          await dataset(),
+          scratch,
+          layout.columns,
+          Readable.from([file]),
+        );
         if (loaded !== 1) throw otherNumber('took', loaded, 1);
         return 'A row with a value in every column was loaded into a scratch table, in a file such as deliveries send.';
       },
@@ -70,7 +97,12 @@ function stepsOf(config: BigQueryConfig, sample: Sample, scratch: string, datase
     {
       name: 'Read it back',
       run: async () => {
-        const rows = await Array.fromAsync(queryRows<Record<string, string | null>>(await dataset(), textsQuery(config, scratch, layout.columns)));
+        const rows = await Array.fromAsync(
+          queryRows<Record<string, string | null>>(
+            await dataset(),
+            textsQuery(config, scratch, layout.columns),
+          ),
+        );
         if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
         for (const row of rows) requireOwnValues(sample.row, row);
         return 'The same values came back, in both rows.';
@@ -87,7 +119,8 @@ function stepsOf(config: BigQueryConfig, sample: Sample, scratch: string, datase
 }
 
 async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {
-  if (encodeRow === undefined) throw new Error('A connection test of BigQuery needs the store that writes Parquet files.');
+  if (encodeRow === undefined)
+    throw new Error('A connection test of BigQuery needs the store that writes Parquet files.');
   return encodeRow(row, slice_encoding);
 }
 

@@ -28,7 +28,12 @@ export type GoogleClient = {
   signal: AbortSignal;
   send(request: GoogleRequest): Promise<GoogleAnswer>;
   /** Sends `body` as JSON and reads the answer as JSON. */
-  json<Data>(method: GoogleRequest['method'], path: string, body?: unknown, signal?: AbortSignal): Promise<Data>;
+  json<Data>(
+    method: GoogleRequest['method'],
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<Data>;
 };
 
 /** The address that the library always asks for a token. */
@@ -40,7 +45,10 @@ type Service = InstanceType<typeof common.Service>;
  * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls for tables and jobs are not used, because they open connections
  * past any guard and cannot be stopped. Nothing is sent yet: the token is asked for at `token_uri` when the first request needs it, and kept while it is valid.
  */
-export async function openGoogleClient(config: BigQueryConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<GoogleClient> {
+export async function openGoogleClient(
+  config: BigQueryConfig,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<GoogleClient> {
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const { authClient } = await openService(
@@ -50,7 +58,9 @@ export async function openGoogleClient(config: BigQueryConfig, deps: Pick<Destin
   const send: GoogleClient['send'] = async (request) => {
     const stop = request.signal ?? signal;
     try {
-      const { status, data, headers } = await authClient.request<string>(requestOptions(request, stop));
+      const { status, data, headers } = await authClient.request<string>(
+        requestOptions(request, stop),
+      );
       // Being told that a job is still at work is no progress.
       if (request.method !== 'GET') deps.noteProgress?.();
       return { status, text: data, headers };
@@ -61,9 +71,22 @@ export async function openGoogleClient(config: BigQueryConfig, deps: Pick<Destin
   return {
     signal,
     send,
-    json: async <Data>(method: GoogleRequest['method'], path: string, body?: unknown, own?: AbortSignal) => {
-      const content = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-      const { text } = await send({ method, path, ...content, ...(own === undefined ? {} : { signal: own }) });
+    json: async <Data>(
+      method: GoogleRequest['method'],
+      path: string,
+      body?: unknown,
+      own?: AbortSignal,
+    ) => {
+      const content =
+        body === undefined
+          ? {}
+          : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      const { text } = await send({
+        method,
+        path,
+        ...content,
+        ...(own === undefined ? {} : { signal: own }),
+      });
       return (text === '' ? {} : JSON.parse(text)) as Data;
     },
   };
@@ -81,7 +104,10 @@ async function openService(config: BigQueryConfig, fetchImplementation: unknown)
       scopes: ['https://www.googleapis.com/auth/bigquery'],
       packageJson: { name: '@google-cloud/bigquery', version: '9.3.0' },
       // Passed on to the library for signing in, though its types do not say so. The claim names the service that the token is asked of.
-      clientOptions: { additionalClaims: { aud: config.token_uri }, transporterOptions: { fetchImplementation } },
+      clientOptions: {
+        additionalClaims: { aud: config.token_uri },
+        transporterOptions: { fetchImplementation },
+      },
     } as unknown as ConstructorParameters<typeof Service>[0],
     { projectId: config.project_id },
   );
@@ -96,7 +122,10 @@ async function openService(config: BigQueryConfig, fetchImplementation: unknown)
   return service;
 }
 
-function requestOptions(request: GoogleRequest, signal: AbortSignal): Parameters<Service['authClient']['request']>[0] {
+function requestOptions(
+  request: GoogleRequest,
+  signal: AbortSignal,
+): Parameters<Service['authClient']['request']>[0] {
   return {
     url: request.path.startsWith('https://') ? request.path : `${api_origin}${request.path}`,
     method: request.method,

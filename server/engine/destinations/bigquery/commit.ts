@@ -2,7 +2,17 @@ import type { Delivery, Manifest, SliceOutcome } from '../../destination.ts';
 import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
-import { cancelJob, endOf, findJob, isEnded, queryConfiguration, queryRows, resultOf, runStatement, startJob } from './jobs.ts';
+import {
+  cancelJob,
+  endOf,
+  findJob,
+  isEnded,
+  queryConfiguration,
+  queryRows,
+  resultOf,
+  runStatement,
+  startJob,
+} from './jobs.ts';
 import type { Job, QueryParameters } from './jobs.ts';
 import { receiptQuery, replaceReceiptStatement, showScript } from './statements.ts';
 import type { Staged } from './statements.ts';
@@ -11,9 +21,17 @@ import type { Staged } from './statements.ts';
 type Receipt = { outcomes: SliceOutcome[]; manifest: Manifest };
 
 /** The text of a delivery's receipt in the dataset, or undefined when there is none. */
-export async function findReceipt(dataset: Dataset, delivery_id: string): Promise<string | undefined> {
+export async function findReceipt(
+  dataset: Dataset,
+  delivery_id: string,
+): Promise<string | undefined> {
   if ((await findTable(dataset, receipts_table)) === undefined) return undefined;
-  for await (const { manifest } of queryRows<{ manifest: string }>(dataset, receiptQuery(dataset.config), { delivery_id })) return manifest;
+  for await (const { manifest } of queryRows<{ manifest: string }>(
+    dataset,
+    receiptQuery(dataset.config),
+    { delivery_id },
+  ))
+    return manifest;
   return undefined;
 }
 
@@ -22,8 +40,16 @@ export async function findReceipt(dataset: Dataset, delivery_id: string): Promis
  * attempts of a delivery number their jobs from 0, and the next number is only used when the job of the one before has ended without a receipt. So whoever comes second finds the
  * other's job and waits for it. Gives whether the receipt holds our text; otherwise an earlier attempt has shown the rows.
  */
-export async function showRows(dataset: Dataset, delivery: Delivery, staged: Staged, receipt: Receipt): Promise<boolean> {
-  const script = queryConfiguration(showScript(dataset.config, delivery, staged), receiptParameters(dataset, delivery, receipt));
+export async function showRows(
+  dataset: Dataset,
+  delivery: Delivery,
+  staged: Staged,
+  receipt: Receipt,
+): Promise<boolean> {
+  const script = queryConfiguration(
+    showScript(dataset.config, delivery, staged),
+    receiptParameters(dataset, delivery, receipt),
+  );
   for (let number = 0; ; number += 1) {
     const { job, is_new } = await startJob(dataset, commitJob(delivery, number), script);
     if (is_new) {
@@ -39,7 +65,11 @@ function commitJob(delivery: Delivery, number: number): string {
   return `sluice_commit_${delivery.delivery_id}_${number}`;
 }
 
-function receiptParameters(dataset: Dataset, delivery: Delivery, { outcomes, manifest }: Receipt): QueryParameters {
+function receiptParameters(
+  dataset: Dataset,
+  delivery: Delivery,
+  { outcomes, manifest }: Receipt,
+): QueryParameters {
   return {
     delivery_id: delivery.delivery_id,
     batch_export_id: delivery.batch_export_id,
@@ -55,9 +85,18 @@ function recordsIn(outcomes: SliceOutcome[]): number {
 }
 
 /** Puts our receipt in the place of that of an earlier attempt, so that the dataset holds what the newest run signed. */
-export async function replaceReceipt(dataset: Dataset, delivery: Delivery, { outcomes, manifest }: Receipt): Promise<void> {
+export async function replaceReceipt(
+  dataset: Dataset,
+  delivery: Delivery,
+  { outcomes, manifest }: Receipt,
+): Promise<void> {
   const { delivery_id, run_id } = delivery;
-  await runStatement(dataset, replaceReceiptStatement(dataset.config), { delivery_id, run_id, records: recordsIn(outcomes), manifest: manifest.text });
+  await runStatement(dataset, replaceReceiptStatement(dataset.config), {
+    delivery_id,
+    run_id,
+    records: recordsIn(outcomes),
+    manifest: manifest.text,
+  });
 }
 
 /** Ends a job of the delivery that is about to show rows. When this returns no job of the delivery is under way. */

@@ -7,27 +7,51 @@ import { isPlainAddress } from '../../object_store/config_rules.ts';
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(
   {
-    project_id: Type.String({ minLength: 1, maxLength: 200, description: 'Project that holds the dataset and pays for the jobs.' }),
-    dataset_id: Type.String({ minLength: 1, maxLength: 1024, description: 'Dataset that holds the table; it must exist.' }),
+    project_id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Project that holds the dataset and pays for the jobs.',
+    }),
+    dataset_id: Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'Dataset that holds the table; it must exist.',
+    }),
     table_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1024, default: 'events', description: 'Table to write to; made when it is not there, never altered.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        default: 'events',
+        description: 'Table to write to; made when it is not there, never altered.',
+      }),
     ),
     private_key: Type.String({
       minLength: 1,
       maxLength: 20_000,
-      description: 'The `private_key` of the key file of a service account: an RSA key in PEM. Line breaks may be written as `\\n`.',
+      description:
+        'The `private_key` of the key file of a service account: an RSA key in PEM. Line breaks may be written as `\\n`.',
     }),
-    private_key_id: Type.String({ minLength: 1, maxLength: 200, description: 'The `private_key_id` of the key file.' }),
+    private_key_id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'The `private_key_id` of the key file.',
+    }),
     token_uri: Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'The `token_uri` of the key file, where the service account signs in; https only. For Google: https://oauth2.googleapis.com/token.',
+      description:
+        'The `token_uri` of the key file, where the service account signs in; https only. For Google: https://oauth2.googleapis.com/token.',
     }),
-    client_email: Type.String({ minLength: 1, maxLength: 500, description: 'The `client_email` of the key file: the name of the service account.' }),
+    client_email: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: 'The `client_email` of the key file: the name of the service account.',
+    }),
     use_json_type: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'True: a table that the export makes has the type JSON for JSON columns; false: STRING, which keeps them to the byte.',
+        description:
+          'True: a table that the export makes has the type JSON for JSON columns; false: STRING, which keeps them to the byte.',
       }),
     ),
   },
@@ -38,7 +62,12 @@ export const bigquery_config = Type.Object(
 export type BigQueryConfig = Static<typeof bigquery_config>;
 
 /** Keys that are encrypted and never shown, not even in an answer of Google that repeats one. */
-export const secret_keys = ['private_key', 'private_key_id', 'token_uri', 'client_email'] as const satisfies (keyof BigQueryConfig)[];
+export const secret_keys = [
+  'private_key',
+  'private_key_id',
+  'token_uri',
+  'client_email',
+] as const satisfies (keyof BigQueryConfig)[];
 
 /** Where every request goes but the one for a token. */
 export const api_origin = 'https://bigquery.googleapis.com';
@@ -50,9 +79,19 @@ export const stage_prefix = 'sluice_stage_';
 export const receipts_table = 'sluice_receipts';
 
 /** The target's quoted name, that of the receipts, and how users are told of it. */
-export function targetOf(config: BigQueryConfig): { table: string; quoted: string; receipts: string; name: string } {
+export function targetOf(config: BigQueryConfig): {
+  table: string;
+  quoted: string;
+  receipts: string;
+  name: string;
+} {
   const table = config.table_id ?? 'events';
-  return { table, quoted: inDataset(config, table), receipts: inDataset(config, receipts_table), name: `${config.dataset_id}.${table}` };
+  return {
+    table,
+    quoted: inDataset(config, table),
+    receipts: inDataset(config, receipts_table),
+    name: `${config.dataset_id}.${table}`,
+  };
 }
 
 /** A table's name, quoted, with project and dataset of the config. */
@@ -73,20 +112,40 @@ export function privateKeyOf(config: BigQueryConfig): string {
 /** Violations of rules that the schema cannot say. */
 export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
-  const refuse = (attr: string, detail: string) => found.push({ attr, code: 'invalid_input', detail });
+  const refuse = (attr: string, detail: string) =>
+    found.push({ attr, code: 'invalid_input', detail });
   if (!/^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(config.project_id))
-    refuse('project_id', 'The id of a project is 6 to 30 lower-case letters, digits and hyphens, and begins with a letter; it is not the name or the number.');
-  if (!/^\w+$/.test(config.dataset_id)) refuse('dataset_id', 'The id of a dataset is letters, digits and underscores, without the project.');
+    refuse(
+      'project_id',
+      'The id of a project is 6 to 30 lower-case letters, digits and hyphens, and begins with a letter; it is not the name or the number.',
+    );
+  if (!/^\w+$/.test(config.dataset_id))
+    refuse(
+      'dataset_id',
+      'The id of a dataset is letters, digits and underscores, without the project.',
+    );
   const { table } = targetOf(config);
   if (!/^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd}\p{Zs}]+$/u.test(table) || Buffer.byteLength(table) > 1024)
-    refuse('table_id', 'The id of a table is at most 1,024 bytes of letters, digits, connectors, dashes and spaces, without the dataset.');
+    refuse(
+      'table_id',
+      'The id of a table is at most 1,024 bytes of letters, digits, connectors, dashes and spaces, without the dataset.',
+    );
   if (table.toLowerCase() === receipts_table || table.toLowerCase().startsWith(stage_prefix))
-    refuse('table_id', `The names ${receipts_table} and ${stage_prefix}... are used by deliveries themselves; choose another name.`);
+    refuse(
+      'table_id',
+      `The names ${receipts_table} and ${stage_prefix}... are used by deliveries themselves; choose another name.`,
+    );
   if (!isRsaKey(privateKeyOf(config))) refuse('private_key', 'It is not a whole RSA key in PEM.');
   if (!isPlainAddress(config.token_uri) || !config.token_uri.startsWith('https://'))
-    refuse('token_uri', 'The address of the token service must be an https address without user, query or fragment.');
+    refuse(
+      'token_uri',
+      'The address of the token service must be an https address without user, query or fragment.',
+    );
   if (!/^[^\s@]+@[^\s@]+$/.test(config.client_email))
-    refuse('client_email', 'It must be the address of a service account, such as name@project.iam.gserviceaccount.com.');
+    refuse(
+      'client_email',
+      'It must be the address of a service account, such as name@project.iam.gserviceaccount.com.',
+    );
   return found;
 }
 

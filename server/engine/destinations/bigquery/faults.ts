@@ -1,5 +1,12 @@
 import { NonRetryableError, RetryableError } from '../../destination.ts';
-import { causesOf, codeOf, explainFault, lastingFault, passingFault, throttled } from '../../object_store/faults.ts';
+import {
+  causesOf,
+  codeOf,
+  explainFault,
+  lastingFault,
+  passingFault,
+  throttled,
+} from '../../object_store/faults.ts';
 import type { Fault } from '../../object_store/faults.ts';
 import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
@@ -23,17 +30,29 @@ const denied = lastingFault(
   'The service account may not do this (%). Give it the roles BigQuery Data Editor on the dataset and BigQuery Job User on the project.',
 );
 const server_fault = passingFault('server_fault', 'BigQuery reported an internal fault (%).');
-const busy = passingFault('throttled', 'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.');
+const busy = passingFault(
+  'throttled',
+  'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.',
+);
 const cancelled = passingFault('cancelled_by_server', 'BigQuery ended the job (%).');
 const statement = lastingFault(
   'statement_refused',
   'BigQuery refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
 );
-const value = lastingFault('value_refused', 'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
+const value = lastingFault(
+  'value_refused',
+  'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+);
 
 /** What Google says in words only, before its reasons, which are few. `%` stands for the words. */
 const by_message: [RegExp, Fault][] = [
-  [/concurrent update|could not serialize/i, passingFault('conflict', 'BigQuery ended the transaction because another one changes the same table.')],
+  [
+    /concurrent update|could not serialize/i,
+    passingFault(
+      'conflict',
+      'BigQuery ended the transaction because another one changes the same table.',
+    ),
+  ],
   [
     /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
     lastingFault(
@@ -43,13 +62,25 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     /rows? (?:size|is too large|too large|larger)|(?:maximum|max\.?) (?:row|record|cell) size/i,
-    lastingFault('limit_exceeded', 'A row is larger than BigQuery takes (%). Leave such events out at their source.'),
+    lastingFault(
+      'limit_exceeded',
+      'A row is larger than BigQuery takes (%). Leave such events out at their source.',
+    ),
   ],
-  [/required (?:field|column|value)|cannot be null|maximum length|out of range|bad (?:int64|double|value)/i, value],
-  [new RegExp(`not found: table .*${stage_prefix}`, 'i'), passingFault('slice_lost', 'A staged part is gone before it could be shown; it is made again.')],
+  [
+    /required (?:field|column|value)|cannot be null|maximum length|out of range|bad (?:int64|double|value)/i,
+    value,
+  ],
+  [
+    new RegExp(`not found: table .*${stage_prefix}`, 'i'),
+    passingFault('slice_lost', 'A staged part is gone before it could be shown; it is made again.'),
+  ],
   [
     /not found: dataset/i,
-    lastingFault('schema_missing', 'There is no dataset of this name in the project; make it or check the keys project_id and dataset_id.'),
+    lastingFault(
+      'schema_missing',
+      'There is no dataset of this name in the project; make it or check the keys project_id and dataset_id.',
+    ),
   ],
   [
     /not found: project|project .* not (?:found|exist)|unknown project/i,
@@ -66,9 +97,18 @@ const by_reason: Record<string, Fault> = {
   accessDenied: denied,
   forbidden: denied,
   insufficientPermissions: denied,
-  accessNotConfigured: lastingFault('permission_denied', 'The BigQuery API is not switched on in the project; switch it on there.'),
-  billingNotEnabled: lastingFault('permission_denied', 'The project has no billing, and without it BigQuery runs no transactions; switch billing on there.'),
-  billingTierLimitExceeded: lastingFault('permission_denied', 'A limit on the cost of queries ended the job (%). Raise it for the service account.'),
+  accessNotConfigured: lastingFault(
+    'permission_denied',
+    'The BigQuery API is not switched on in the project; switch it on there.',
+  ),
+  billingNotEnabled: lastingFault(
+    'permission_denied',
+    'The project has no billing, and without it BigQuery runs no transactions; switch billing on there.',
+  ),
+  billingTierLimitExceeded: lastingFault(
+    'permission_denied',
+    'A limit on the cost of queries ended the job (%). Raise it for the service account.',
+  ),
   quotaExceeded: busy,
   rateLimitExceeded: throttled,
   userRateLimitExceeded: throttled,
@@ -80,7 +120,10 @@ const by_reason: Record<string, Fault> = {
   jobInternalError: server_fault,
   tableUnavailable: server_fault,
   resourceInUse: passingFault('locked', 'BigQuery is working on the table otherwise (%).'),
-  resourcesExceeded: passingFault('out_of_resources', 'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.'),
+  resourcesExceeded: passingFault(
+    'out_of_resources',
+    'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.',
+  ),
   stopped: cancelled,
   timeout: cancelled,
   duplicate: passingFault('conflict', 'Another session made the same thing at once.'),
@@ -91,7 +134,10 @@ const by_reason: Record<string, Fault> = {
 };
 
 const by_name: Record<string, Fault> = {
-  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check the key token_uri, and that this server reaches bigquery.googleapis.com.'),
+  ENOTFOUND: lastingFault(
+    'host_not_found',
+    'There is no host of this name; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
+  ),
   ECONNREFUSED: passingFault(
     'connection_failed',
     'BigQuery or the token service does not answer; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
@@ -101,24 +147,39 @@ const by_name: Record<string, Fault> = {
 // Google's own answers have a reason, so these come from what stands before it.
 const by_status: Record<number, Fault> = {
   401: credentials,
-  403: lastingFault('permission_denied', 'What answers in place of Google refuses the request; check the key token_uri, and a proxy before it.'),
-  404: lastingFault('authentication_failed', 'There is no token service at the address of the key token_uri.'),
+  403: lastingFault(
+    'permission_denied',
+    'What answers in place of Google refuses the request; check the key token_uri, and a proxy before it.',
+  ),
+  404: lastingFault(
+    'authentication_failed',
+    'There is no token service at the address of the key token_uri.',
+  ),
 };
 
 /** What is known of an error of the library. */
 type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
 
 /** What Google says in an error: its HTTP status, where it has one, reason and message. Undefined for an error that is not Google's. */
-export function factsOf(error: unknown): { status: number | undefined; reason: string | undefined; message: string } | undefined {
-  if (error instanceof JobError) return { status: undefined, reason: error.reason, message: error.message };
+export function factsOf(
+  error: unknown,
+): { status: number | undefined; reason: string | undefined; message: string } | undefined {
+  if (error instanceof JobError)
+    return { status: undefined, reason: error.reason, message: error.message };
   const { response, status, message } = (error ?? {}) as LibraryError;
   if (response === undefined) return undefined;
   const said = readError(response.data);
-  return { status: response.status ?? status, reason: said?.errors?.[0]?.reason, message: said?.message ?? message };
+  return {
+    status: response.status ?? status,
+    reason: said?.errors?.[0]?.reason,
+    message: said?.message ?? message,
+  };
 }
 
 /** An error's body: an object of the API, or the name that the token service gives. */
-function readError(data: unknown): { message?: string; errors?: { reason?: string }[] } | undefined {
+function readError(
+  data: unknown,
+): { message?: string; errors?: { reason?: string }[] } | undefined {
   if (typeof data === 'string') {
     try {
       const parsed: unknown = JSON.parse(data);
@@ -127,21 +188,33 @@ function readError(data: unknown): { message?: string; errors?: { reason?: strin
       return undefined;
     }
   }
-  const { error } = (data ?? {}) as { error?: string | { message?: string; errors?: { reason?: string }[] } };
+  const { error } = (data ?? {}) as {
+    error?: string | { message?: string; errors?: { reason?: string }[] };
+  };
   return typeof error === 'string' ? { message: error, errors: [{ reason: error }] } : error;
 }
 
 /** A fault of BigQuery or the way to it as an error that says what to do, without the config's secrets; every other error, above all the source's, stays as it is. */
 export function bigQueryError(error: unknown, config: BigQueryConfig): unknown {
-  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  if (
+    !(error instanceof Error) ||
+    error instanceof NonRetryableError ||
+    error instanceof RetryableError
+  )
+    return error;
   const facts = factsOf(error);
   const fault = facts?.reason === undefined ? undefined : faultOf(facts.reason, facts.message);
   if (facts === undefined || fault === undefined) {
     const status = facts?.status;
-    return explainFault(error, { by_name, by_status }, (known) => ({ names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]), status }));
+    return explainFault(error, { by_name, by_status }, (known) => ({
+      names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]),
+      status,
+    }));
   }
   const message = fault.message.replace('%', () => withoutSecrets(facts.message, config));
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
+    cause: error,
+  });
 }
 
 function faultOf(reason: string, message: string): Fault | undefined {
@@ -156,7 +229,11 @@ function withoutSecrets(text: string, config: BigQueryConfig): string {
 }
 
 /** Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they are thrown as they are, because they say no more than that. */
-export async function withBigQueryErrors<Result>(config: BigQueryConfig, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+export async function withBigQueryErrors<Result>(
+  config: BigQueryConfig,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -23,15 +23,27 @@ const pause_milliseconds_max = 5_000;
 const rows_per_page = 1_000;
 
 /** The body that asks for a job under a name of ours. Google takes each name once, for six months, and says so when it comes again. */
-export function jobBody({ config, location }: Dataset, id: string, configuration: JobConfiguration): unknown {
+export function jobBody(
+  { config, location }: Dataset,
+  id: string,
+  configuration: JobConfiguration,
+): unknown {
   return { jobReference: { projectId: config.project_id, jobId: id, location }, configuration };
 }
 
 /** Starts a job, or finds the one that was started under this name before; `is_new` says which. */
-export async function startJob(dataset: Dataset, id: string, configuration: JobConfiguration): Promise<{ job: Job; is_new: boolean }> {
+export async function startJob(
+  dataset: Dataset,
+  id: string,
+  configuration: JobConfiguration,
+): Promise<{ job: Job; is_new: boolean }> {
   const body = jobBody(dataset, id, configuration);
-  const job = await unlessStatus(409, () => dataset.client.json<Job>('POST', `${projectPath(dataset.config)}/jobs`, body));
-  return job === undefined ? { job: await getJob(dataset, id), is_new: false } : { job, is_new: true };
+  const job = await unlessStatus(409, () =>
+    dataset.client.json<Job>('POST', `${projectPath(dataset.config)}/jobs`, body),
+  );
+  return job === undefined
+    ? { job: await getJob(dataset, id), is_new: false }
+    : { job, is_new: true };
 }
 
 function jobPath({ config, location }: Dataset, id: string, action = ''): string {
@@ -49,7 +61,9 @@ export function findJob(dataset: Dataset, id: string): Promise<Job | undefined> 
 
 /** Asks Google to end a job; one that has ended or was never there is no error. */
 export async function cancelJob(dataset: Dataset, id: string, signal?: AbortSignal): Promise<void> {
-  await unlessStatus(404, () => dataset.client.json('POST', jobPath(dataset, id, '/cancel'), undefined, signal));
+  await unlessStatus(404, () =>
+    dataset.client.json('POST', jobPath(dataset, id, '/cancel'), undefined, signal),
+  );
 }
 
 /** Has the job come to its end, well or not? */
@@ -61,7 +75,11 @@ export function isEnded(job: Job): boolean {
 export async function endOf(dataset: Dataset, job: Job): Promise<Job> {
   const { signal } = dataset.client;
   let current = job;
-  for (let milliseconds = pause_milliseconds_first; !isEnded(current); milliseconds = Math.min(2 * milliseconds, pause_milliseconds_max)) {
+  for (
+    let milliseconds = pause_milliseconds_first;
+    !isEnded(current);
+    milliseconds = Math.min(2 * milliseconds, pause_milliseconds_max)
+  ) {
     await pause(milliseconds, undefined, { signal }).catch(() => {
       throw stopError(signal);
     });
@@ -74,12 +92,16 @@ export async function endOf(dataset: Dataset, job: Job): Promise<Job> {
 export async function resultOf(dataset: Dataset, job: Job): Promise<Job> {
   const ended = await endOf(dataset, job);
   const failure = ended.status?.errorResult;
-  if (failure !== undefined) throw new JobError(failure.reason ?? 'unknown', failure.message ?? 'The job failed.');
+  if (failure !== undefined)
+    throw new JobError(failure.reason ?? 'unknown', failure.message ?? 'The job failed.');
   return ended;
 }
 
 /** The configuration of a query in GoogleSQL. Answers of the cache are left out: what is asked is what is there now. */
-export function queryConfiguration(statement: string, parameters: QueryParameters): JobConfiguration {
+export function queryConfiguration(
+  statement: string,
+  parameters: QueryParameters,
+): JobConfiguration {
   return {
     query: {
       query: statement,
@@ -96,12 +118,24 @@ export function queryConfiguration(statement: string, parameters: QueryParameter
 }
 
 /** Runs a statement to its end. */
-export async function runStatement(dataset: Dataset, statement: string, parameters: QueryParameters = {}): Promise<Job> {
-  const { job } = await startJob(dataset, `sluice_query_${randomUUID()}`, queryConfiguration(statement, parameters));
+export async function runStatement(
+  dataset: Dataset,
+  statement: string,
+  parameters: QueryParameters = {},
+): Promise<Job> {
+  const { job } = await startJob(
+    dataset,
+    `sluice_query_${randomUUID()}`,
+    queryConfiguration(statement, parameters),
+  );
   return resultOf(dataset, job);
 }
 
-type ResultPage = { schema?: { fields: { name: string }[] }; rows?: { f: { v: string | null }[] }[]; pageToken?: string };
+type ResultPage = {
+  schema?: { fields: { name: string }[] };
+  rows?: { f: { v: string | null }[] }[];
+  pageToken?: string;
+};
 
 /** The rows of a query, page by page, so that they need not fit into memory. Every value is text, as the API gives it, or null. */
 export async function* queryRows<Row extends Record<string, string | null>>(
@@ -113,10 +147,18 @@ export async function* queryRows<Row extends Record<string, string | null>>(
   const { client, config, location } = dataset;
   let token: string | undefined = '';
   while (token !== undefined) {
-    const query = new URLSearchParams({ location, maxResults: String(rows_per_page), ...(token === '' ? {} : { pageToken: token }) });
-    const page: ResultPage = await client.json<ResultPage>('GET', `${projectPath(config)}/queries/${jobReference.jobId}?${query.toString()}`);
+    const query = new URLSearchParams({
+      location,
+      maxResults: String(rows_per_page),
+      ...(token === '' ? {} : { pageToken: token }),
+    });
+    const page: ResultPage = await client.json<ResultPage>(
+      'GET',
+      `${projectPath(config)}/queries/${jobReference.jobId}?${query.toString()}`,
+    );
     const names = (page.schema?.fields ?? []).map((field) => field.name);
-    for (const { f } of page.rows ?? []) yield Object.fromEntries(names.map((name, index) => [name, f[index]?.v ?? null])) as Row;
+    for (const { f } of page.rows ?? [])
+      yield Object.fromEntries(names.map((name, index) => [name, f[index]?.v ?? null])) as Row;
     token = page.pageToken;
   }
 }

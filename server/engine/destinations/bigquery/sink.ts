@@ -2,7 +2,14 @@ import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../../platform/log.ts';
-import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../destination.ts';
 import { openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';
@@ -14,11 +21,22 @@ import type { StageState } from './stage.ts';
 import { prepareTables } from './table.ts';
 
 /** One attempt at a delivery. `json_columns` is known when the tables are prepared. */
-type Session = { dataset: Dataset; delivery: Delivery; log: Logger; is_delivered: boolean; json_columns: ReadonlySet<string> | undefined };
+type Session = {
+  dataset: Dataset;
+  delivery: Delivery;
+  log: Logger;
+  is_delivered: boolean;
+  json_columns: ReadonlySet<string> | undefined;
+};
 
 /** Opens an attempt: signs in, and finds whether the delivery is there already. Nothing is changed yet. */
-export async function openBigQuerySink(config: BigQueryConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
-  const explained = <Result>(work: () => Promise<Result>) => withBigQueryErrors(config, deps.signal, work);
+export async function openBigQuerySink(
+  config: BigQueryConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Sink> {
+  const explained = <Result>(work: () => Promise<Result>) =>
+    withBigQueryErrors(config, deps.signal, work);
   const session = await explained(async (): Promise<Session> => {
     const dataset = await openDataset(config, deps);
     const is_delivered = (await findReceipt(dataset, delivery.delivery_id)) !== undefined;
@@ -38,7 +56,8 @@ export async function openBigQuerySink(config: BigQueryConfig, delivery: Deliver
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   if (session.is_delivered) return outcomes;
   const surviving: SliceOutcome[] = [];
-  for (const outcome of outcomes) if (await isStaged(session.dataset, outcome)) surviving.push(outcome);
+  for (const outcome of outcomes)
+    if (await isStaged(session.dataset, outcome)) surviving.push(outcome);
   await prepare(session, surviving);
   return surviving;
 }
@@ -46,13 +65,21 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
 /** The tables are made and checked before the first row is taken; what dead attempts have left is removed but for the slices that are kept. */
 async function prepare(session: Session, kept: SliceOutcome[]): Promise<ReadonlySet<string>> {
   const json_columns = await prepareTables(session.dataset, session.delivery);
-  await dropStages(session.dataset, session.delivery, new Set(kept.map((outcome) => (outcome.state as StageState).table)));
+  await dropStages(
+    session.dataset,
+    session.delivery,
+    new Set(kept.map((outcome) => (outcome.state as StageState).table)),
+  );
   session.json_columns = json_columns;
   return json_columns;
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: StageState | null }> {
+async function write(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: StageState | null }> {
   const { name } = targetOf(session.dataset.config);
   try {
     if (session.is_delivered) {
@@ -67,7 +94,11 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
 }
 
 /** The receipt of a repeat replaces the earlier one. */
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   const { dataset, delivery } = session;
   const isOurs = !session.is_delivered && (await show(session, outcomes, manifest));
   if (!isOurs) await replaceReceipt(dataset, delivery, { outcomes, manifest });
@@ -81,7 +112,11 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
   );
 }
 
-async function show(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<boolean> {
+async function show(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<boolean> {
   const { dataset, delivery } = session;
   const json_columns = session.json_columns ?? (await prepare(session, outcomes));
   const tables = await joinedStages(dataset, delivery, outcomes);

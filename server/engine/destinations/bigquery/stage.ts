@@ -29,8 +29,15 @@ const joined_tables_max = 100;
 const copied_tables_max = 1_000;
 
 /** Makes a table that BigQuery removes by itself after a week. */
-export async function makeScratchTable(dataset: Dataset, table: string, fields: Field[]): Promise<void> {
-  await makeTable(dataset, table, { schema: { fields }, expirationTime: String(systemClock.now() + stage_milliseconds) });
+export async function makeScratchTable(
+  dataset: Dataset,
+  table: string,
+  fields: Field[],
+): Promise<void> {
+  await makeTable(dataset, table, {
+    schema: { fields },
+    expirationTime: String(systemClock.now() + stage_milliseconds),
+  });
 }
 
 /** The configuration of a job that loads a file into an empty table that is there. It never makes one, so what was removed to stop an attempt stays away. */
@@ -51,10 +58,20 @@ export function loadConfiguration(
 }
 
 /** Makes a table for a while and loads a file of `slice_encoding` with these columns into it. Gives the number of rows that BigQuery took. */
-export async function loadFile(dataset: Dataset, table: string, columns: Column[], bytes: Readable): Promise<number> {
+export async function loadFile(
+  dataset: Dataset,
+  table: string,
+  columns: Column[],
+  bytes: Readable,
+): Promise<number> {
   const fields = stageFields(columns);
   await makeScratchTable(dataset, table, fields);
-  const job = await uploadJob(dataset, loadJob(table), loadConfiguration(dataset, table, { sourceFormat: 'PARQUET', fields }), bytes);
+  const job = await uploadJob(
+    dataset,
+    loadJob(table),
+    loadConfiguration(dataset, table, { sourceFormat: 'PARQUET', fields }),
+    bytes,
+  );
   const { statistics } = await resultOf(dataset, job);
   return Number(statistics?.load?.outputRows ?? 0);
 }
@@ -70,22 +87,36 @@ function prefixOf(delivery: Delivery): string {
 
 /** The stage table of one attempt alone, so that a worker that was believed dead cannot write into ours. `part` tells its tables apart. */
 function stageName(delivery: Delivery, part: string): string {
-  const attempt = createHash('sha256').update(`${delivery.run_id} ${delivery.attempt}`).digest('hex').slice(0, 12);
+  const attempt = createHash('sha256')
+    .update(`${delivery.run_id} ${delivery.attempt}`)
+    .digest('hex')
+    .slice(0, 12);
   return `${prefixOf(delivery)}${attempt}_${part}`;
 }
 
 /** Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows as were counted; then the table is gone again. */
-export async function stageSlice(dataset: Dataset, delivery: Delivery, slice: Slice, bytes: Readable): Promise<StageState> {
+export async function stageSlice(
+  dataset: Dataset,
+  delivery: Delivery,
+  slice: Slice,
+  bytes: Readable,
+): Promise<StageState> {
   const table = stageName(delivery, String(slice.number));
   const state = { table, job_id: loadJob(table) };
   try {
     const loaded = await loadFile(dataset, table, delivery.columns, bytes);
     if (loaded !== slice.records)
-      throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is written again.`);
+      throw new RetryableError(
+        'count_mismatch',
+        `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is written again.`,
+      );
     return state;
   } catch (error) {
     const signal = AbortSignal.timeout(tidy_milliseconds);
-    await Promise.allSettled([cancelJob(dataset, state.job_id, signal), dropTable(dataset, table, signal)]);
+    await Promise.allSettled([
+      cancelJob(dataset, state.job_id, signal),
+      dropTable(dataset, table, signal),
+    ]);
     throw error;
   }
 }
@@ -101,12 +132,21 @@ export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise
 }
 
 /** Removes the stage tables of a delivery but for the kept ones, whoever made them: an attempt that was believed dead can show nothing any more without its own. */
-export async function dropStages(dataset: Dataset, delivery: Delivery, kept: ReadonlySet<string>): Promise<void> {
-  for (const table of await listTables(dataset, prefixOf(delivery))) if (!kept.has(table)) await dropTable(dataset, table);
+export async function dropStages(
+  dataset: Dataset,
+  delivery: Delivery,
+  kept: ReadonlySet<string>,
+): Promise<void> {
+  for (const table of await listTables(dataset, prefixOf(delivery)))
+    if (!kept.has(table)) await dropTable(dataset, table);
 }
 
 /** The tables that hold all slices in their order: their own, or, where these are many, copies of them together, which BigQuery makes without reading a row. */
-export async function joinedStages(dataset: Dataset, delivery: Delivery, outcomes: SliceOutcome[]): Promise<string[]> {
+export async function joinedStages(
+  dataset: Dataset,
+  delivery: Delivery,
+  outcomes: SliceOutcome[],
+): Promise<string[]> {
   const tables = outcomes.map((outcome) => (outcome.state as StageState).table);
   if (tables.length <= joined_tables_max) return tables;
   const joined: string[] = [];
@@ -115,7 +155,9 @@ export async function joinedStages(dataset: Dataset, delivery: Delivery, outcome
     await makeScratchTable(dataset, table, stageFields(delivery.columns));
     const { job } = await startJob(dataset, `copy_${table}`, {
       copy: {
-        sourceTables: tables.slice(from, from + copied_tables_max).map((source) => tableReference(dataset.config, source)),
+        sourceTables: tables
+          .slice(from, from + copied_tables_max)
+          .map((source) => tableReference(dataset.config, source)),
         destinationTable: tableReference(dataset.config, table),
         createDisposition: 'CREATE_NEVER',
         writeDisposition: 'WRITE_EMPTY',

@@ -12,12 +12,21 @@ export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
  * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`. Without stage tables there is the receipt alone.
  */
 export function showScript(config: BigQueryConfig, layout: Layout, staged: Staged): string {
-  const rows = staged.tables.length === 0 ? [] : [isMerged(layout) ? mergeStatement(config, layout, staged) : insertStatement(config, layout, staged)];
+  const rows =
+    staged.tables.length === 0
+      ? []
+      : [
+          isMerged(layout)
+            ? mergeStatement(config, layout, staged)
+            : insertStatement(config, layout, staged),
+        ];
   return transaction([...rows, receiptStatement(config)]);
 }
 
 function transaction(statements: string[]): string {
-  return ['BEGIN TRANSACTION', ...statements, 'COMMIT TRANSACTION'].map((statement) => `${statement};`).join('\n');
+  return ['BEGIN TRANSACTION', ...statements, 'COMMIT TRANSACTION']
+    .map((statement) => `${statement};`)
+    .join('\n');
 }
 
 function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: Staged): string {
@@ -30,16 +39,25 @@ function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: St
  */
 function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
   const versions = versionColumns(layout).map(quoted);
-  const changed = layout.columns.map((column) => column.name).filter((name) => !person_key.includes(name));
-  const order = versions.length === 0 ? '' : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
+  const changed = layout.columns
+    .map((column) => column.name)
+    .filter((name) => !person_key.includes(name));
+  const order =
+    versions.length === 0
+      ? ''
+      : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
   const rank = `ROW_NUMBER() OVER (PARTITION BY ${person_key.map(quoted).join(', ')}${order})`;
-  const newer = versions.map((version) => `existing.${version} IS NULL OR incoming.${version} > existing.${version}`).join(' OR ');
+  const newer = versions
+    .map((version) => `existing.${version} IS NULL OR incoming.${version} > existing.${version}`)
+    .join(' OR ');
   const update = changed.map((name) => `${quoted(name)} = incoming.${quoted(name)}`).join(', ');
   return [
     `MERGE INTO ${targetOf(config).quoted} AS existing`,
     `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
     `ON ${person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND ')}`,
-    ...(changed.length === 0 ? [] : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
+    ...(changed.length === 0
+      ? []
+      : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
     `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES (${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
   ].join('\n');
 }
@@ -49,7 +67,11 @@ function namesOf(columns: Column[]): string {
 }
 
 function valuesOf(columns: Column[], { json_columns }: Staged): string {
-  return columns.map(({ name }) => (json_columns.has(name) ? `${jsonValue(quoted(name))} AS ${quoted(name)}` : quoted(name))).join(', ');
+  return columns
+    .map(({ name }) =>
+      json_columns.has(name) ? `${jsonValue(quoted(name))} AS ${quoted(name)}` : quoted(name),
+    )
+    .join(', ');
 }
 
 /** JSON that the type cannot hold without loss (numbers beyond a double, more than 500 levels) becomes a JSON string with the same text; SQL's NULL stays NULL. */
@@ -89,7 +111,9 @@ export function countQuery(config: BigQueryConfig, table: string): string {
 /** Gives the rows of a table with the types of a stage, in no order and every value as text: `c0`, `c1` and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone that the project has for it. */
 export function textsQuery(config: BigQueryConfig, table: string, columns: Column[]): string {
   const textOf = ({ name, type }: Column) =>
-    type === 'timestamp' ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${quoted(name)}, 'UTC')` : `CAST(${quoted(name)} AS STRING)`;
+    type === 'timestamp'
+      ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${quoted(name)}, 'UTC')`
+      : `CAST(${quoted(name)} AS STRING)`;
   const texts = columns.map((column, index) => `${textOf(column)} AS \`c${index}\``);
   return `SELECT ${texts.join(', ')}\nFROM ${inDataset(config, table)}`;
 }
@@ -104,7 +128,12 @@ export function doubleScript(config: BigQueryConfig, table: string): string {
  * Gives `key`, `expected` and `found` where the two numbers differ: how often the table of keys has a key, and the target. A merged row stands for all deliveries of its key, and only
  * those of its team count.
  */
-export function comparisonQuery(config: BigQueryConfig, keys: string, key: string, mergedTeamId: number | undefined): string {
+export function comparisonQuery(
+  config: BigQueryConfig,
+  keys: string,
+  key: string,
+  mergedTeamId: number | undefined,
+): string {
   const expected = mergedTeamId === undefined ? 'COUNT(*)' : '1';
   const ofTeam = mergedTeamId === undefined ? '' : `\nWHERE \`team_id\` = ${mergedTeamId}`;
   return [

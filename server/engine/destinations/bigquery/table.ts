@@ -20,7 +20,8 @@ const types: Record<ColumnType, readonly [string, ...string[]]> = {
 const columns_max = 10_000;
 /** A file's columns may have these names and no others, though tables may. */
 const column_name = /^[A-Za-z_][A-Za-z0-9_]{0,299}$/;
-const reserved_name = /^(?:_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER|_CHANGE_TYPE$|_CHANGE_SEQUENCE_NUMBER$)/i;
+const reserved_name =
+  /^(?:_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER|_CHANGE_TYPE$|_CHANGE_SEQUENCE_NUMBER$)/i;
 
 /** What BigQuery cannot take of a query's columns. Its names have no letter case. */
 export function bigQueryColumnFaults(columns: Column[]): string[] {
@@ -31,11 +32,19 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
       faults.push(
         `BigQuery loads only columns with names of the letters a to z, digits and underscores that begin with no digit: give the column \`${name}\` another alias.`,
       );
-    if (reserved_name.test(name)) faults.push(`BigQuery keeps names that begin like \`${name}\` for itself: give the column another alias.`);
-    if (names.has(name.toLowerCase())) faults.push(`BigQuery does not tell upper from lower case in names: give the column \`${name}\` another alias.`);
+    if (reserved_name.test(name))
+      faults.push(
+        `BigQuery keeps names that begin like \`${name}\` for itself: give the column another alias.`,
+      );
+    if (names.has(name.toLowerCase()))
+      faults.push(
+        `BigQuery does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+      );
     names.add(name.toLowerCase());
   }
-  return columns.length > columns_max ? [...faults, `A table of BigQuery has at most ${columns_max} columns.`] : faults;
+  return columns.length > columns_max
+    ? [...faults, `A table of BigQuery has at most ${columns_max} columns.`]
+    : faults;
 }
 
 /** The columns of a stage table: those of the files, where JSON is text. */
@@ -45,17 +54,28 @@ export function stageFields(columns: Column[]): Field[] {
 
 /** The table of an export: events with partitions by day of `timestamp`, persons clustered by the key by which they are merged. */
 export function newTable(layout: Layout, useJsonType: boolean): NewTable {
-  const fields = layout.columns.map((column) => ({ name: column.name, type: column.type === 'json' && useJsonType ? 'JSON' : types[column.type][0] }));
-  const hasTime = layout.columns.some((column) => column.name === 'timestamp' && column.type === 'timestamp' && column.is_calculated !== true);
+  const fields = layout.columns.map((column) => ({
+    name: column.name,
+    type: column.type === 'json' && useJsonType ? 'JSON' : types[column.type][0],
+  }));
+  const hasTime = layout.columns.some(
+    (column) =>
+      column.name === 'timestamp' && column.type === 'timestamp' && column.is_calculated !== true,
+  );
   return {
     schema: { fields },
-    ...(layout.model === 'events' && hasTime ? { timePartitioning: { type: 'DAY', field: 'timestamp' } as const } : {}),
+    ...(layout.model === 'events' && hasTime
+      ? { timePartitioning: { type: 'DAY', field: 'timestamp' } as const }
+      : {}),
     ...(isMerged(layout) ? { clustering: { fields: [...person_key] } } : {}),
   };
 }
 
 const receipt_fields: Field[] = [
-  ...['delivery_id', 'batch_export_id', 'run_id', 'table_name'].map((name) => ({ name, type: 'STRING' })),
+  ...['delivery_id', 'batch_export_id', 'run_id', 'table_name'].map((name) => ({
+    name,
+    type: 'STRING',
+  })),
   { name: 'records', type: 'INTEGER' },
   { name: 'manifest', type: 'STRING' },
   { name: 'delivered_at', type: 'TIMESTAMP' },
@@ -65,40 +85,80 @@ const receipt_fields: Field[] = [
 export async function prepareTables(dataset: Dataset, layout: Layout): Promise<Set<string>> {
   const { table } = targetOf(dataset.config);
   const found = await findTable(dataset, table);
-  if (found === undefined) await makeTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
+  if (found === undefined)
+    await makeTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
   // Read again: another attempt may have made it first.
   const columns = requireColumns(dataset, layout, found ?? (await findTable(dataset, table)));
-  await makeTable(dataset, receipts_table, { schema: { fields: receipt_fields }, clustering: { fields: ['delivery_id'] } });
+  await makeTable(dataset, receipts_table, {
+    schema: { fields: receipt_fields },
+    clustering: { fields: ['delivery_id'] },
+  });
   return columns;
 }
 
 /** Refuses a table that cannot take the export, and names all columns that are missing or have another type. Gives the names of those that have the type JSON. */
-export function requireColumns(dataset: Dataset, layout: Layout, table: Table | undefined): Set<string> {
+export function requireColumns(
+  dataset: Dataset,
+  layout: Layout,
+  table: Table | undefined,
+): Set<string> {
   const { name } = targetOf(dataset.config);
-  if (table === undefined) throw new NonRetryableError('table_missing', `The table ${name} went away while it was made; retry the run.`);
+  if (table === undefined)
+    throw new NonRetryableError(
+      'table_missing',
+      `The table ${name} went away while it was made; retry the run.`,
+    );
   if (table.type !== 'TABLE')
-    throw new NonRetryableError('table_unsuitable', `${name} is no table but of the kind ${table.type}, which takes no rows; export to a table.`);
-  const fields = new Map((table.schema?.fields ?? []).map((field) => [field.name.toLowerCase(), field]));
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `${name} is no table but of the kind ${table.type}, which takes no rows; export to a table.`,
+    );
+  const fields = new Map(
+    (table.schema?.fields ?? []).map((field) => [field.name.toLowerCase(), field]),
+  );
   const missing = layout.columns
     .filter((column) => !fields.has(column.name.toLowerCase()))
     .map((column) => `${column.name} ${types[column.type].join(' or ')}`);
   if (missing.length > 0)
-    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
-  const unfit = [...layout.columns.flatMap((column) => misfitOf(column, fields)), ...unfilledFields(layout.columns, [...fields.values()])];
+    throw new NonRetryableError(
+      'columns_missing',
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+    );
+  const unfit = [
+    ...layout.columns.flatMap((column) => misfitOf(column, fields)),
+    ...unfilledFields(layout.columns, [...fields.values()]),
+  ];
   if (unfit.length > 0)
-    throw new NonRetryableError('table_unsuitable', `The table ${name} cannot take the export: ${unfit.join('; ')}. Change it or export to another table.`);
-  return new Set(layout.columns.filter((column) => fields.get(column.name.toLowerCase())?.type === 'JSON').map((column) => column.name));
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${name} cannot take the export: ${unfit.join('; ')}. Change it or export to another table.`,
+    );
+  return new Set(
+    layout.columns
+      .filter((column) => fields.get(column.name.toLowerCase())?.type === 'JSON')
+      .map((column) => column.name),
+  );
 }
 
 function misfitOf(column: Column, fields: Map<string, Field>): string[] {
   const field = fields.get(column.name.toLowerCase());
-  const isFit = field !== undefined && field.mode !== 'REPEATED' && types[column.type].includes(field.type);
-  return isFit ? [] : [`${column.name} must be ${types[column.type].join(' or ')} and is ${field?.mode === 'REPEATED' ? 'repeated ' : ''}${field?.type}`];
+  const isFit =
+    field !== undefined && field.mode !== 'REPEATED' && types[column.type].includes(field.type);
+  return isFit
+    ? []
+    : [
+        `${column.name} must be ${types[column.type].join(' or ')} and is ${field?.mode === 'REPEATED' ? 'repeated ' : ''}${field?.type}`,
+      ];
 }
 
 function unfilledFields(columns: Column[], fields: Field[]): string[] {
   const names = new Set(columns.map((column) => column.name.toLowerCase()));
   return fields
-    .filter((field) => field.mode === 'REQUIRED' && field.defaultValueExpression === undefined && !names.has(field.name.toLowerCase()))
+    .filter(
+      (field) =>
+        field.mode === 'REQUIRED' &&
+        field.defaultValueExpression === undefined &&
+        !names.has(field.name.toLowerCase()),
+    )
     .map((field) => `${field.name} is required, has no default, and the export does not have it`);
 }

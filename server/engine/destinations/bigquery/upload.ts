@@ -20,28 +20,44 @@ type Piece = { bytes: Buffer; offset: number; total: number | undefined };
  * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees: there is no job before the last byte has arrived; a piece whose answer is lost is asked
  * for and sent on from where Google has it; memory is bounded by a few pieces. Rejects with the stream's error as it is.
  */
-export async function uploadJob(dataset: Dataset, id: string, configuration: JobConfiguration, bytes: Readable): Promise<Job> {
+export async function uploadJob(
+  dataset: Dataset,
+  id: string,
+  configuration: JobConfiguration,
+  bytes: Readable,
+): Promise<Job> {
   try {
     const session = await startSession(dataset, id, configuration);
     for await (const piece of inPieces(bytes)) {
       const job = await sendPiece(dataset.client, session, piece);
       if (job !== undefined) return job;
     }
-    throw new RetryableError('slice_lost', 'BigQuery did not take the end of an upload; it is made again.');
+    throw new RetryableError(
+      'slice_lost',
+      'BigQuery did not take the end of an upload; it is made again.',
+    );
   } finally {
     bytes.destroy();
   }
 }
 
-async function startSession(dataset: Dataset, id: string, configuration: JobConfiguration): Promise<string> {
+async function startSession(
+  dataset: Dataset,
+  id: string,
+  configuration: JobConfiguration,
+): Promise<string> {
   const { headers } = await dataset.client.send({
     method: 'POST',
     path: `/upload/bigquery/v2/projects/${encodeURIComponent(dataset.config.project_id)}/jobs?uploadType=resumable`,
-    headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': 'application/octet-stream' },
+    headers: {
+      'content-type': 'application/json; charset=UTF-8',
+      'x-upload-content-type': 'application/octet-stream',
+    },
     body: JSON.stringify(jobBody(dataset, id, configuration)),
   });
   const session = headers.get('location');
-  if (session === null || !session.startsWith('https://')) throw new RetryableError('unexpected_answer', 'BigQuery gave no address for an upload.');
+  if (session === null || !session.startsWith('https://'))
+    throw new RetryableError('unexpected_answer', 'BigQuery gave no address for an upload.');
   return session;
 }
 
@@ -65,7 +81,11 @@ async function* inPieces(bytes: Readable): AsyncGenerator<Piece> {
 }
 
 /** Sends a piece until Google has all of it. Gives the job that the last piece starts. */
-async function sendPiece(client: GoogleClient, session: string, piece: Piece): Promise<Job | undefined> {
+async function sendPiece(
+  client: GoogleClient,
+  session: string,
+  piece: Piece,
+): Promise<Job | undefined> {
   let sent = 0;
   let is_lost = false;
   for (let faults = 0; faults < faults_max;) {
@@ -75,7 +95,8 @@ async function sendPiece(client: GoogleClient, session: string, piece: Piece): P
       answer = await put(client, session, rest, rangeOf(rest, piece.offset + sent, piece.total));
     } catch (error) {
       faults += 1;
-      if (client.signal.aborted || faults === faults_max || !isPassing(error)) throw lostSession(error);
+      if (client.signal.aborted || faults === faults_max || !isPassing(error))
+        throw lostSession(error);
       await pause(pause_milliseconds, undefined, { signal: client.signal }).catch(() => {
         throw stopError(client.signal);
       });
@@ -90,10 +111,18 @@ async function sendPiece(client: GoogleClient, session: string, piece: Piece): P
     sent = received;
     if (sent === piece.bytes.length && piece.total === undefined) return undefined;
   }
-  throw new RetryableError('slice_lost', 'BigQuery does not go on with an upload; it is made again.');
+  throw new RetryableError(
+    'slice_lost',
+    'BigQuery does not go on with an upload; it is made again.',
+  );
 }
 
-function put(client: GoogleClient, session: string, bytes: Buffer, range: string): Promise<GoogleAnswer> {
+function put(
+  client: GoogleClient,
+  session: string,
+  bytes: Buffer,
+  range: string,
+): Promise<GoogleAnswer> {
   // Not tried again by the library: after a fault it has to be asked first how much has arrived.
   return client.send({
     method: 'PUT',
@@ -126,5 +155,9 @@ function isPassing(error: unknown): boolean {
 function lostSession(error: unknown): unknown {
   const status = factsOf(error)?.status;
   if (status !== 404 && status !== 410) return error;
-  return new RetryableError('slice_lost', 'BigQuery ended an upload before it was complete; it is made again.', { cause: error });
+  return new RetryableError(
+    'slice_lost',
+    'BigQuery ended an upload before it was complete; it is made again.',
+    { cause: error },
+  );
 }

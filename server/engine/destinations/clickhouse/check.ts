@@ -18,11 +18,20 @@ import { checkTable, findTable, makeStage, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
 
 /** Tries what a delivery does with a scratch table like the real one, which is removed again; the table of the export is looked at and not made. */
-export async function checkClickHouse(config: ClickHouseConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkClickHouse(
+  config: ClickHouseConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const scratch = `sluice_check_${randomBytes(6).toString('hex')}`;
   try {
-    const steps = stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps)));
+    const steps = stepsOf(
+      config,
+      columns,
+      scratch,
+      async () => (connection ??= await connect(config, deps)),
+    );
     return await runSteps(steps, (error) => {
       const explained = clickHouseError(error);
       deps.log.info({ err: error }, 'connection test failed');
@@ -37,7 +46,12 @@ export async function checkClickHouse(config: ClickHouseConfig, columns: Column[
   }
 }
 
-function stepsOf(config: ClickHouseConfig, columns: Column[], scratch: string, connected: () => Promise<Connection>) {
+function stepsOf(
+  config: ClickHouseConfig,
+  columns: Column[],
+  scratch: string,
+  connected: () => Promise<Connection>,
+) {
   const target = targetOf(config);
   const layout = testedLayout(columns);
   const row = sampleRow(columns);
@@ -58,16 +72,24 @@ function stepsOf(config: ClickHouseConfig, columns: Column[], scratch: string, c
       name: 'Write a row',
       run: async () => {
         const connection = await connected();
-        if (found === undefined) await connection.command(tableStatement(inDatabase(config, scratch), layout));
+        if (found === undefined)
+          await connection.command(tableStatement(inDatabase(config, scratch), layout));
         else await makeStage(connection, config, found, { table: scratch, id: randomUUID() });
-        await insertSlice({ connection, config, delivery: { columns } }, scratch, { number: 0, records: 1 }, Readable.from([zstdCompressSync(csvOf(row))]));
+        await insertSlice(
+          { connection, config, delivery: { columns } },
+          scratch,
+          { number: 0, records: 1 },
+          Readable.from([zstdCompressSync(csvOf(row))]),
+        );
         return `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with a value in every column, as deliveries send it.`;
       },
     },
     {
       name: 'Read it back',
       run: async () => {
-        const list = columns.map(({ name }, index) => `${identifier(name)} AS c${index}`).join(', ');
+        const list = columns
+          .map(({ name }, index) => `${identifier(name)} AS c${index}`)
+          .join(', ');
         const text = `SELECT ${list} FROM ${inDatabase(config, scratch)} SETTINGS date_time_output_format = 'iso'`;
         const [read] = await (await connected()).rows<Record<string, unknown>>(text);
         requireSame(
@@ -89,6 +111,8 @@ function stepsOf(config: ClickHouseConfig, columns: Column[], scratch: string, c
 }
 
 function csvOf({ columns, values }: SampleRow): string {
-  const fields = columns.map(({ type }, index) => (type === 'boolean' ? (values[index] ?? '') : quoted(values[index] ?? '')));
+  const fields = columns.map(({ type }, index) =>
+    type === 'boolean' ? (values[index] ?? '') : quoted(values[index] ?? ''),
+  );
   return `${columns.map(({ name }) => quoted(name)).join(',')}\n${fields.join(',')}\n`;
 }

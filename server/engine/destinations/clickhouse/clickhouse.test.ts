@@ -29,7 +29,12 @@ import { clickHouseError } from './faults.ts';
 import { keyClauses } from './table.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let stores: TestStores;
 let client: ClickHouseClient;
 let secure: ClickHouseProxy;
@@ -40,16 +45,28 @@ const databases: string[] = [];
 
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
-  client = createClient({ url: stores.clickhouse_url, log: { level: 127 }, clickhouse_settings: { date_time_output_format: 'simple' } });
+  client = createClient({
+    url: stores.clickhouse_url,
+    log: { level: 127 },
+    clickhouse_settings: { date_time_output_format: 'simple' },
+  });
   const url = new URL(stores.clickhouse_url);
   secure = await openClickHouseProxy(url.origin, { tls: true });
   plain = await openClickHouseProxy(url.origin, { tls: false });
-  page = http.createServer((_request, response) => response.end('<html>Welcome</html>')).listen(0, '127.0.0.1');
-  base = { url: secure.url, user: url.username, password: decodeURIComponent(url.password), has_self_signed_cert: true };
+  page = http
+    .createServer((_request, response) => response.end('<html>Welcome</html>'))
+    .listen(0, '127.0.0.1');
+  base = {
+    url: secure.url,
+    user: url.username,
+    password: decodeURIComponent(url.password),
+    has_self_signed_cert: true,
+  };
 });
 
 after(async () => {
-  for (const database of databases) await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+  for (const database of databases)
+    await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
   await client.close();
   page.close();
   await secure.close();
@@ -65,16 +82,22 @@ async function freshConfig(): Promise<ClickHouseConfig> {
   return { ...base, database };
 }
 
-const inDatabase = (config: Config, table = 'events') => `${identifier(String(config['database']))}.${identifier(table)}`;
+const inDatabase = (config: Config, table = 'events') =>
+  `${identifier(String(config['database']))}.${identifier(table)}`;
 
 async function rows<Row>(query: string, parameters: Record<string, string> = {}): Promise<Row[]> {
-  return (await client.query({ query, query_params: parameters, format: 'JSONEachRow' })).json<Row>();
+  return (
+    await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
+  ).json<Row>();
 }
 
 async function tables(config: Config): Promise<string[]> {
-  const found = await rows<{ name: string }>('SELECT name FROM system.tables WHERE database = {database:String} ORDER BY name', {
-    database: String(config['database']),
-  });
+  const found = await rows<{ name: string }>(
+    'SELECT name FROM system.tables WHERE database = {database:String} ORDER BY name',
+    {
+      database: String(config['database']),
+    },
+  );
   return found.map((row) => row.name);
 }
 
@@ -98,38 +121,97 @@ testDestination({
   stop: async () => undefined,
   configure: freshConfig,
   readBack,
-  leftovers: async (config) => (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+  leftovers: async (config) =>
+    (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
   misconfigure: async (config) => {
-    await client.command({ query: `CREATE TABLE ${inDatabase(config, 'other')} (uuid UUID, event String) ENGINE = MergeTree ORDER BY ()` });
-    await client.command({ query: `CREATE TABLE ${inDatabase(config, 'log')} (uuid UUID) ENGINE = Log` });
+    await client.command({
+      query: `CREATE TABLE ${inDatabase(config, 'other')} (uuid UUID, event String) ENGINE = MergeTree ORDER BY ()`,
+    });
+    await client.command({
+      query: `CREATE TABLE ${inDatabase(config, 'log')} (uuid UUID) ENGINE = Log`,
+    });
     return [
-      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
-      { name: 'no such user', config: { ...config, user: 'nobody' }, code: 'authentication_failed' },
-      { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
-      { name: 'no such host', config: { ...config, url: 'https://no-such-host.invalid:8443' }, code: 'host_not_found' },
-      { name: 'a private address', config: { ...config, url: 'https://10.0.0.1:8443' }, code: 'outbound_refused' },
-      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
-      { name: 'a table without parts', config: { ...config, table_name: 'log' }, code: 'table_unsuitable' },
-      { name: 'TLS is not offered', config: { ...config, url: plain.url.replace('http:', 'https:') }, code: 'tls_not_offered' },
-      { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
-      { name: 'another server', config: { ...config, url: `http://127.0.0.1:${(page.address() as AddressInfo).port}` }, code: 'not_clickhouse' },
+      {
+        name: 'wrong password',
+        config: { ...config, password: 'wrong-password' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such user',
+        config: { ...config, user: 'nobody' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such database',
+        config: { ...config, database: 'nothing' },
+        code: 'database_missing',
+      },
+      {
+        name: 'no such host',
+        config: { ...config, url: 'https://no-such-host.invalid:8443' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'a private address',
+        config: { ...config, url: 'https://10.0.0.1:8443' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_name: 'other' },
+        code: 'columns_missing',
+      },
+      {
+        name: 'a table without parts',
+        config: { ...config, table_name: 'log' },
+        code: 'table_unsuitable',
+      },
+      {
+        name: 'TLS is not offered',
+        config: { ...config, url: plain.url.replace('http:', 'https:') },
+        code: 'tls_not_offered',
+      },
+      {
+        name: 'certificate not verified',
+        config: { ...config, has_self_signed_cert: false },
+        code: 'tls_not_verified',
+      },
+      {
+        name: 'another server',
+        config: { ...config, url: `http://127.0.0.1:${(page.address() as AddressInfo).port}` },
+        code: 'not_clickhouse',
+      },
     ];
   },
   invalid: [
     { name: 'no url', change: { url: undefined }, attr: 'url' },
     { name: 'url is a host', change: { url: 'db.example.com' }, attr: 'url' },
-    { name: 'url of the native protocol', change: { url: 'tcp://db.example.com:9000' }, attr: 'url' },
+    {
+      name: 'url of the native protocol',
+      change: { url: 'tcp://db.example.com:9000' },
+      attr: 'url',
+    },
     { name: 'url with a password', change: { url: 'https://a:b@db.example.com' }, attr: 'url' },
     { name: 'no password', change: { password: undefined }, attr: 'password' },
     { name: 'database is null', change: { database: null }, attr: 'database' },
     { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
     { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
-    { name: 'name of more bytes than a file can have', change: { table_name: 'é'.repeat(40) }, attr: 'table_name' },
+    {
+      name: 'name of more bytes than a file can have',
+      change: { table_name: 'é'.repeat(40) },
+      attr: 'table_name',
+    },
     { name: 'flag is text', change: { has_self_signed_cert: 'yes' }, attr: 'has_self_signed_cert' },
   ],
   damage: {
-    changed: (config) => run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid LIMIT 1`),
-    missing: (config) => run(`DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid) FROM ${inDatabase(config)})`),
+    changed: (config) =>
+      run(
+        `INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid LIMIT 1`,
+      ),
+    missing: (config) =>
+      run(
+        `DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid) FROM ${inDatabase(config)})`,
+      ),
     added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES (generateUUIDv4())`),
   },
   is_unordered: true,
@@ -142,14 +224,24 @@ async function run(query: string): Promise<void> {
 }
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
-const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
 const csv = (text: string) => Readable.from([zstdCompressSync(text)]);
 
 async function deliver(config: ClickHouseConfig, given: Delivery, lines: string[]): Promise<void> {
   const sink = await clickhouse.open(config, given, deps);
   try {
     const header = given.columns.map((column) => `"${column.name}"`).join(',');
-    await sink.write({ number: 0, records: lines.length }, csv(`${[header, ...lines].join('\n')}\n`));
+    await sink.write(
+      { number: 0, records: lines.length },
+      csv(`${[header, ...lines].join('\n')}\n`),
+    );
     await sink.commit([outcomeOf(lines.length)], { name: 'manifest', text: '{}' });
   } finally {
     await sink.close();
@@ -160,7 +252,9 @@ test('TLS is verified by name and authority unless the config says otherwise', a
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
   const status = async (changes: Partial<ClickHouseConfig>) =>
-    (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+    (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find(
+      (step) => step.status === 'failed',
+    )?.detail ?? 'passed';
   assert.match(await status({}), /certificate of the server/);
   assert.equal(await status({ url: secure.url.replace('127.0.0.1', 'localhost') }), 'passed');
   assert.equal(await status({ url: plain.url }), 'passed');
@@ -171,7 +265,10 @@ test('persons are merged: FINAL shows the highest version of each, whatever came
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, name: string) =>
     `7,"${distinct}","018f0000-0000-7000-8000-000000000001","{""name"":""${name}""}",1,${version},"2020-01-01T00:00:00.000000Z",false,"2020-01-01T00:00:00.000000Z"`;
-  const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })] as const;
+  const given = [
+    freshDelivery({ model: 'persons', columns }),
+    freshDelivery({ model: 'persons', columns }),
+  ] as const;
   await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
   await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
   const found = await rows<{ distinct_id: string; name: string }>(
@@ -197,8 +294,13 @@ test('persons refuse a table that does not merge by their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables.slice(0, 2);
   const make = (engine: string) =>
-    run(`CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String, sluice_stage_id UUID) ENGINE = ${engine}`);
-  for (const engine of ['MergeTree ORDER BY (team_id, distinct_id)', 'ReplacingMergeTree ORDER BY team_id']) {
+    run(
+      `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String, sluice_stage_id UUID) ENGINE = ${engine}`,
+    );
+  for (const engine of [
+    'MergeTree ORDER BY (team_id, distinct_id)',
+    'ReplacingMergeTree ORDER BY team_id',
+  ]) {
     await make(engine);
     await assert.rejects(
       deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']),
@@ -214,10 +316,22 @@ test("a table of the user's own keeps its partitions, order, TTL, indexes, proje
   await run(
     `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5, note LowCardinality(Nullable(String)), at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter, PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at) PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR SETTINGS index_granularity = 1024`,
   );
-  const columns: Column[] = [...noteOnly, { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' }];
-  const months = Array.from({ length: 150 }, (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`);
-  await deliver(config, freshDelivery({ columns }), [`,2020-01-05T00:00:00.000001Z`, `"",2020-01-06T00:00:00.000001Z`, ...months]);
-  const found = await rows(`SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note ORDER BY note NULLS FIRST`);
+  const columns: Column[] = [
+    ...noteOnly,
+    { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
+  ];
+  const months = Array.from(
+    { length: 150 },
+    (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`,
+  );
+  await deliver(config, freshDelivery({ columns }), [
+    `,2020-01-05T00:00:00.000001Z`,
+    `"",2020-01-06T00:00:00.000001Z`,
+    ...months,
+  ]);
+  const found = await rows(
+    `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note ORDER BY note NULLS FIRST`,
+  );
   assert.deepEqual(found, [
     { own: 5, note: null, n: 1 },
     { own: 5, note: '', n: 1 },
@@ -247,7 +361,9 @@ test('faults are told apart by the name of the error', () => {
     ['LOGICAL_ERROR', true, 'server_fault'],
   ];
   for (const [type, isRetryable, code] of cases) {
-    const error = clickHouseError(Object.assign(new Error('said $& the server.'), { type, code: '1' }));
+    const error = clickHouseError(
+      Object.assign(new Error('said $& the server.'), { type, code: '1' }),
+    );
     assertFault(error, isRetryable, code, type);
   }
   for (const [code, name] of [
@@ -268,7 +384,10 @@ test('the keys of a table are taken over word for word, without what follows the
       "ReplicatedMergeTree('/a/ORDER BY (', '{replica}', v) PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a TTL a + 1",
       'PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a',
     ],
-    ["MergeTree PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)", "PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)"],
+    [
+      "MergeTree PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)",
+      "PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)",
+    ],
   ];
   for (const [engine, keys] of cases) assert.equal(keyClauses(engine), keys);
 });

@@ -24,7 +24,12 @@ import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let folder: string;
 let store: EmbeddedStore;
 let client: ClickHouseClient;
@@ -59,33 +64,55 @@ async function rows<Row>(query: string): Promise<Row[]> {
 }
 
 /** A fresh table, with a partition for each of the two rows of a slice, and a delivery to it. */
-async function freshOrders(place: KillPlace): Promise<DeliveryOrders & { config: ClickHouseConfig }> {
+async function freshOrders(
+  place: KillPlace,
+): Promise<DeliveryOrders & { config: ClickHouseConfig }> {
   const table_name = `place_${(places += 1)}`;
-  await run(`CREATE TABLE ${table_name} (n Int64, sluice_stage_id UUID) ENGINE = MergeTree PARTITION BY n % 2 ORDER BY n`);
-  const slice = (from: number) => ({ base64: zstdCompressSync(`"n"\n${from}\n${from + 1}\n`).toString('base64'), records: 2 });
+  await run(
+    `CREATE TABLE ${table_name} (n Int64, sluice_stage_id UUID) ENGINE = MergeTree PARTITION BY n % 2 ORDER BY n`,
+  );
+  const slice = (from: number) => ({
+    base64: zstdCompressSync(`"n"\n${from}\n${from + 1}\n`).toString('base64'),
+    records: 2,
+  });
   return {
     type: 'ClickHouse',
     config: { ...base, table_name },
-    delivery: uuidDelivery({ columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }] }),
+    delivery: uuidDelivery({
+      columns: [{ name: 'n', type: 'integer', nullable: false, expression: 'n' }],
+    }),
     slices: [slice(0), slice(2)],
     place,
   };
 }
 
 async function delivered({ config }: { config: ClickHouseConfig }): Promise<number[]> {
-  return (await rows<{ n: string }>(`SELECT n FROM ${config.table_name} ORDER BY n`)).map((row) => Number(row.n));
+  return (await rows<{ n: string }>(`SELECT n FROM ${config.table_name} ORDER BY n`)).map((row) =>
+    Number(row.n),
+  );
 }
 
 async function stages(): Promise<string[]> {
-  return (await rows<{ name: string }>("SELECT name FROM system.tables WHERE name LIKE 'sluice_stage_%'")).map((row) => row.name);
+  return (
+    await rows<{ name: string }>("SELECT name FROM system.tables WHERE name LIKE 'sluice_stage_%'")
+  ).map((row) => row.name);
 }
 
 async function writeSlices(sink: Sink, orders: DeliveryOrders, from = 0): Promise<SliceOutcome[]> {
   const outcomes: SliceOutcome[] = [];
   for (const [number, { base64, records }] of orders.slices.entries()) {
     if (number < from) continue;
-    const written = await sink.write({ number, records }, Readable.from([Buffer.from(base64, 'base64')]));
-    outcomes.push({ number, ...written, records, bytes: Buffer.from(base64, 'base64').length, sha256: '' });
+    const written = await sink.write(
+      { number, records },
+      Readable.from([Buffer.from(base64, 'base64')]),
+    );
+    outcomes.push({
+      number,
+      ...written,
+      records,
+      bytes: Buffer.from(base64, 'base64').length,
+      sha256: '',
+    });
   }
   return outcomes;
 }
@@ -94,10 +121,16 @@ const manifest = { name: 'manifest', text: '{}' };
 /** The statement that joins slices, and the one that shows them. */
 const joins = /ALTER TABLE `default`\.`sluice_stage_\w+` ATTACH PARTITION/;
 const shows = /ALTER TABLE `default`\.`place_\d+` ATTACH PARTITION/;
-const isLost = (error: unknown) => error instanceof RetryableError && ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
+const isLost = (error: unknown) =>
+  error instanceof RetryableError &&
+  ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
 
 /** Commits and breaks off at the statement that shows, after this much of it was done. */
-async function breakOff(sink: Sink, outcomes: SliceOutcome[], done: 'nothing' | 'all' | 'a part'): Promise<void> {
+async function breakOff(
+  sink: Sink,
+  outcomes: SliceOutcome[],
+  done: 'nothing' | 'all' | 'a part',
+): Promise<void> {
   proxy.watch(async (text) => {
     if (!shows.test(text)) return;
     proxy.watch(undefined);
@@ -125,7 +158,10 @@ for (const [place, visible, isThere] of [
 
 test('a worker that is killed in the third of five slices has only that one repeated', async () => {
   const orders = await freshOrders('writing');
-  orders.slices = [0, 1, 2, 3, 4].map((n) => ({ base64: zstdCompressSync(`"n"\n${n}\n`).toString('base64'), records: 1 }));
+  orders.slices = [0, 1, 2, 3, 4].map((n) => ({
+    base64: zstdCompressSync(`"n"\n${n}\n`).toString('base64'),
+    records: 1,
+  }));
   assert.deepEqual(await repeatedSlices(clickhouse, orders, deps), [2]);
   assert.deepEqual(await delivered(orders), [0, 1, 2, 3, 4]);
   assert.deepEqual(await stages(), []);
@@ -139,7 +175,10 @@ test('a worker that was believed dead and writes when all is over leaves nothing
   assert.deepEqual(await next.recover([first!]), [first]);
   await next.commit([first!, ...(await writeSlices(next, orders, 1))], manifest);
   await next.close();
-  await assert.rejects(writeSlices(dead, orders, 1), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+  await assert.rejects(
+    writeSlices(dead, orders, 1),
+    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+  );
   await dead.close();
   assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
   assert.deepEqual(await stages(), []);
@@ -169,7 +208,11 @@ test('a worker that is killed anywhere in its commit leaves nothing that the nex
     const orders = await freshOrders('committing');
     await killDelivery(orders, { after_milliseconds });
     await deliverAgain(clickhouse, orders, deps);
-    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `killed after ${after_milliseconds} ms`);
+    assert.deepEqual(
+      await delivered(orders),
+      [0, 1, 2, 3],
+      `killed after ${after_milliseconds} ms`,
+    );
   }
   assert.deepEqual(await stages(), []);
 });
@@ -232,7 +275,10 @@ test('an attempt that was believed dead and comes back in the middle of its comm
       sleep();
       await woken;
     });
-    const late = assert.rejects(dead.commit(outcomes, manifest), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+    const late = assert.rejects(
+      dead.commit(outcomes, manifest),
+      (error) => error instanceof RetryableError && error.code === 'slice_lost',
+    );
     await asleep;
     const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
     const [kept] = outcomes;
@@ -290,7 +336,10 @@ test('a server that hangs is left at once when the run is stopped', async () => 
     stop.abort('cancelled');
     await waiting;
     await sink.close();
-    await assert.rejects(clickhouse.open(config, orders.delivery, { ...deps, signal: stop.signal }), /stopped/);
+    await assert.rejects(
+      clickhouse.open(config, orders.delivery, { ...deps, signal: stop.signal }),
+      /stopped/,
+    );
     await assert.rejects(
       clickhouse.open(config, orders.delivery, { ...deps, signal: AbortSignal.timeout(100) }),
       (error) => error instanceof RetryableError && error.code === 'timed_out',

@@ -12,14 +12,39 @@ export const clickhouse_config = Type.Object(
       description:
         'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. With http the password and the data travel unprotected.',
     }),
-    user: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'default', description: 'User that may make and write the tables.' })),
-    password: Type.String({ maxLength: 1000, description: 'Password of the user; empty for a user without one.' }),
-    database: Type.Optional(Type.String({ minLength: 1, maxLength: 150, default: 'default', description: 'Database that holds the table; it must exist.' })),
+    user: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        default: 'default',
+        description: 'User that may make and write the tables.',
+      }),
+    ),
+    password: Type.String({
+      maxLength: 1000,
+      description: 'Password of the user; empty for a user without one.',
+    }),
+    database: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 150,
+        default: 'default',
+        description: 'Database that holds the table; it must exist.',
+      }),
+    ),
     table_name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 150, default: 'events', description: 'Table to write to; made when it is not there, never altered.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 150,
+        default: 'events',
+        description: 'Table to write to; made when it is not there, never altered.',
+      }),
     ),
     has_self_signed_cert: Type.Optional(
-      Type.Boolean({ default: false, description: 'TLS without a check of the certificate, for servers that signed their own.' }),
+      Type.Boolean({
+        default: false,
+        description: 'TLS without a check of the certificate, for servers that signed their own.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -29,10 +54,22 @@ export const clickhouse_config = Type.Object(
 export type ClickHouseConfig = Static<typeof clickhouse_config>;
 
 /** The target's parts, its quoted name, that of the table of receipts, and how users are told of it. */
-export function targetOf(config: ClickHouseConfig): { database: string; table: string; quoted: string; receipts: string; name: string } {
+export function targetOf(config: ClickHouseConfig): {
+  database: string;
+  table: string;
+  quoted: string;
+  receipts: string;
+  name: string;
+} {
   const database = config.database ?? 'default';
   const table = config.table_name ?? 'events';
-  return { database, table, quoted: inDatabase(config, table), receipts: inDatabase(config, 'sluice_receipts'), name: `${database}.${table}` };
+  return {
+    database,
+    table,
+    quoted: inDatabase(config, table),
+    receipts: inDatabase(config, 'sluice_receipts'),
+    name: `${database}.${table}`,
+  };
 }
 
 /** A table's name, quoted, with the database of the config. */
@@ -44,20 +81,35 @@ export function inDatabase(config: ClickHouseConfig, table: string): string {
 export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!isPlainAddress(config.url))
-    found.push({ attr: 'url', code: 'invalid_input', detail: 'The url must be an http or https address without user, query or fragment.' });
+    found.push({
+      attr: 'url',
+      code: 'invalid_input',
+      detail: 'The url must be an http or https address without user, query or fragment.',
+    });
   if (config.table_name?.startsWith('sluice_') === true)
-    found.push({ attr: 'table_name', code: 'invalid_input', detail: "Names that begin with sluice_ are the export's own; choose another name." });
+    found.push({
+      attr: 'table_name',
+      code: 'invalid_input',
+      detail: "Names that begin with sluice_ are the export's own; choose another name.",
+    });
   // ClickHouse makes a folder of each name, escaped.
   for (const attr of ['database', 'table_name'] as const)
     if (Buffer.byteLength(encodeURIComponent((config[attr] ?? '').toWellFormed())) > 200)
       found.push({ attr, code: 'invalid_input', detail: 'The name is too long for ClickHouse.' });
   for (const attr of ['user', 'password', 'database', 'table_name'] as const)
-    if (config[attr]?.includes('\0') === true) found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+    if (config[attr]?.includes('\0') === true)
+      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
   return found;
 }
 
 function isPlainAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
-  return (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  return (
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.username === '' &&
+    url.password === '' &&
+    url.search === '' &&
+    url.hash === ''
+  );
 }

@@ -28,7 +28,11 @@ const start_timeout_milliseconds = 60_000;
 const silence_milliseconds = 3_600_000;
 
 /** Waits of the server for us, in seconds: the source may take its time between two pieces. */
-const patient: ClickHouseSettings = { http_receive_timeout: 3_600, http_send_timeout: 3_600, wait_end_of_query: 1 };
+const patient: ClickHouseSettings = {
+  http_receive_timeout: 3_600,
+  http_send_timeout: 3_600,
+  wait_end_of_query: 1,
+};
 
 /** CSV as our source writes it and nothing else; what a column cannot hold is an error and not a default. */
 const insert_settings: ClickHouseSettings = {
@@ -55,7 +59,10 @@ const insert_settings: ClickHouseSettings = {
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; a redirect is not followed; the server has
  * answered as a ClickHouse within 60 seconds or the call rejects.
  */
-export async function connect(config: ClickHouseConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+export async function connect(
+  config: ClickHouseConfig,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<Connection> {
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const url = new URL(config.url);
@@ -91,17 +98,33 @@ export async function connect(config: ClickHouseConfig, deps: Pick<DestinationDe
   return notingProgress(connectionOf(client, signal, close), deps);
 }
 
-function openAgent(config: ClickHouseConfig, { lookup }: DestinationDeps['outbound']): http.Agent | https.Agent {
+function openAgent(
+  config: ClickHouseConfig,
+  { lookup }: DestinationDeps['outbound'],
+): http.Agent | https.Agent {
   const options = { keepAlive: true, maxSockets: 4, lookup };
   if (!config.url.toLowerCase().startsWith('https:')) return new http.Agent(options);
   return new https.Agent({ ...options, rejectUnauthorized: config.has_self_signed_cert !== true });
 }
 
-function connectionOf(client: ClickHouseClient, signal: AbortSignal, close: () => Promise<void>): Connection {
+function connectionOf(
+  client: ClickHouseClient,
+  signal: AbortSignal,
+  close: () => Promise<void>,
+): Connection {
   return {
     rows: (query, parameters) => rows(client, signal, query, parameters),
     command: (query, parameters = {}) =>
-      unlessStopped(signal, async () => void (await client.command({ query, query_params: parameters, clickhouse_settings: patient, abort_signal: signal }))),
+      unlessStopped(
+        signal,
+        async () =>
+          void (await client.command({
+            query,
+            query_params: parameters,
+            clickhouse_settings: patient,
+            abort_signal: signal,
+          })),
+      ),
     insert: async (statement, bytes, options = {}) => {
       let failure: Error | undefined;
       bytes.once('error', (error) => (failure = error));
@@ -112,7 +135,8 @@ function connectionOf(client: ClickHouseClient, signal: AbortSignal, close: () =
             values: bytes,
             clickhouse_settings: insert_settings,
             abort_signal: signal,
-            http_headers: options.encoding === undefined ? {} : { 'Content-Encoding': options.encoding },
+            http_headers:
+              options.encoding === undefined ? {} : { 'Content-Encoding': options.encoding },
           });
           stream.resume();
           await once(stream, 'end');
@@ -127,7 +151,10 @@ function connectionOf(client: ClickHouseClient, signal: AbortSignal, close: () =
   };
 }
 
-function notingProgress(connection: Connection, { noteProgress }: Pick<DestinationDeps, 'noteProgress'>): Connection {
+function notingProgress(
+  connection: Connection,
+  { noteProgress }: Pick<DestinationDeps, 'noteProgress'>,
+): Connection {
   const noted = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work;
     noteProgress?.();
@@ -140,20 +167,36 @@ function notingProgress(connection: Connection, { noteProgress }: Pick<Destinati
   };
 }
 
-async function rows<Row>(client: ClickHouseClient, signal: AbortSignal, query: string, parameters: Parameters = {}): Promise<Row[]> {
+async function rows<Row>(
+  client: ClickHouseClient,
+  signal: AbortSignal,
+  query: string,
+  parameters: Parameters = {},
+): Promise<Row[]> {
   return unlessStopped(signal, async () => {
-    const result = await client.query({ query, query_params: parameters, clickhouse_settings: patient, abort_signal: signal, format: 'JSONEachRow' });
+    const result = await client.query({
+      query,
+      query_params: parameters,
+      clickhouse_settings: patient,
+      abort_signal: signal,
+      format: 'JSONEachRow',
+    });
     return result.json<Row>();
   });
 }
 
 /** The client's own error for a stop says only that somebody has aborted the request; its errors without a code hold what another program answered. */
-async function unlessStopped<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+async function unlessStopped<Result>(
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
   throwIfStopped(signal);
   try {
     return await work();
   } catch (error) {
     if (signal.aborted) throw stopError(signal);
-    throw error instanceof Error && error.name === 'Error' && !('code' in error) ? answerError(error) : error;
+    throw error instanceof Error && error.name === 'Error' && !('code' in error)
+      ? answerError(error)
+      : error;
   }
 }

@@ -10,19 +10,31 @@ const unverified = final(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
-const unreachable = passing('connection_failed', 'The server does not answer at this address. Check the key url, and that its firewall lets this server in.');
+const unreachable = passing(
+  'connection_failed',
+  'The server does not answer at this address. Check the key url, and that its firewall lets this server in.',
+);
 const broken = passing('connection_lost', 'The connection to the server broke.');
-const credentials = final('authentication_failed', 'The server refused user or password; check the keys user and password, and from where the user may come.');
+const credentials = final(
+  'authentication_failed',
+  'The server refused user or password; check the keys user and password, and from where the user may come.',
+);
 const denied = final(
   'permission_denied',
   'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP TABLE on the database, and ALTER on the table.',
 );
-const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
+const value = final(
+  'value_refused',
+  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+);
 const statement = final(
   'statement_refused',
   'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
 );
-const gone = passing('slice_lost', 'A table of the delivery was removed before it could be shown, by hand or by another attempt; it is made again.');
+const gone = passing(
+  'slice_lost',
+  'A table of the delivery was removed before it could be shown, by hand or by another attempt; it is made again.',
+);
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const short = passing('out_of_resources', 'The server is short of resources (%).');
 const not_clickhouse = final(
@@ -37,7 +49,10 @@ const faults: Record<string, Fault> = {
     lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
     unreachable,
     broken,
-    tls_not_offered: final('tls_not_offered', 'The server offers no TLS at this port; check the port in the key url.'),
+    tls_not_offered: final(
+      'tls_not_offered',
+      'The server offers no TLS at this port; check the port in the key url.',
+    ),
     tls_not_verified: unverified,
   }),
   ERR_STREAM_PREMATURE_CLOSE: broken,
@@ -51,13 +66,22 @@ const faults: Record<string, Fault> = {
   ACCESS_DENIED: denied,
   READONLY: denied,
   DATABASE_ACCESS_DENIED: denied,
-  UNKNOWN_DATABASE: final('database_missing', 'There is no database of this name; make it or check the key database.'),
+  UNKNOWN_DATABASE: final(
+    'database_missing',
+    'There is no database of this name; make it or check the key database.',
+  ),
   UNKNOWN_TABLE: gone,
   TABLE_IS_DROPPED: gone,
   TABLE_ALREADY_EXISTS: passing('conflict', 'Another delivery made the table at the same moment.'),
-  INCOMPATIBLE_COLUMNS: passing('conflict', 'The table was altered during the delivery; it is delivered again.'),
+  INCOMPATIBLE_COLUMNS: passing(
+    'conflict',
+    'The table was altered during the delivery; it is delivered again.',
+  ),
   TABLE_IS_READ_ONLY: passing('read_only', 'The server takes no writes to the table just now.'),
-  VIOLATED_CONSTRAINT: final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
+  VIOLATED_CONSTRAINT: final(
+    'constraint_violated',
+    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
+  ),
   CANNOT_PARSE_TEXT: value,
   CANNOT_PARSE_QUOTED_STRING: value,
   CANNOT_PARSE_INPUT_ASSERTION_FAILED: value,
@@ -88,7 +112,10 @@ const faults: Record<string, Fault> = {
   ILLEGAL_COLUMN: statement,
   TABLES_HAVE_DIFFERENT_PARTITION_EXPRESSION: statement,
   QUERY_IS_PROHIBITED: statement,
-  NOT_ENOUGH_SPACE: passing('disk_full', 'The disk of the server is full; free some space. The run goes on by itself.'),
+  NOT_ENOUGH_SPACE: passing(
+    'disk_full',
+    'The disk of the server is full; free some space. The run goes on by itself.',
+  ),
   CANNOT_READ_ALL_DATA: broken,
   NETWORK_ERROR: broken,
   SOCKET_TIMEOUT: broken,
@@ -96,7 +123,10 @@ const faults: Record<string, Fault> = {
   TOO_SLOW: cancelled,
   QUERY_WAS_CANCELLED: cancelled,
   QUOTA_EXCEEDED: passing('throttled', 'A quota of the user is used up for now (%).'),
-  TOO_MANY_SIMULTANEOUS_QUERIES: passing('too_many_connections', 'The server runs as many queries as it may.'),
+  TOO_MANY_SIMULTANEOUS_QUERIES: passing(
+    'too_many_connections',
+    'The server runs as many queries as it may.',
+  ),
   MEMORY_LIMIT_EXCEEDED: short,
   TOO_MANY_PARTS: short,
   TOO_MANY_BYTES: short,
@@ -106,26 +136,39 @@ const said_characters_max = 300;
 
 /** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
 export function clickHouseError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  if (
+    !(error instanceof Error) ||
+    error instanceof NonRetryableError ||
+    error instanceof RetryableError
+  )
+    return error;
   const { type, code } = error as Error & { type?: string; code?: string };
   const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
   if (fault !== undefined) return faultError(fault, error);
   // ClickHouse has some seven hundred errors: those that are not named above are taken for its own.
-  if (type !== undefined) return faultError(passing('server_fault', `The server reported ${type} (%).`), error);
+  if (type !== undefined)
+    return faultError(passing('server_fault', `The server reported ${type} (%).`), error);
   return error;
 }
 
 function faultError(fault: Fault, error: Error): Error {
   const said = error.message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
-  const clipped = said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
+  const clipped =
+    said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
   const message = fault.message === '%' ? error.message : fault.message.replace('%', () => clipped);
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
+    cause: error,
+  });
 }
 
 /** The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that cannot be read; the client gives its whole text as the message, which is not for users. */
 export function answerError(answer: Error): Error {
-  if (answer.message.startsWith('Timeout error')) return new RetryableError('timed_out', 'The server said nothing for an hour.', { cause: answer });
-  if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client')) return faultError(not_clickhouse, answer);
+  if (answer.message.startsWith('Timeout error'))
+    return new RetryableError('timed_out', 'The server said nothing for an hour.', {
+      cause: answer,
+    });
+  if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
+    return faultError(not_clickhouse, answer);
   return new RetryableError(
     'unexpected_answer',
     'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',

@@ -8,7 +8,11 @@ import type { Connection } from './connection.ts';
 type ReceiptLine = { stage_id: string; records: number; manifest: string };
 
 /** The newest receipt of a delivery, with the stage by which its rows came, or undefined when the delivery was not completed. */
-export async function findReceipt(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<ReceiptLine | undefined> {
+export async function findReceipt(
+  connection: Connection,
+  config: ClickHouseConfig,
+  delivery: Delivery,
+): Promise<ReceiptLine | undefined> {
   const [line] = await connection.rows<ReceiptLine>(
     `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
     { id: delivery.delivery_id },
@@ -17,7 +21,11 @@ export async function findReceipt(connection: Connection, config: ClickHouseConf
 }
 
 /** The stages that attempts of the delivery were about to show. */
-export async function listIntendedStages(connection: Connection, config: ClickHouseConfig, delivery: Delivery): Promise<string[]> {
+export async function listIntendedStages(
+  connection: Connection,
+  config: ClickHouseConfig,
+  delivery: Delivery,
+): Promise<string[]> {
   const found = await connection.rows<{ stage_id: string }>(
     `SELECT DISTINCT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest = '' ORDER BY stage_id`,
     { id: delivery.delivery_id },
@@ -26,10 +34,18 @@ export async function listIntendedStages(connection: Connection, config: ClickHo
 }
 
 /** Adds a line; it is one block and so is there whole or not at all. */
-export async function writeReceipt(connection: Connection, config: ClickHouseConfig, delivery: Delivery, line: ReceiptLine): Promise<void> {
+export async function writeReceipt(
+  connection: Connection,
+  config: ClickHouseConfig,
+  delivery: Delivery,
+  line: ReceiptLine,
+): Promise<void> {
   const { receipts, name } = targetOf(config);
   const { delivery_id, batch_export_id, run_id } = delivery;
   const row = JSON.stringify({ delivery_id, batch_export_id, run_id, table_name: name, ...line });
   const columns = 'delivery_id, stage_id, batch_export_id, run_id, table_name, records, manifest';
-  await connection.insert(`INSERT INTO ${receipts} (${columns}) FORMAT JSONEachRow`, Readable.from([Buffer.from(`${row}\n`)]));
+  await connection.insert(
+    `INSERT INTO ${receipts} (${columns}) FORMAT JSONEachRow`,
+    Readable.from([Buffer.from(`${row}\n`)]),
+  );
 }

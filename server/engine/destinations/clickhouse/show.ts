@@ -15,7 +15,10 @@ export async function showStage(session: Session, records: number): Promise<stri
   const intended = await listIntendedStages(connection, config, delivery);
   // Asked after the list was read: while our stage stands, no later attempt has begun, so the list holds none of its stages.
   if ((await findTable(connection, config, stage.table)) === undefined)
-    throw new RetryableError('slice_lost', 'Another attempt has taken this delivery over, or a table of it was removed by hand; it is made again.');
+    throw new RetryableError(
+      'slice_lost',
+      'Another attempt has taken this delivery over, or a table of it was removed by hand; it is made again.',
+    );
   const earlier = await settle(session, intended, records);
   if (earlier !== undefined) return earlier;
   // Written first, so that the next attempt knows which rows to look for: looking for them costs a scan, which no delivery without a fault should pay.
@@ -28,20 +31,36 @@ export async function showStage(session: Session, records: number): Promise<stri
 export async function takeBack(session: Session): Promise<void> {
   const { connection, config } = session;
   const isThere =
-    (await findTable(connection, config, 'sluice_receipts')) !== undefined && (await findTable(connection, config, targetOf(config).table)) !== undefined;
-  if (isThere) await settle(session, await listIntendedStages(connection, config, session.delivery), undefined);
+    (await findTable(connection, config, 'sluice_receipts')) !== undefined &&
+    (await findTable(connection, config, targetOf(config).table)) !== undefined;
+  if (isThere)
+    await settle(
+      session,
+      await listIntendedStages(connection, config, session.delivery),
+      undefined,
+    );
 }
 
 /** Of earlier stages, finds one that is there with all `records`, and removes the rows of the others: a killed server may have left a part of them. */
-async function settle({ connection, config }: Session, stageIds: string[], records: number | undefined): Promise<string | undefined> {
+async function settle(
+  { connection, config }: Session,
+  stageIds: string[],
+  records: number | undefined,
+): Promise<string | undefined> {
   const target = targetOf(config).quoted;
   let whole: string | undefined;
   for (const id of stageIds) {
-    const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${target} WHERE ${identifier(stage_column)} = {id:UUID}`, { id });
+    const [row] = await connection.rows<{ records: number }>(
+      `SELECT count() AS records FROM ${target} WHERE ${identifier(stage_column)} = {id:UUID}`,
+      { id },
+    );
     const found = row?.records ?? 0;
     if (whole === undefined && found > 0 && found === records) whole = id;
     else if (found > 0)
-      await connection.command(`ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID} SETTINGS mutations_sync = 2`, { id });
+      await connection.command(
+        `ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID} SETTINGS mutations_sync = 2`,
+        { id },
+      );
   }
   return whole;
 }

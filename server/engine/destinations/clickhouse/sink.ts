@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
 import { isOnly } from '../../destination.ts';
-import type { Delivery, DestinationDeps, Json, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Json,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../destination.ts';
 import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
 import { stageName } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
@@ -32,7 +40,11 @@ export type Session = {
 };
 
 /** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stages; otherwise nothing is changed yet. */
-export async function openClickHouseSink(config: ClickHouseConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
+export async function openClickHouseSink(
+  config: ClickHouseConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Sink> {
   const session = await withClickHouseErrors(() => openSession(config, delivery, deps));
   return {
     isCommitted: async () => session.delivered_stage_id !== undefined,
@@ -44,13 +56,28 @@ export async function openClickHouseSink(config: ClickHouseConfig, delivery: Del
   };
 }
 
-async function openSession(config: ClickHouseConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
+async function openSession(
+  config: ClickHouseConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Session> {
   const connection = await connect(config, deps);
   try {
     const stage = { table: stageName(delivery), id: randomUUID() };
-    const receipt = (await findTable(connection, config, 'sluice_receipts')) && (await findReceipt(connection, config, delivery));
+    const receipt =
+      (await findTable(connection, config, 'sluice_receipts')) &&
+      (await findReceipt(connection, config, delivery));
     const delivered_stage_id = receipt?.stage_id;
-    const session: Session = { connection, config, delivery, log: deps.log, stage, target: undefined, has_slices: false, delivered_stage_id };
+    const session: Session = {
+      connection,
+      config,
+      delivery,
+      log: deps.log,
+      stage,
+      target: undefined,
+      has_slices: false,
+      delivered_stage_id,
+    };
     // A worker that was killed right after its receipt has left its stage.
     if (delivered_stage_id !== undefined) await tidyUp(session);
     return session;
@@ -77,7 +104,11 @@ async function prepare(session: Session): Promise<Table> {
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }> {
+async function write(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: Json }> {
   const { config, stage } = session;
   const { name } = targetOf(config);
   try {
@@ -99,7 +130,11 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
 }
 
 /** The receipt of a repeat is written beside the earlier one; the newest counts. */
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   const { connection, config, delivery } = session;
   const records = recordsIn(outcomes);
   let stageId = session.delivered_stage_id;
@@ -108,7 +143,11 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
     if (session.has_slices) await joinSlices(session, outcomes);
     stageId = await showStage(session, records);
   }
-  await writeReceipt(connection, config, delivery, { stage_id: stageId, records, manifest: manifest.text });
+  await writeReceipt(connection, config, delivery, {
+    stage_id: stageId,
+    records,
+    manifest: manifest.text,
+  });
   session.delivered_stage_id = stageId;
   await tidyUp(session);
 }
@@ -118,7 +157,10 @@ async function tidyUp(session: Session): Promise<void> {
   try {
     await dropStages(session, []);
   } catch (error) {
-    session.log.warn({ err: clickHouseError(error), delivery_id: session.delivery.delivery_id }, 'stage tables of a committed delivery could not be removed');
+    session.log.warn(
+      { err: clickHouseError(error), delivery_id: session.delivery.delivery_id },
+      'stage tables of a committed delivery could not be removed',
+    );
   }
 }
 

@@ -16,10 +16,20 @@ import type { Table } from './table.ts';
 type SliceState = { stage_id: string; slice_bytes: number };
 
 /** Where an attempt works; `stage.table` is its own table, from which rows are shown, and those of its slices are called like it with their number behind. */
-type Place = { connection: Connection; config: ClickHouseConfig; delivery: Delivery; stage: { table: string; id: string } };
+type Place = {
+  connection: Connection;
+  config: ClickHouseConfig;
+  delivery: Delivery;
+  stage: { table: string; id: string };
+};
 
 /** Writes a slice into a table of its own, which outlives the attempt, and gives what finds it again. Throws `slice_lost` when another attempt has taken the delivery over: then nobody else would remove the table. */
-export async function writeSlice(place: Place, target: Table, slice: Slice, bytes: Readable): Promise<SliceState> {
+export async function writeSlice(
+  place: Place,
+  target: Table,
+  slice: Slice,
+  bytes: Readable,
+): Promise<SliceState> {
   const { connection, config, stage } = place;
   const table = `${stage.table}_${slice.number}`;
   await makeStage(connection, config, target, { table, id: stage.id });
@@ -35,33 +45,58 @@ export async function writeSlice(place: Place, target: Table, slice: Slice, byte
 
 /** Inserts a slice into an empty table of the attempt. Throws `count_mismatch` when the table holds more or less then. */
 export async function insertSlice(
-  { connection, config, delivery }: Pick<Place, 'connection' | 'config'> & { delivery: Pick<Delivery, 'columns'> },
+  {
+    connection,
+    config,
+    delivery,
+  }: Pick<Place, 'connection' | 'config'> & { delivery: Pick<Delivery, 'columns'> },
   table: string,
   slice: Slice,
   bytes: Readable,
 ): Promise<void> {
   const columns = delivery.columns.map((column) => identifier(column.name)).join(', ');
-  await connection.insert(`INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT CSVWithNames`, bytes, { encoding: 'zstd' });
-  const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${inDatabase(config, table)}`);
+  await connection.insert(
+    `INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT CSVWithNames`,
+    bytes,
+    { encoding: 'zstd' },
+  );
+  const [row] = await connection.rows<{ records: number }>(
+    `SELECT count() AS records FROM ${inDatabase(config, table)}`,
+  );
   if (row?.records === slice.records) return;
-  throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but its table holds ${row?.records ?? 0}; it is written again.`);
+  throw new RetryableError(
+    'count_mismatch',
+    `Slice ${slice.number} has ${slice.records} rows, but its table holds ${row?.records ?? 0}; it is written again.`,
+  );
 }
 
 /**
  * Renames the tables of finished slices of an earlier attempt, removes every other table of the delivery, and gives those of the outcomes that are there and whole. From here on the earlier attempt can show
  * nothing more: it finds none of the slices that it would have to join, and what it has joined is gone. The attempt's stage becomes that which their rows say they came by.
  */
-export async function takeSlicesOver(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+export async function takeSlicesOver(
+  place: Place,
+  outcomes: SliceOutcome[],
+): Promise<SliceOutcome[]> {
   const { connection, config, delivery } = place;
   const states = outcomes.map((outcome) => stateOf(outcome));
   const stage_id = states.find((state) => state !== undefined)?.stage_id;
-  const tables = stage_id === undefined ? [] : await listTables(connection, config, stagePrefix(delivery));
+  const tables =
+    stage_id === undefined ? [] : await listTables(connection, config, stagePrefix(delivery));
   const taken: SliceOutcome[] = [];
   for (const [index, outcome] of outcomes.entries()) {
     const from = tables.find((table) => table.endsWith(`_${outcome.number}`));
-    const isSame = states[index]?.stage_id === stage_id && states[index]?.slice_bytes === outcome.bytes;
-    if (from === undefined || !isSame || !(await isWhole(place, from, stage_id ?? '', outcome.records))) continue;
-    await connection.command(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, `${place.stage.table}_${outcome.number}`)}`);
+    const isSame =
+      states[index]?.stage_id === stage_id && states[index]?.slice_bytes === outcome.bytes;
+    if (
+      from === undefined ||
+      !isSame ||
+      !(await isWhole(place, from, stage_id ?? '', outcome.records))
+    )
+      continue;
+    await connection.command(
+      `RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, `${place.stage.table}_${outcome.number}`)}`,
+    );
     taken.push(outcome);
   }
   // After the new names: what an earlier attempt could join until then is removed here.
@@ -79,10 +114,16 @@ export async function takeSlicesOver(place: Place, outcomes: SliceOutcome[]): Pr
  * Joins the slices in the attempt's own stage, from where they can be shown at once; nothing is copied. Throws `slice_lost` when another attempt has taken one over, and `count_mismatch` when the stage
  * does not hold all rows then.
  */
-export async function joinSlices({ connection, config, stage }: Place, outcomes: SliceOutcome[]): Promise<void> {
+export async function joinSlices(
+  { connection, config, stage }: Place,
+  outcomes: SliceOutcome[],
+): Promise<void> {
   const name = inDatabase(config, stage.table);
-  for (const { number } of outcomes) await attachAll(connection, config, name, `${stage.table}_${number}`);
-  const [row] = await connection.rows<{ records: number }>(`SELECT count() AS records FROM ${name}`);
+  for (const { number } of outcomes)
+    await attachAll(connection, config, name, `${stage.table}_${number}`);
+  const [row] = await connection.rows<{ records: number }>(
+    `SELECT count() AS records FROM ${name}`,
+  );
   if (row?.records === recordsIn(outcomes)) return;
   throw new RetryableError(
     'count_mismatch',
@@ -91,21 +132,35 @@ export async function joinSlices({ connection, config, stage }: Place, outcomes:
 }
 
 /** Links the parts of a table of the attempt into another one; those of one partition appear at once. `target` is quoted. */
-export async function attachAll(connection: Connection, config: ClickHouseConfig, target: string, table: string): Promise<void> {
+export async function attachAll(
+  connection: Connection,
+  config: ClickHouseConfig,
+  target: string,
+  table: string,
+): Promise<void> {
   const source = inDatabase(config, table);
-  const partitions = await connection.rows<{ id: string }>(`SELECT DISTINCT _partition_id AS id FROM ${source} ORDER BY id`);
-  const attachments = partitions.map(({ id }) => `ATTACH PARTITION ID ${literal(id)} FROM ${source}`);
-  if (attachments.length > 0) await connection.command(`ALTER TABLE ${target} ${attachments.join(', ')}`);
+  const partitions = await connection.rows<{ id: string }>(
+    `SELECT DISTINCT _partition_id AS id FROM ${source} ORDER BY id`,
+  );
+  const attachments = partitions.map(
+    ({ id }) => `ATTACH PARTITION ID ${literal(id)} FROM ${source}`,
+  );
+  if (attachments.length > 0)
+    await connection.command(`ALTER TABLE ${target} ${attachments.join(', ')}`);
 }
 
 /**
  * Removes all tables of the delivery's attempts but for those of the kept slices of this one. The fence against an attempt that was believed dead: without its stage table it can show nothing any more. SYNC waits until
  * nothing uses the table, so what it was showing at this moment is there or not when this returns, and stays so.
  */
-export async function dropStages({ connection, config, delivery, stage }: Place, kept: SliceOutcome[]): Promise<void> {
+export async function dropStages(
+  { connection, config, delivery, stage }: Place,
+  kept: SliceOutcome[],
+): Promise<void> {
   const names = new Set(kept.map(({ number }) => `${stage.table}_${number}`));
   for (const table of await listTables(connection, config, stagePrefix(delivery)))
-    if (!names.has(table)) await connection.command(`DROP TABLE IF EXISTS ${inDatabase(config, table)} SYNC`);
+    if (!names.has(table))
+      await connection.command(`DROP TABLE IF EXISTS ${inDatabase(config, table)} SYNC`);
 }
 
 function stateOf({ state }: SliceOutcome): SliceState | undefined {
@@ -116,7 +171,12 @@ function isSliceState(state: Json): state is SliceState {
   return typeof state === 'object' && state !== null && 'stage_id' in state;
 }
 
-async function isWhole({ connection, config }: Place, table: string, stage_id: string, records: number): Promise<boolean> {
+async function isWhole(
+  { connection, config }: Place,
+  table: string,
+  stage_id: string,
+  records: number,
+): Promise<boolean> {
   const [found] = await connection.rows<{ records: number; own: number }>(
     `SELECT count() AS records, countIf(${identifier(stage_column)} = {stage_id:UUID}) AS own FROM ${inDatabase(config, table)}`,
     { stage_id },
@@ -128,7 +188,11 @@ async function isWhole({ connection, config }: Place, table: string, stage_id: s
  * False where a server that was killed has shown a part of these very parts: once they have been removed, a replicated table would take them for ones that it has had. All slices are known where an attempt was about to
  * show them.
  */
-async function mayShowAgain({ connection, config, delivery }: Place, stage_id: string, records: number): Promise<boolean> {
+async function mayShowAgain(
+  { connection, config, delivery }: Place,
+  stage_id: string,
+  records: number,
+): Promise<boolean> {
   if (!(await listIntendedStages(connection, config, delivery)).includes(stage_id)) return true;
   const [row] = await connection.rows<{ records: number }>(
     `SELECT count() AS records FROM ${targetOf(config).quoted} WHERE ${identifier(stage_column)} = {stage_id:UUID}`,

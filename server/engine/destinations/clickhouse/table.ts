@@ -26,7 +26,12 @@ const person_key = ['team_id', 'distinct_id'];
 const event_order = ['event', 'timestamp', 'uuid'];
 
 /** A table as the server describes it. */
-export type Table = { engine: string; engine_full: string; sorting_key: string; storage_policy: string };
+export type Table = {
+  engine: string;
+  engine_full: string;
+  sorting_key: string;
+  storage_policy: string;
+};
 
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
@@ -34,19 +39,28 @@ export type Layout = Pick<Delivery, 'model' | 'columns'>;
 /** The column by which rows are compared with the source, where the export has it and no query has made it. */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true) ? name : undefined;
+  return columns.some((column) => column.name === name && column.is_calculated !== true)
+    ? name
+    : undefined;
 }
 
 /** Do rows of this delivery take the place of those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
-  return model === 'persons' && person_key.every((name) => columns.some((column) => column.name === name && column.is_calculated !== true));
+  return (
+    model === 'persons' &&
+    person_key.every((name) =>
+      columns.some((column) => column.name === name && column.is_calculated !== true),
+    )
+  );
 }
 
 const own_columns = new Set([stage_column, '_row_exists', '_block_number', '_block_offset']);
 
 /** What ClickHouse cannot take of a query's columns: names that its tables or ours have already. */
 export function clickHouseColumnFaults(columns: Column[]): string[] {
-  return columns.filter(({ name }) => own_columns.has(name)).map(({ name }) => `The table has a column \`${name}\` of its own: give yours another alias.`);
+  return columns
+    .filter(({ name }) => own_columns.has(name))
+    .map(({ name }) => `The table has a column \`${name}\` of its own: give yours another alias.`);
 }
 
 /** The statement that makes the table of an export. It has no partitions, so that a delivery is shown in one step; persons are merged by key and version. */
@@ -62,11 +76,17 @@ function typeOf(column: Column): string {
 }
 
 function engineOf(layout: Layout): string {
-  const has = (name: string) => layout.columns.some((column) => column.name === name && !column.nullable);
+  const has = (name: string) =>
+    layout.columns.some((column) => column.name === name && !column.nullable);
   const order = (names: string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
-  if (!isMerged(layout)) return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
+  if (!isMerged(layout))
+    return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
   const version = layout.columns.some(
-    (column) => column.name === 'person_version' && column.type === 'integer' && !column.nullable && column.is_calculated !== true,
+    (column) =>
+      column.name === 'person_version' &&
+      column.type === 'integer' &&
+      !column.nullable &&
+      column.is_calculated !== true,
   )
     ? 'person_version'
     : '';
@@ -74,7 +94,11 @@ function engineOf(layout: Layout): string {
 }
 
 /** The table of this name, or undefined when there is none that the user may see. */
-export async function findTable(connection: Connection, config: ClickHouseConfig, table: string): Promise<Table | undefined> {
+export async function findTable(
+  connection: Connection,
+  config: ClickHouseConfig,
+  table: string,
+): Promise<Table | undefined> {
   const { database } = targetOf(config);
   const [found] = await connection.rows<Table>(
     'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE database = {database:String} AND name = {table:String}',
@@ -84,7 +108,11 @@ export async function findTable(connection: Connection, config: ClickHouseConfig
 }
 
 /** Names of the tables of the database that begin so, in order. */
-export async function listTables(connection: Connection, config: ClickHouseConfig, prefix: string): Promise<string[]> {
+export async function listTables(
+  connection: Connection,
+  config: ClickHouseConfig,
+  prefix: string,
+): Promise<string[]> {
   const { database } = targetOf(config);
   const found = await connection.rows<{ name: string }>(
     'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String}) ORDER BY name',
@@ -94,7 +122,11 @@ export async function listTables(connection: Connection, config: ClickHouseConfi
 }
 
 /** Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export. Gives the table as it is. */
-export async function prepareTables(connection: Connection, config: ClickHouseConfig, layout: Layout): Promise<Table> {
+export async function prepareTables(
+  connection: Connection,
+  config: ClickHouseConfig,
+  layout: Layout,
+): Promise<Table> {
   const target = targetOf(config);
   await connection.command(
     `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID, batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String, written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
@@ -114,7 +146,12 @@ export async function prepareTables(connection: Connection, config: ClickHouseCo
 }
 
 /** Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of which all that are missing are named. */
-export async function checkTable(connection: Connection, config: ClickHouseConfig, layout: Layout, table: Table): Promise<void> {
+export async function checkTable(
+  connection: Connection,
+  config: ClickHouseConfig,
+  layout: Layout,
+  table: Table,
+): Promise<void> {
   const { name } = targetOf(config);
   if (!table.engine.endsWith('MergeTree')) {
     throw new NonRetryableError(
@@ -132,25 +169,47 @@ export async function checkTable(connection: Connection, config: ClickHouseConfi
   await checkColumns(connection, config, layout.columns);
 }
 
-async function checkColumns(connection: Connection, config: ClickHouseConfig, columns: Column[]): Promise<void> {
+async function checkColumns(
+  connection: Connection,
+  config: ClickHouseConfig,
+  columns: Column[],
+): Promise<void> {
   const { database, table, name } = targetOf(config);
   const found = await connection.rows<{ name: string; type: string }>(
     'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}',
     { database, table },
   );
   const names = new Set(found.map((row) => row.name));
-  const missing = columns.filter((column) => !names.has(column.name)).map((column) => `${column.name} ${typeOf(column)}`);
-  if (!found.some((row) => row.name === stage_column && row.type === 'UUID')) missing.push(`${stage_column} UUID`);
+  const missing = columns
+    .filter((column) => !names.has(column.name))
+    .map((column) => `${column.name} ${typeOf(column)}`);
+  if (!found.some((row) => row.name === stage_column && row.type === 'UUID'))
+    missing.push(`${stage_column} UUID`);
   if (missing.length > 0)
-    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+    throw new NonRetryableError(
+      'columns_missing',
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+    );
 }
 
 /** Makes an empty table that fits the target part by part, whose rows say which stage they came by. */
-export async function makeStage(connection: Connection, config: ClickHouseConfig, target: Table, stage: { table: string; id: string }): Promise<void> {
+export async function makeStage(
+  connection: Connection,
+  config: ClickHouseConfig,
+  target: Table,
+  stage: { table: string; id: string },
+): Promise<void> {
   const name = inDatabase(config, stage.table);
-  const policy = target.storage_policy === 'default' ? '' : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
-  await connection.command(`CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree ${keyClauses(target.engine_full)}${policy}`);
-  await connection.command(`ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`);
+  const policy =
+    target.storage_policy === 'default'
+      ? ''
+      : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
+  await connection.command(
+    `CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree ${keyClauses(target.engine_full)}${policy}`,
+  );
+  await connection.command(
+    `ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`,
+  );
 }
 
 const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;
@@ -165,8 +224,10 @@ export function keyClauses(engineFull: string): string {
   for (const { 0: token, index } of engineFull.matchAll(engine_token)) {
     if (token === '(' || token === '[') depth += 1;
     else if (token === ')' || token === ']') depth -= 1;
-    else if (depth === 0 && ['PARTITION', 'PRIMARY', 'ORDER', 'SAMPLE'].includes(token)) start ??= index;
-    else if (depth === 0 && start !== undefined && ['TTL', 'SETTINGS', 'COMMENT'].includes(token)) return engineFull.slice(start, index).trimEnd();
+    else if (depth === 0 && ['PARTITION', 'PRIMARY', 'ORDER', 'SAMPLE'].includes(token))
+      start ??= index;
+    else if (depth === 0 && start !== undefined && ['TTL', 'SETTINGS', 'COMMENT'].includes(token))
+      return engineFull.slice(start, index).trimEnd();
   }
   return engineFull.slice(start ?? engineFull.length);
 }

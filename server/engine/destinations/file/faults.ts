@@ -5,13 +5,19 @@ type Fault = { retryable: boolean; code: string; message: string };
 const not_writable: Fault = {
   retryable: false,
   code: 'permission_denied',
-  message: 'The server may not write to this folder of its export folder; give its user the right to.',
+  message:
+    'The server may not write to this folder of its export folder; give its user the right to.',
 };
-const full: Fault = { retryable: true, code: 'disk_full', message: 'The disk of the export folder is full; free some space. The run goes on by itself.' };
+const full: Fault = {
+  retryable: true,
+  code: 'disk_full',
+  message: 'The disk of the export folder is full; free some space. The run goes on by itself.',
+};
 const bad_path: Fault = {
   retryable: false,
   code: 'invalid_path',
-  message: 'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
+  message:
+    'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
 };
 
 const faults: Record<string, Fault> = {
@@ -30,7 +36,9 @@ export function fileError(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   const fault = typeof syscall === 'string' && code !== undefined ? faults[code] : undefined;
   if (fault === undefined) return error;
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, fault.message, { cause: error });
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, fault.message, {
+    cause: error,
+  });
 }
 
 /** Runs `work` and throws what `fileError` makes of its errors. */

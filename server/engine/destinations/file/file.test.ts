@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -18,10 +27,17 @@ import { file } from './file.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'sluice-file-'));
 const outside = await mkdtemp(join(tmpdir(), 'sluice-outside-'));
-const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: root, signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound: openOutbound({ allow: [] }),
+  export_dir: root,
+  signal: new AbortController().signal,
+};
 let places = 0;
 
-after(() => Promise.all([root, outside].map((folder) => rm(folder, { recursive: true, force: true }))));
+after(() =>
+  Promise.all([root, outside].map((folder) => rm(folder, { recursive: true, force: true }))),
+);
 
 const folderOfConfig = (config: Config) => join(root, String(config['prefix']).split('/')[0] ?? '');
 
@@ -39,10 +55,16 @@ testDestination({
   definition: file,
   start: async () => deps,
   stop: async () => undefined,
-  configure: async () => ({ prefix: `place${(places += 1)}/{year}/{table}`, file_format: 'JSONLines', compression: 'gzip' }),
+  configure: async () => ({
+    prefix: `place${(places += 1)}/{year}/{table}`,
+    file_format: 'JSONLines',
+    compression: 'gzip',
+  }),
   readBack: async (config) => {
     const names = (await visible(config)).filter((name) => name.endsWith('.jsonl.gz'));
-    return (await Promise.all(names.map(async (name) => parseJsonLines(gunzipSync(await readFile(name)))))).flat();
+    return (
+      await Promise.all(names.map(async (name) => parseJsonLines(gunzipSync(await readFile(name)))))
+    ).flat();
   },
   leftovers: async (config) => (await visible(config)).filter((name) => name.includes('/.')),
   misconfigure: async () => {
@@ -50,8 +72,16 @@ testDestination({
     await writeFile(join(root, 'occupied'), '');
     return [
       { name: 'a link out of the folder', config: { prefix: 'link/events' }, code: 'invalid_path' },
-      { name: 'a file where a folder should be', config: { prefix: 'occupied/events' }, code: 'invalid_path' },
-      { name: 'a name that is too long', config: { prefix: 'x'.repeat(300) }, code: 'invalid_path' },
+      {
+        name: 'a file where a folder should be',
+        config: { prefix: 'occupied/events' },
+        code: 'invalid_path',
+      },
+      {
+        name: 'a name that is too long',
+        config: { prefix: 'x'.repeat(300) },
+        code: 'invalid_path',
+      },
     ];
   },
   invalid: [
@@ -63,7 +93,11 @@ testDestination({
     { name: 'wrong type', change: { prefix: 7 }, attr: 'prefix' },
     { name: 'unknown format', change: { file_format: 'XML' }, attr: 'file_format' },
     { name: 'unknown compression', change: { compression: 'rar' }, attr: 'compression' },
-    { name: 'compression of another format', change: { compression: 'snappy' }, attr: 'compression' },
+    {
+      name: 'compression of another format',
+      change: { compression: 'snappy' },
+      attr: 'compression',
+    },
     { name: 'size zero', change: { max_file_size_mb: 0 }, attr: 'max_file_size_mb' },
   ],
   damage: {
@@ -74,7 +108,8 @@ testDestination({
       await writeFile(path, bytes);
     },
     missing: (_config, [outcome]) => rm(join(root, outcome?.name ?? '')),
-    added: (_config, [outcome]) => writeFile(join(root, (outcome?.name ?? '').replace('-0000.', '-0007.')), 'x'),
+    added: (_config, [outcome]) =>
+      writeFile(join(root, (outcome?.name ?? '').replace('-0000.', '-0007.')), 'x'),
   },
   has_nul: true,
   recovers: true,
@@ -95,32 +130,59 @@ const delivery = (changes: Partial<Delivery> = {}): Delivery => ({
 
 test('names come from the prefix, the interval, the delivery and the slice', async () => {
   const sink = await file.open(
-    { prefix: 'names//{year}/{month}/{day}/{hour}{minute}{second}/{table}/{data_interval_end}/', compression: 'zstd', file_format: 'CSV' },
+    {
+      prefix: 'names//{year}/{month}/{day}/{hour}{minute}{second}/{table}/{data_interval_end}/',
+      compression: 'zstd',
+      file_format: 'CSV',
+    },
     delivery(),
     deps,
   );
   const { name } = await sink.write({ number: 12, records: 1 }, Readable.from([Buffer.from('x')]));
-  assert.equal(name, 'names/2015/09/12/000000/events/20150912T000000Z/20150911T233000Z-20150912T000000Z-0123456789ab-0012.csv.zst');
+  assert.equal(
+    name,
+    'names/2015/09/12/000000/events/20150912T000000Z/20150911T233000Z-20150912T000000Z-0123456789ab-0012.csv.zst',
+  );
   await sink.abort([]);
 });
 
 test('a link out of the folder is not followed, not even to make a folder', async () => {
   await symlink(outside, join(root, 'escape'));
   const sink = await file.open({ prefix: 'escape/made' }, delivery(), deps);
-  await assert.rejects(sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('x')])), (error) => error instanceof NonRetryableError);
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('x')])),
+    (error) => error instanceof NonRetryableError,
+  );
   assert.deepEqual(await readdir(outside), []);
 });
 
 test("files that another export's manifest names are not called added", async () => {
   const sinks = await Promise.all([
     file.open({ prefix: 'shared' }, delivery(), deps),
-    file.open({ prefix: 'shared' }, delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' }), deps),
+    file.open(
+      { prefix: 'shared' },
+      delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' }),
+      deps,
+    ),
   ]);
   const delivered = [];
   for (const [index, sink] of sinks.entries()) {
-    const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
-    const outcomes = [{ number: 0, name, state, records: 1, bytes: 3, sha256: 'ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356' }];
-    const own = index === 0 ? delivery() : delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' });
+    const { name, state } = await sink.write(
+      { number: 0, records: 1 },
+      Readable.from([Buffer.from('{}\n')]),
+    );
+    const outcomes = [
+      {
+        number: 0,
+        name,
+        state,
+        records: 1,
+        bytes: 3,
+        sha256: 'ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356',
+      },
+    ];
+    const own =
+      index === 0 ? delivery() : delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' });
     const manifest = JSON.stringify({ delivery_id: own.delivery_id, slices: [{ name }] });
     await sink.commit(outcomes, { name: 'manifest', text: manifest });
     delivered.push({ delivery: own, outcomes, manifest });
@@ -129,7 +191,10 @@ test("files that another export's manifest names are not called added", async ()
   assert.deepEqual(await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps), []);
   await appendFile(join(root, 'shared', 'readme.txt'), 'x');
   assert.deepEqual(
-    (await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps)).map((found) => [found.kind, found.name]),
+    (await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps)).map((found) => [
+      found.kind,
+      found.name,
+    ]),
     [['added', 'shared/readme.txt']],
   );
 });
@@ -139,7 +204,13 @@ test('a shorter repeat removes what the longer one left', async () => {
   const first = await file.open({ prefix: 'shorter' }, delivery(), deps);
   const outcomes = [];
   for (const number of [0, 1])
-    outcomes.push({ number, ...(await first.write({ number, records: 1 }, Readable.from([Buffer.from('{}\n')]))), records: 1, bytes: 3, sha256: '' });
+    outcomes.push({
+      number,
+      ...(await first.write({ number, records: 1 }, Readable.from([Buffer.from('{}\n')]))),
+      records: 1,
+      bytes: 3,
+      sha256: '',
+    });
   await first.commit(outcomes, { name: 'manifest', text: '{}' });
   await first.commit(outcomes.slice(0, 1), { name: 'manifest', text: '{}' });
   assert.deepEqual((await readdir(join(root, 'shorter'))).length, 2);
@@ -156,7 +227,10 @@ test('a full disk is worth another attempt, a forbidden folder is not', () => {
 test('a device that is full is told as such', async () => {
   await mkdir(join(root, 'full'), { recursive: true });
   const sink = await file.open({ prefix: 'full' }, delivery(), deps);
-  await symlink('/dev/full', join(root, 'full', '.20150911T233000Z-20150912T000000Z-0123456789ab-0000.jsonl.1.tmp'));
+  await symlink(
+    '/dev/full',
+    join(root, 'full', '.20150911T233000Z-20150912T000000Z-0123456789ab-0000.jsonl.1.tmp'),
+  );
   await assert.rejects(
     sink.write({ number: 0, records: 1 }, Readable.from([Buffer.alloc(1 << 20)])),
     (error) => error instanceof RetryableError && error.code === 'disk_full',

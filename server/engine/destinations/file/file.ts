@@ -5,7 +5,13 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { CheckStep, ConfigViolation, DestinationDefinition } from '../../destination.ts';
-import { file_keys, fileEncoding, fileSliceBytes, fileViolations, prefixKey } from '../../formats/file_config.ts';
+import {
+  file_keys,
+  fileEncoding,
+  fileSliceBytes,
+  fileViolations,
+  prefixKey,
+} from '../../formats/file_config.ts';
 import { constantFolder } from '../../formats/naming.ts';
 import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
@@ -14,7 +20,12 @@ import { findInside, listNames, makeFolder, openContent, removeFolders } from '.
 import { openFileSink } from './sink.ts';
 
 const config = Type.Object(
-  { prefix: prefixKey("Folder below the server's export folder (SLUICE_EXPORT_DIR), which it cannot leave."), ...file_keys },
+  {
+    prefix: prefixKey(
+      "Folder below the server's export folder (SLUICE_EXPORT_DIR), which it cannot leave.",
+    ),
+    ...file_keys,
+  },
   { additionalProperties: false },
 );
 
@@ -38,9 +49,17 @@ export const file: DestinationDefinition<typeof config> = {
 function violations(given: Config): ConfigViolation[] {
   const found = fileViolations(given);
   if (given.prefix.startsWith('/'))
-    found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must be relative to the export folder: without a slash at its beginning.' });
+    found.push({
+      attr: 'prefix',
+      code: 'invalid_input',
+      detail: 'The prefix must be relative to the export folder: without a slash at its beginning.',
+    });
   if (given.prefix.split('/').some((part) => part === '..' || part === '.')) {
-    found.push({ attr: 'prefix', code: 'invalid_input', detail: 'The prefix must not hold the parts "." or "..".' });
+    found.push({
+      attr: 'prefix',
+      code: 'invalid_input',
+      detail: 'The prefix must not hold the parts "." or "..".',
+    });
   }
   return found;
 }
@@ -53,15 +72,22 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
     {
       name: 'Open the folder',
       run: async () => {
-        path = join(await makeFolder(exportDir, constantFolder(given.prefix), made), `.check-${text}.tmp`);
+        path = join(
+          await makeFolder(exportDir, constantFolder(given.prefix), made),
+          `.check-${text}.tmp`,
+        );
         return 'The folder is there.';
       },
     },
-    { name: 'Write a file', run: () => writeFile(path, text, { flush: true }).then(() => 'A file was written.') },
+    {
+      name: 'Write a file',
+      run: () => writeFile(path, text, { flush: true }).then(() => 'A file was written.'),
+    },
     {
       name: 'Read it back',
       run: async () => {
-        if ((await readFile(path, 'utf8')) !== text) throw new Error('The file holds something else than was written.');
+        if ((await readFile(path, 'utf8')) !== text)
+          throw new Error('The file holds something else than was written.');
         return 'The same text came back.';
       },
     },
@@ -84,7 +110,9 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
 }
 
 function explain(error: unknown): string {
-  return error instanceof Error && !('syscall' in error) ? error.message : 'The file system refused it; the server log says more.';
+  return error instanceof Error && !('syscall' in error)
+    ? error.message
+    : 'The file system refused it; the server log says more.';
 }
 
 function storeOf(root: string): FileStore {

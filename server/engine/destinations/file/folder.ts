@@ -10,7 +10,11 @@ import { isMissing } from './faults.ts';
  * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made and no path is given outside of `root`, also where a part
  * is a symbolic link; then it throws. The folders that were not there before are added to `made`, outermost first.
  */
-export async function makeFolder(root: string, folder: string, made: string[] = []): Promise<string> {
+export async function makeFolder(
+  root: string,
+  folder: string,
+  made: string[] = [],
+): Promise<string> {
   await mkdir(root, { recursive: true });
   const realRoot = await realpath(root);
   let path = realRoot;
@@ -34,7 +38,14 @@ export async function removeFolders(made: string[]): Promise<void> {
     try {
       await rmdir(path);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && ['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(String(error.code)))) throw error;
+      if (
+        !(
+          error instanceof Error &&
+          'code' in error &&
+          ['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(String(error.code))
+        )
+      )
+        throw error;
     }
   }
 }
@@ -56,7 +67,10 @@ function isInside(root: string, path: string): boolean {
 }
 
 function leaves(): NonRetryableError {
-  return new NonRetryableError('invalid_path', 'The prefix leads out of the export folder, through a symbolic link or dots; choose another prefix.');
+  return new NonRetryableError(
+    'invalid_path',
+    'The prefix leads out of the export folder, through a symbolic link or dots; choose another prefix.',
+  );
 }
 
 /** The size in bytes, or undefined when there is no such file. */

@@ -10,10 +10,27 @@ import { folderPart, manifestName, sliceName, stemOf } from '../../formats/namin
 import { deliveryOfManifest } from '../../formats/verify_files.ts';
 import { isMissing, withFileErrors } from './faults.ts';
 import { writeFileDurably } from './write_file.ts';
-import { findInside, findSize, listNames, makeFolder, moveInto, openContent, removeAll, replaceFile, syncFolder } from './folder.ts';
+import {
+  findInside,
+  findSize,
+  listNames,
+  makeFolder,
+  moveInto,
+  openContent,
+  removeAll,
+  replaceFile,
+  syncFolder,
+} from './folder.ts';
 
 /** Where one delivery lives: the folder below the export folder and the beginning of its names. */
-type Place = { root: string; folder: string; stem: string; manifest: string; delivery: Delivery; config: FileConfig };
+type Place = {
+  root: string;
+  folder: string;
+  stem: string;
+  manifest: string;
+  delivery: Delivery;
+  config: FileConfig;
+};
 
 /** Opens a delivery into the export folder. Slices wait under hidden names beside their final ones until `commit` renames them. */
 export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: string): Sink {
@@ -45,7 +62,10 @@ async function isCommitted(place: Place): Promise<boolean> {
   const folder = await findInside(place.root, place.folder);
   if (folder === undefined) return false;
   try {
-    return (await deliveryOfManifest(await openContent(join(folder, place.manifest)))) === place.delivery.delivery_id;
+    return (
+      (await deliveryOfManifest(await openContent(join(folder, place.manifest)))) ===
+      place.delivery.delivery_id
+    );
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
@@ -58,7 +78,11 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
   const surviving: SliceOutcome[] = [];
   for (const outcome of outcomes) if (await isWhole(folder, outcome)) surviving.push(outcome);
   const kept = new Set(surviving.map(temporaryOf));
-  await removeAll((await temporaries(place, folder)).filter((name) => !kept.has(name)).map((name) => join(folder, name)));
+  await removeAll(
+    (await temporaries(place, folder))
+      .filter((name) => !kept.has(name))
+      .map((name) => join(folder, name)),
+  );
   return surviving;
 }
 
@@ -73,13 +97,24 @@ async function isWhole(folder: string, outcome: SliceOutcome): Promise<boolean> 
 }
 
 async function temporaries(place: Place, folder: string): Promise<string[]> {
-  return (await listNames(folder)).filter((name) => name.startsWith(`.${place.stem}`) && name.endsWith('.tmp'));
+  return (await listNames(folder)).filter(
+    (name) => name.startsWith(`.${place.stem}`) && name.endsWith('.tmp'),
+  );
 }
 
-async function write(place: Place, slice: Slice, bytes: Readable): Promise<{ name: string; state: { temporary: string } }> {
+async function write(
+  place: Place,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: { temporary: string } }> {
   try {
     const folder = await makeFolder(place.root, place.folder);
-    const name = sliceName(place.config.prefix, place.delivery, slice.number, fileEncoding(place.config));
+    const name = sliceName(
+      place.config.prefix,
+      place.delivery,
+      slice.number,
+      fileEncoding(place.config),
+    );
     const temporary = `.${basename(name)}.${place.delivery.attempt}.tmp`;
     const path = join(folder, temporary);
     try {
@@ -100,23 +135,34 @@ async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest
     const path = join(folder, basename(outcome.name));
     const isMoved = await moveInto(join(folder, temporaryOf(outcome)), path);
     if (!isMoved && (await findSize(path)) !== outcome.bytes) {
-      throw new RetryableError('slice_lost', `The file ${outcome.name} was removed before it could be shown; it is written again.`);
+      throw new RetryableError(
+        'slice_lost',
+        `The file ${outcome.name} was removed before it could be shown; it is written again.`,
+      );
     }
   }
   await syncFolder(folder);
   await replaceFile(join(folder, place.manifest), manifest.text);
   const named = new Set([place.manifest, ...outcomes.map((outcome) => basename(outcome.name))]);
-  await removeAll((await ownNames(place, folder)).filter((name) => !named.has(name)).map((name) => join(folder, name)));
+  await removeAll(
+    (await ownNames(place, folder))
+      .filter((name) => !named.has(name))
+      .map((name) => join(folder, name)),
+  );
 }
 
 /** All names of this delivery, hidden or not. */
 async function ownNames(place: Place, folder: string): Promise<string[]> {
-  return (await listNames(folder)).filter((name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`));
+  return (await listNames(folder)).filter(
+    (name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`),
+  );
 }
 
 async function abort(place: Place): Promise<void> {
   const folder = await findInside(place.root, place.folder);
   if (folder === undefined) return;
-  const names = (await isCommitted(place)) ? await temporaries(place, folder) : await ownNames(place, folder);
+  const names = (await isCommitted(place))
+    ? await temporaries(place, folder)
+    : await ownNames(place, folder);
   await removeAll(names.map((name) => join(folder, name)));
 }

@@ -50,7 +50,8 @@ async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<number> {
   if (bytesWritten === length) return length;
   // A signal or a nearly full disk may cut a write short; what is left either goes through or says why not.
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
-  for (bytesWritten = 0; bytesWritten < rest.length;) bytesWritten += (await file.write(rest, bytesWritten)).bytesWritten;
+  for (bytesWritten = 0; bytesWritten < rest.length;)
+    bytesWritten += (await file.write(rest, bytesWritten)).bytesWritten;
   return length;
 }
 

@@ -12,43 +12,85 @@ import { mark_name, openUploads } from './uploads.ts';
 type Access = { client: GoogleClient; bucket: string; signal: AbortSignal };
 
 /** Opens the bucket of a config with its own credentials only, through the outbound guard. */
-export async function openBucket(config: GcsConfig, outbound: Outbound, signal: AbortSignal): Promise<ObjectStore> {
+export async function openBucket(
+  config: GcsConfig,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<ObjectStore> {
   const account = readServiceAccount(config.service_account_json);
   if (typeof account === 'string') throw new NonRetryableError('authentication_failed', account);
   const client = await openGoogleClient(endpointOf(config), account, outbound, signal);
   const access: Access = { client, bucket: config.bucket_name, signal };
-  return { faults: gcs_faults, ...objectsOf(access), ...openUploads(client, config.bucket_name, signal) };
+  return {
+    faults: gcs_faults,
+    ...objectsOf(access),
+    ...openUploads(client, config.bucket_name, signal),
+  };
 }
 
 /** Objects by Google's JSON API. */
-function objectsOf(access: Access): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+function objectsOf(
+  access: Access,
+): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
   const { client, bucket, signal } = access;
   const objects = `/storage/v1/b/${bucket}/o`;
   const pathOf = (key: string) => `${objects}/${encodeURIComponent(key)}`;
   return {
     // Not the bucket's own record: the roles for objects may list, but not ask for that.
-    find: async () => void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
+    find: async () =>
+      void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
     put: async (key, text) => {
       const path = `/upload${objects}?uploadType=media&name=${encodeURIComponent(key)}`;
-      await client.text({ method: 'POST', path, headers: { 'content-type': 'application/json' }, bytes: text, signal });
+      await client.text({
+        method: 'POST',
+        path,
+        headers: { 'content-type': 'application/json' },
+        bytes: text,
+        signal,
+      });
     },
-    read: (key) => unlessMissing(() => client.stream({ method: 'GET', path: `${pathOf(key)}?alt=media`, signal })),
+    read: (key) =>
+      unlessMissing(() =>
+        client.stream({ method: 'GET', path: `${pathOf(key)}?alt=media`, signal }),
+      ),
     describe: (key) =>
       unlessMissing(async () => {
-        const { text } = await client.text({ method: 'GET', path: `${pathOf(key)}?fields=size,metadata`, signal });
-        const { size, metadata } = JSON.parse(text) as { size?: string; metadata?: Record<string, string> };
+        const { text } = await client.text({
+          method: 'GET',
+          path: `${pathOf(key)}?fields=size,metadata`,
+          signal,
+        });
+        const { size, metadata } = JSON.parse(text) as {
+          size?: string;
+          metadata?: Record<string, string>;
+        };
         return { bytes: Number(size), mark: metadata?.[mark_name] };
       }),
-    remove: async (key) => void (await unlessMissing(() => client.text({ method: 'DELETE', path: pathOf(key), signal }))),
-    list: (prefix, { direct }) => listNames(access, objects, direct ? { prefix, delimiter: '/' } : { prefix }),
+    remove: async (key) =>
+      void (await unlessMissing(() =>
+        client.text({ method: 'DELETE', path: pathOf(key), signal }),
+      )),
+    list: (prefix, { direct }) =>
+      listNames(access, objects, direct ? { prefix, delimiter: '/' } : { prefix }),
   };
 }
 
-async function* listNames({ client, signal }: Access, path: string, query: Record<string, string>): AsyncIterable<string> {
+async function* listNames(
+  { client, signal }: Access,
+  path: string,
+  query: Record<string, string>,
+): AsyncIterable<string> {
   let page: Record<string, string> | undefined = {};
   while (page !== undefined) {
-    const { text } = await client.text({ method: 'GET', path: `${path}?${new URLSearchParams({ ...query, ...page }).toString()}`, signal });
-    const { items, nextPageToken } = JSON.parse(text) as { items?: { name: string }[]; nextPageToken?: string };
+    const { text } = await client.text({
+      method: 'GET',
+      path: `${path}?${new URLSearchParams({ ...query, ...page }).toString()}`,
+      signal,
+    });
+    const { items, nextPageToken } = JSON.parse(text) as {
+      items?: { name: string }[];
+      nextPageToken?: string;
+    };
     for (const { name } of items ?? []) yield name;
     page = nextPageToken === undefined ? undefined : { pageToken: nextPageToken };
   }

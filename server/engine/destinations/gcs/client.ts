@@ -28,12 +28,19 @@ export type GoogleClient = {
  * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls are not used, because they open connections past
  * any guard and cannot be stopped. The token is asked for when the first request needs it, and kept while it is valid; `signal` ends that too.
  */
-export async function openGoogleClient(endpoint: string, account: ServiceAccount, outbound: Outbound, signal: AbortSignal): Promise<GoogleClient> {
+export async function openGoogleClient(
+  endpoint: string,
+  account: ServiceAccount,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<GoogleClient> {
   const { Storage } = await import('@google-cloud/storage');
   const { authClient } = new Storage({
     credentials: account,
     // The types ask for the global fetch, of which the library uses no more than this.
-    clientOptions: { transporterOptions: { fetchImplementation: guardedFetch(outbound, signal) } } as unknown as StorageOptions['clientOptions'],
+    clientOptions: {
+      transporterOptions: { fetchImplementation: guardedFetch(outbound, signal) },
+    } as unknown as StorageOptions['clientOptions'],
   });
   const send = <Data>(request: GoogleRequest, responseType: 'text' | 'stream') =>
     authClient.request<Data>({
@@ -43,7 +50,9 @@ export async function openGoogleClient(endpoint: string, account: ServiceAccount
       data: googleBody(request.bytes),
       signal: request.signal,
       responseType,
-      ...(responseType === 'stream' ? {} : { timeout: request.timeout_milliseconds ?? request_timeout_milliseconds }),
+      ...(responseType === 'stream'
+        ? {}
+        : { timeout: request.timeout_milliseconds ?? request_timeout_milliseconds }),
       retryConfig: googleRetries(request.method),
     });
   return {
@@ -51,6 +60,9 @@ export async function openGoogleClient(endpoint: string, account: ServiceAccount
       const { data, headers } = await send<string>(request, 'text');
       return { text: data, headers };
     },
-    stream: async (request) => Readable.fromWeb((await send<Parameters<typeof Readable.fromWeb>[0]>(request, 'stream')).data),
+    stream: async (request) =>
+      Readable.fromWeb(
+        (await send<Parameters<typeof Readable.fromWeb>[0]>(request, 'stream')).data,
+      ),
   };
 }

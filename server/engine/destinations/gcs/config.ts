@@ -9,12 +9,17 @@ import { dotViolations, endpointViolations, textOf } from '../../object_store/co
 /** The keys of a Google Cloud Storage destination. */
 export const gcs_config = Type.Object(
   {
-    bucket_name: Type.String({ minLength: 3, maxLength: 222, description: 'Bucket to write to; it must exist.' }),
+    bucket_name: Type.String({
+      minLength: 3,
+      maxLength: 222,
+      description: 'Bucket to write to; it must exist.',
+    }),
     prefix: prefixKey("Beginning of the objects' names."),
     service_account_json: Type.String({
       minLength: 1,
       maxLength: 20_000,
-      description: "Key of a service account: the text of the JSON file as Google gives it. The server's own surroundings are never used instead.",
+      description:
+        "Key of a service account: the text of the JSON file as Google gives it. The server's own surroundings are never used instead.",
     }),
     ...file_keys,
     endpoint_url: Type.Optional(
@@ -22,7 +27,8 @@ export const gcs_config = Type.Object(
         Type.String({
           maxLength: 2048,
           default: null,
-          description: 'Address of the storage service, for private access points. Null or empty: https://storage.googleapis.com.',
+          description:
+            'Address of the storage service, for private access points. Null or empty: https://storage.googleapis.com.',
         }),
       ),
     ),
@@ -43,16 +49,22 @@ export function endpointOf(config: GcsConfig): string {
 
 /** Violations of rules that the schema cannot say. */
 export function gcsViolations(config: GcsConfig): ConfigViolation[] {
-  const found = [...fileViolations(config), ...dotViolations(config.prefix), ...endpointViolations(textOf(config.endpoint_url))];
+  const found = [
+    ...fileViolations(config),
+    ...dotViolations(config.prefix),
+    ...endpointViolations(textOf(config.endpoint_url)),
+  ];
   if (!/^[a-z0-9][a-z0-9._-]+[a-z0-9]$/.test(config.bucket_name)) {
     found.push({
       attr: 'bucket_name',
       code: 'invalid_input',
-      detail: 'A bucket name is at least three lower-case letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
+      detail:
+        'A bucket name is at least three lower-case letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
     });
   }
   const account = readServiceAccount(config.service_account_json);
-  if (typeof account === 'string') found.push({ attr: 'service_account_json', code: 'invalid_input', detail: account });
+  if (typeof account === 'string')
+    found.push({ attr: 'service_account_json', code: 'invalid_input', detail: account });
   return found;
 }
 
@@ -65,8 +77,10 @@ export function readServiceAccount(text: string): ServiceAccount | string {
     return 'The key of the service account must be the text of a JSON file.';
   }
   const { type, client_email, private_key } = (parsed ?? {}) as Record<string, unknown>;
-  if (type !== 'service_account') return 'The JSON must be the key of a service account: its "type" is "service_account".';
-  if (typeof client_email !== 'string' || client_email === '') return 'The key of the service account has no "client_email".';
+  if (type !== 'service_account')
+    return 'The JSON must be the key of a service account: its "type" is "service_account".';
+  if (typeof client_email !== 'string' || client_email === '')
+    return 'The key of the service account has no "client_email".';
   if (typeof private_key !== 'string' || !isRsaKey(private_key))
     return 'The key of the service account has no "private_key", or it is not a whole RSA key in PEM.';
   return { client_email, private_key };

@@ -1,4 +1,11 @@
-import { causesOf, codeOf, explainFault, lastingFault, passingFault, throttled } from '../../object_store/faults.ts';
+import {
+  causesOf,
+  codeOf,
+  explainFault,
+  lastingFault,
+  passingFault,
+  throttled,
+} from '../../object_store/faults.ts';
 import type { Fault } from '../../object_store/faults.ts';
 import type { StoreFaults } from '../../object_store/object_store.ts';
 
@@ -10,10 +17,22 @@ const denied = lastingFault(
   'permission_denied',
   'The service account may not do this. It needs storage.objects.create, storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to tidy up and to verify, storage.objects.get, storage.objects.list, storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has them all.',
 );
-const bucket = lastingFault('bucket_missing', 'There is no bucket of this name; check the key bucket_name.');
-const billing = lastingFault('permission_denied', 'Google has closed the project or the billing account of the bucket; open it again there.');
-const immutable = lastingFault('permission_denied', 'A retention policy or a hold of the bucket forbids to replace or remove an object.');
-const kms_key = lastingFault('kms_key_unusable', "The key of the bucket's encryption cannot be used; check it and the rights of the storage service to it.");
+const bucket = lastingFault(
+  'bucket_missing',
+  'There is no bucket of this name; check the key bucket_name.',
+);
+const billing = lastingFault(
+  'permission_denied',
+  'Google has closed the project or the billing account of the bucket; open it again there.',
+);
+const immutable = lastingFault(
+  'permission_denied',
+  'A retention policy or a hold of the bucket forbids to replace or remove an object.',
+);
+const kms_key = lastingFault(
+  'kms_key_unusable',
+  "The key of the bucket's encryption cannot be used; check it and the rights of the storage service to it.",
+);
 const store_fault = passingFault('store_fault', 'Google reported an internal fault.');
 
 /** By the reason of the JSON API, the code of the XML API, or the error of the token service. */
@@ -67,7 +86,9 @@ function statusOf(error: unknown): number | undefined {
 /** The library hides the system's error behind its own and that of `fetch`. */
 function namesOf(error: Error): string[] {
   const said = saidBy((error as LibraryError).response?.data);
-  return [...said, ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name])].filter((name) => name !== undefined);
+  return [...said, ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name])].filter(
+    (name) => name !== undefined,
+  );
 }
 
 /** The names in an answer, whichever of Google's three forms of an error it has. */
@@ -92,7 +113,11 @@ function parsed(text: string): unknown {
 
 /** How errors of the library are read. */
 export const gcs_faults: StoreFaults = {
-  explain: (error) => explainFault(error, { by_name, by_status }, (known) => ({ names: namesOf(known), status: statusOf(known) })),
+  explain: (error) =>
+    explainFault(error, { by_name, by_status }, (known) => ({
+      names: namesOf(known),
+      status: statusOf(known),
+    })),
   isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
 };
 
@@ -100,11 +125,18 @@ export const gcs_faults: StoreFaults = {
  * What `work` gives, or undefined when Google says that there is no such object or upload. The JSON API says the same of a bucket that is missing; the XML API tells them
  * apart, and a missing bucket is thrown.
  */
-export async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+export async function unlessMissing<Result>(
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Error && statusOf(error) === 404 && !namesOf(error).includes('NoSuchBucket')) return undefined;
+    if (
+      error instanceof Error &&
+      statusOf(error) === 404 &&
+      !namesOf(error).includes('NoSuchBucket')
+    )
+      return undefined;
     throw error;
   }
 }

@@ -21,8 +21,18 @@ import { gcs } from './gcs.ts';
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 const server = await openGcsServer([bucket_name]);
-const deps = { log: silentLog(), outbound: server.reroute(outbound), export_dir: '/nowhere', signal: new AbortController().signal };
-const base: GcsConfig = { bucket_name, prefix: '', service_account_json: server.service_account_json, endpoint_url: server.endpoint };
+const deps = {
+  log: silentLog(),
+  outbound: server.reroute(outbound),
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+const base: GcsConfig = {
+  bucket_name,
+  prefix: '',
+  service_account_json: server.service_account_json,
+  endpoint_url: server.endpoint,
+};
 let places = 0;
 
 after(async () => {
@@ -31,10 +41,16 @@ after(async () => {
 });
 
 const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
-const names = (prefix: string) => [...server.objects(bucket_name).keys()].filter((name) => name.startsWith(prefix)).sort();
-const open = (prefix: string) => server.openUploads(bucket_name).filter((key) => key.startsWith(prefix));
-const other_key = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-const accountWith = (changes: object) => JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
+const names = (prefix: string) =>
+  [...server.objects(bucket_name).keys()].filter((name) => name.startsWith(prefix)).sort();
+const open = (prefix: string) =>
+  server.openUploads(bucket_name).filter((key) => key.startsWith(prefix));
+const other_key = () =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+const accountWith = (changes: object) =>
+  JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
 
 testDestination({
   definition: gcs,
@@ -50,44 +66,109 @@ testDestination({
   readBack: async (config) =>
     names(topOf(config))
       .filter((name) => name.endsWith('.jsonl.zst'))
-      .flatMap((name) => parseJsonLines(zstdDecompressSync(server.objects(bucket_name).get(name)!.bytes))),
-  leftovers: async (config) => [...open(topOf(config)), ...names(topOf(config)).filter((name) => name.includes('check'))],
+      .flatMap((name) =>
+        parseJsonLines(zstdDecompressSync(server.objects(bucket_name).get(name)!.bytes)),
+      ),
+  leftovers: async (config) => [
+    ...open(topOf(config)),
+    ...names(topOf(config)).filter((name) => name.includes('check')),
+  ],
   misconfigure: async (config) => [
-    { name: 'key of another account', config: { ...config, service_account_json: accountWith({ private_key: other_key() }) }, code: 'authentication_failed' },
-    { name: 'unknown account', config: { ...config, service_account_json: accountWith({ client_email: 'x@y.example' }) }, code: 'authentication_failed' },
-    { name: 'no such bucket', config: { ...config, bucket_name: 'no-such-bucket' }, code: 'bucket_missing' },
-    { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
-    { name: 'no such host', config: { ...config, endpoint_url: 'https://no-such-host.invalid' }, code: 'host_not_found' },
+    {
+      name: 'key of another account',
+      config: { ...config, service_account_json: accountWith({ private_key: other_key() }) },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'unknown account',
+      config: { ...config, service_account_json: accountWith({ client_email: 'x@y.example' }) },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'no such bucket',
+      config: { ...config, bucket_name: 'no-such-bucket' },
+      code: 'bucket_missing',
+    },
+    {
+      name: 'metadata service',
+      config: { ...config, endpoint_url: 'http://169.254.169.254/' },
+      code: 'outbound_refused',
+    },
+    {
+      name: 'no such host',
+      config: { ...config, endpoint_url: 'https://no-such-host.invalid' },
+      code: 'host_not_found',
+    },
   ],
   invalid: [
     { name: 'no bucket', change: { bucket_name: undefined }, attr: 'bucket_name' },
     { name: 'bucket is a path', change: { bucket_name: 'a/../b' }, attr: 'bucket_name' },
-    { name: 'no account', change: { service_account_json: undefined }, attr: 'service_account_json' },
-    { name: 'account is no JSON', change: { service_account_json: '-----BEGIN' }, attr: 'service_account_json' },
-    { name: 'account is null', change: { service_account_json: 'null' }, attr: 'service_account_json' },
-    { name: 'account of another kind', change: { service_account_json: '{"type":"external_account"}' }, attr: 'service_account_json' },
-    { name: 'account without address', change: { service_account_json: '{"type":"service_account"}' }, attr: 'service_account_json' },
+    {
+      name: 'no account',
+      change: { service_account_json: undefined },
+      attr: 'service_account_json',
+    },
+    {
+      name: 'account is no JSON',
+      change: { service_account_json: '-----BEGIN' },
+      attr: 'service_account_json',
+    },
+    {
+      name: 'account is null',
+      change: { service_account_json: 'null' },
+      attr: 'service_account_json',
+    },
+    {
+      name: 'account of another kind',
+      change: { service_account_json: '{"type":"external_account"}' },
+      attr: 'service_account_json',
+    },
+    {
+      name: 'account without address',
+      change: { service_account_json: '{"type":"service_account"}' },
+      attr: 'service_account_json',
+    },
     {
       name: 'half a key',
-      change: { service_account_json: '{"type":"service_account","client_email":"a@b","private_key":"-----BEGIN"}' },
+      change: {
+        service_account_json:
+          '{"type":"service_account","client_email":"a@b","private_key":"-----BEGIN"}',
+      },
       attr: 'service_account_json',
     },
     { name: 'no prefix', change: { prefix: undefined }, attr: 'prefix' },
     { name: 'unknown variable', change: { prefix: '{yesterday}' }, attr: 'prefix' },
     { name: 'out of the bucket', change: { prefix: 'a/../../other' }, attr: 'prefix' },
-    { name: 'endpoint without protocol', change: { endpoint_url: 'gcs:9000' }, attr: 'endpoint_url' },
-    { name: 'endpoint with a query', change: { endpoint_url: 'https://example.com?x=1' }, attr: 'endpoint_url' },
-    { name: 'compression of another format', change: { compression: 'snappy' }, attr: 'compression' },
+    {
+      name: 'endpoint without protocol',
+      change: { endpoint_url: 'gcs:9000' },
+      attr: 'endpoint_url',
+    },
+    {
+      name: 'endpoint with a query',
+      change: { endpoint_url: 'https://example.com?x=1' },
+      attr: 'endpoint_url',
+    },
+    {
+      name: 'compression of another format',
+      change: { compression: 'snappy' },
+      attr: 'compression',
+    },
   ],
   damage: {
     changed: async (_config, [outcome]) => {
       const { bytes } = server.objects(bucket_name).get(outcome?.name ?? '')!;
       bytes[20] = (bytes[20] ?? 0) ^ 1;
     },
-    missing: async (_config, [outcome]) => void server.objects(bucket_name).delete(outcome?.name ?? ''),
+    missing: async (_config, [outcome]) =>
+      void server.objects(bucket_name).delete(outcome?.name ?? ''),
     added: async (_config, [outcome]) => {
       const objects = server.objects(bucket_name);
-      objects.set((outcome?.name ?? '').replace('-0000.', '-0007.'), { bytes: Buffer.from('x'), content_type: 'text/plain', metadata: {} });
+      objects.set((outcome?.name ?? '').replace('-0000.', '-0007.'), {
+        bytes: Buffer.from('x'),
+        content_type: 'text/plain',
+        metadata: {},
+      });
     },
   },
   has_nul: true,
@@ -121,8 +202,14 @@ test('a large slice goes up in parts, survives the death of its sink, and comes 
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
   const dead = await gcs.open(config, delivery, deps);
   const seen = server.requests.length;
-  const { name, state } = await dead.write({ number: 0, records: 1 }, Readable.from(Array.from({ length: 21 }, () => piece)));
-  assert.equal(server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length, 3);
+  const { name, state } = await dead.write(
+    { number: 0, records: 1 },
+    Readable.from(Array.from({ length: 21 }, () => piece)),
+  );
+  assert.equal(
+    server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
+    3,
+  );
   const outcome = { number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' };
   const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
   assert.deepEqual(await sink.recover([outcome]), [outcome]);
@@ -168,7 +255,10 @@ test('a completion whose answer was lost is known by its mark, one that is gone 
   await sink.commit([outcome], manifest);
   await sink.commit([outcome], manifest);
   server.objects(bucket_name).get(outcome.name)!.metadata = { 'sluice-upload': 'another' };
-  await assert.rejects(sink.commit([outcome], manifest), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+  await assert.rejects(
+    sink.commit([outcome], manifest),
+    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+  );
 });
 
 test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
@@ -176,10 +266,17 @@ test('a passing fault of the store is tried again by itself, a lasting one is re
   server.failNext(/^POST \/token/, 503, 'internal_failure');
   server.failNext(/partNumber=1/, 503, 'SlowDown');
   await write(sink);
-  for (let times = 0; times < 3; times += 1) server.failNext(/partNumber=1/, 429, 'TooManyRequests');
-  await assert.rejects(write(sink, 1), (error) => error instanceof RetryableError && error.code === 'throttled');
+  for (let times = 0; times < 3; times += 1)
+    server.failNext(/partNumber=1/, 429, 'TooManyRequests');
+  await assert.rejects(
+    write(sink, 1),
+    (error) => error instanceof RetryableError && error.code === 'throttled',
+  );
   for (let times = 0; times < 3; times += 1) server.dropNext(/partNumber=1/);
-  await assert.rejects(write(sink, 1), (error) => error instanceof RetryableError && error.code === 'connection_lost');
+  await assert.rejects(
+    write(sink, 1),
+    (error) => error instanceof RetryableError && error.code === 'connection_lost',
+  );
   await sink.abort([]);
   assert.deepEqual(open('slow/'), []);
 });
@@ -203,15 +300,24 @@ test('a store or a token service that does not answer is left at once when the r
     await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
   }
   const stop = new AbortController();
-  const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, { ...deps, signal: stop.signal });
+  const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
+    ...deps,
+    signal: stop.signal,
+  });
   await stopWhileHeld(/^POST \/token/, stop, () => write(sink));
 });
 
-async function stopWhileHeld(pattern: RegExp, stop: AbortController, wait: () => Promise<unknown>): Promise<void> {
+async function stopWhileHeld(
+  pattern: RegExp,
+  stop: AbortController,
+  wait: () => Promise<unknown>,
+): Promise<void> {
   server.holdNext(pattern);
   const seen = server.requests.length;
   const waiting = assert.rejects(wait());
-  await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
+  await eventually('the request has not come', () =>
+    server.requests.slice(seen).some((request) => pattern.test(request)),
+  );
   stop.abort('cancelled');
   await waiting;
 }
@@ -229,10 +335,13 @@ test('no key or token is in any error, however deep', async () => {
     { ...base, bucket_name: 'no-such-bucket' },
   ];
   for (const config of wrong) {
-    const error = await write(await gcs.open(config, delivery, deps)).catch((failure: unknown) => failure);
+    const error = await write(await gcs.open(config, delivery, deps)).catch(
+      (failure: unknown) => failure,
+    );
     assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
     const said: string[] = [];
-    for (let at: unknown = error; at instanceof Error; at = at.cause) said.push(at.message, String(at.stack));
+    for (let at: unknown = error; at instanceof Error; at = at.cause)
+      said.push(at.message, String(at.stack));
     assert.doesNotMatch(said.join(), /PRIVATE KEY|token-|Bearer|eyJ/);
     assert.ok(!said.join().includes(key.slice(100, 140)));
   }
@@ -253,12 +362,19 @@ test('faults are told apart by the three forms in which Google says them', () =>
     [undefined, 429, true, 'throttled'],
   ];
   for (const [data, status, isRetryable, code] of cases) {
-    const error = gcs_faults.explain(Object.assign(new Error('said the library'), { response: { status, data } }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, code);
+    const error = gcs_faults.explain(
+      Object.assign(new Error('said the library'), { response: { status, data } }),
+    );
+    assert.ok(
+      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+      code,
+    );
     assert.equal((error as RetryableError).code, code);
   }
   const hidden = new Error('said the library', {
-    cause: new TypeError('fetch failed', { cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }) }),
+    cause: new TypeError('fetch failed', {
+      cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }),
+    }),
   });
   assert.equal((gcs_faults.explain(hidden) as RetryableError).code, 'connection_failed');
   const source = new Error('the query failed');

@@ -9,7 +9,10 @@ import { elementsOf, escapeXml, readXml, textOfElement } from './xml.ts';
 /** The key of an object's metadata under which our mark is kept. */
 export const mark_name = 'sluice-upload';
 
-type Uploads = Pick<ObjectStore, 'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'>;
+type Uploads = Pick<
+  ObjectStore,
+  'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'
+>;
 
 /**
  * Uploads by the multipart uploads of Google's XML API. Guarantee: an object is shown by its completion alone. The resumable uploads of the JSON API cannot give that: they
@@ -19,12 +22,19 @@ export function openUploads(client: GoogleClient, bucket: string, signal: AbortS
   const pathOf = (key: string, query: Record<string, string>) =>
     `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query).toString()}`;
   const endUpload: Uploads['endUpload'] = async (key, uploadId, ending) => {
-    await unlessMissing(() => client.text({ method: 'DELETE', path: pathOf(key, { uploadId }), signal: ending }));
+    await unlessMissing(() =>
+      client.text({ method: 'DELETE', path: pathOf(key, { uploadId }), signal: ending }),
+    );
   };
   return {
     startUpload: async (key, { mark, content_type }) => {
       const headers = { 'content-type': content_type, [`x-goog-meta-${mark_name}`]: mark };
-      const { text } = await client.text({ method: 'POST', path: pathOf(key, { uploads: '' }), headers, signal });
+      const { text } = await client.text({
+        method: 'POST',
+        path: pathOf(key, { uploads: '' }),
+        headers,
+        signal,
+      });
       const uploadId = textOfElement(readXml(text), 'UploadId');
       if (uploadId === undefined) throw new Error('The store gave no name to the upload.');
       return uploadId;
@@ -39,36 +49,82 @@ export function openUploads(client: GoogleClient, bucket: string, signal: AbortS
       });
       return { number, etag: headers.get('etag') ?? '' };
     },
-    completeUpload: (key, uploadId, parts) => completeUpload(client, pathOf(key, { uploadId }), parts, signal),
+    completeUpload: (key, uploadId, parts) =>
+      completeUpload(client, pathOf(key, { uploadId }), parts, signal),
     endUpload,
-    endUploads: (prefix, kept) => endUploadsBut(kept, listUploads(client, bucket, prefix, signal), (key, uploadId) => endUpload(key, uploadId, signal)),
-    listParts: (key, uploadId) => unlessMissing(() => listParts(client, (query) => pathOf(key, { uploadId, ...query }), signal)),
+    endUploads: (prefix, kept) =>
+      endUploadsBut(kept, listUploads(client, bucket, prefix, signal), (key, uploadId) =>
+        endUpload(key, uploadId, signal),
+      ),
+    listParts: (key, uploadId) =>
+      unlessMissing(() =>
+        listParts(client, (query) => pathOf(key, { uploadId, ...query }), signal),
+      ),
   };
 }
 
-async function completeUpload(client: GoogleClient, path: string, parts: Part[], signal: AbortSignal): Promise<boolean> {
-  const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`).join('');
+async function completeUpload(
+  client: GoogleClient,
+  path: string,
+  parts: Part[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const list = parts
+    .map(
+      ({ number, etag }) =>
+        `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+    )
+    .join('');
   const bytes = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`;
-  const completed = await unlessMissing(() => client.text({ method: 'POST', path, headers: { 'content-type': 'application/xml' }, bytes, signal }));
+  const completed = await unlessMissing(() =>
+    client.text({
+      method: 'POST',
+      path,
+      headers: { 'content-type': 'application/xml' },
+      bytes,
+      signal,
+    }),
+  );
   if (completed === undefined) return false;
   // As with S3, the status is sent before the store knows how it ends.
-  if (readXml(completed.text).tagName === 'Error') throw new RetryableError('store_fault', 'The store could not complete an upload.');
+  if (readXml(completed.text).tagName === 'Error')
+    throw new RetryableError('store_fault', 'The store could not complete an upload.');
   return true;
 }
 
-async function* listUploads(client: GoogleClient, bucket: string, prefix: string, signal: AbortSignal): AsyncIterable<OpenUpload> {
+async function* listUploads(
+  client: GoogleClient,
+  bucket: string,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncIterable<OpenUpload> {
   let page: Record<string, string> | undefined = {};
   while (page !== undefined) {
     const query = new URLSearchParams({ uploads: '', prefix, ...page }).toString();
-    const root = readXml((await client.text({ method: 'GET', path: `/${bucket}?${query}`, signal })).text);
-    for (const upload of elementsOf(root, 'Upload')) yield { key: textOfElement(upload, 'Key') ?? '', upload_id: textOfElement(upload, 'UploadId') ?? '' };
-    const [key, id] = [textOfElement(root, 'NextKeyMarker'), textOfElement(root, 'NextUploadIdMarker')];
+    const root = readXml(
+      (await client.text({ method: 'GET', path: `/${bucket}?${query}`, signal })).text,
+    );
+    for (const upload of elementsOf(root, 'Upload'))
+      yield {
+        key: textOfElement(upload, 'Key') ?? '',
+        upload_id: textOfElement(upload, 'UploadId') ?? '',
+      };
+    const [key, id] = [
+      textOfElement(root, 'NextKeyMarker'),
+      textOfElement(root, 'NextUploadIdMarker'),
+    ];
     const isMore = textOfElement(root, 'IsTruncated') === 'true' && key !== undefined;
-    page = isMore ? { 'key-marker': key, ...(id === undefined ? {} : { 'upload-id-marker': id }) } : undefined;
+    page = isMore
+      ? { 'key-marker': key, ...(id === undefined ? {} : { 'upload-id-marker': id }) }
+      : undefined;
   }
 }
 
-async function listParts(client: GoogleClient, pathOf: (query: Record<string, string>) => string, signal: AbortSignal): Promise<(Part & { bytes: number })[]> {
+async function listParts(
+  client: GoogleClient,
+  pathOf: (query: Record<string, string>) => string,
+  signal: AbortSignal,
+): Promise<(Part & { bytes: number })[]> {
   const parts: (Part & { bytes: number })[] = [];
   let page: Record<string, string> | undefined = {};
   while (page !== undefined) {
@@ -80,7 +136,10 @@ async function listParts(client: GoogleClient, pathOf: (query: Record<string, st
         bytes: Number(textOfElement(part, 'Size')),
       });
     const marker = textOfElement(root, 'NextPartNumberMarker');
-    page = textOfElement(root, 'IsTruncated') === 'true' && marker !== undefined ? { 'part-number-marker': marker } : undefined;
+    page =
+      textOfElement(root, 'IsTruncated') === 'true' && marker !== undefined
+        ? { 'part-number-marker': marker }
+        : undefined;
   }
   return parts;
 }

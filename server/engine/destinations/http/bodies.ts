@@ -38,7 +38,11 @@ export function bodyOf(config: HttpConfig, rows: Buffer[]): Body {
     hash.update(row).update('\n');
   }
   if (rows.length > 0 || start !== '') parts.push(Buffer.from(end));
-  return { records: rows.length, bytes: Buffer.concat(parts), digest: hash.digest('hex').slice(0, 16) };
+  return {
+    records: rows.length,
+    bytes: Buffer.concat(parts),
+    digest: hash.digest('hex').slice(0, 16),
+  };
 }
 
 /**
@@ -53,7 +57,10 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
   let rows: Buffer[] = [];
   let bytes = empty_bytes;
   for await (const row of rowsOf(lines)) {
-    if (rows.length > 0 && (rows.length === records_max || bytes + separator.length + row.length > bytes_max)) {
+    if (
+      rows.length > 0 &&
+      (rows.length === records_max || bytes + separator.length + row.length > bytes_max)
+    ) {
       yield bodyOf(config, rows);
       rows = [];
       bytes = empty_bytes;

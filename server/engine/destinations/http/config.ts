@@ -14,19 +14,25 @@ export const body_compressions = ['gzip', 'brotli', 'zstd'] as const;
 /** The keys of an HTTP destination. */
 export const http_config = Type.Object(
   {
-    url: Type.String({ minLength: 1, maxLength: 4096, description: 'Address that takes the rows by POST. With http everything travels unprotected.' }),
+    url: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: 'Address that takes the rows by POST. With http everything travels unprotected.',
+    }),
     token: Type.Optional(
       Type.String({
         maxLength: 4096,
         default: '',
-        description: 'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.',
+        description:
+          'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.',
       }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         maxProperties: 50,
         default: {},
-        description: 'More headers of every request, such as the key of an API. Kept secret as a whole.',
+        description:
+          'More headers of every request, such as the key of an API. Kept secret as a whole.',
       }),
     ),
     body_format: Type.Optional(
@@ -34,7 +40,8 @@ export const http_config = Type.Object(
         type: 'string',
         enum: [...body_formats],
         default: 'JSONLines',
-        description: 'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with `api_key`, `historical_migration` and the list `batch`.',
+        description:
+          'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with `api_key`, `historical_migration` and the list `batch`.',
       }),
     ),
     compression: Type.Optional(
@@ -47,20 +54,29 @@ export const http_config = Type.Object(
         }),
       ),
     ),
-    max_request_records: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 5_000, description: 'Most rows in one request.' })),
+    max_request_records: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000,
+        default: 5_000,
+        description: 'Most rows in one request.',
+      }),
+    ),
     max_request_size_mb: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 50,
         default: 10,
-        description: 'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.',
+        description:
+          'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.',
       }),
     ),
     signing_secret: Type.Optional(
       Type.String({
         maxLength: 200,
         default: '',
-        description: 'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Empty: requests are not signed.',
+        description:
+          'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Empty: requests are not signed.',
       }),
     ),
   },
@@ -101,18 +117,37 @@ const own_headers = new Set([
 export function httpViolations(config: HttpConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!isPlainAddress(config.url))
-    found.push({ attr: 'url', code: 'invalid_input', detail: 'The url must be an http or https address without user, password or fragment.' });
+    found.push({
+      attr: 'url',
+      code: 'invalid_input',
+      detail: 'The url must be an http or https address without user, password or fragment.',
+    });
   if (config.token !== undefined && !/^[\x21-\x7e]*$/.test(config.token))
-    found.push({ attr: 'token', code: 'invalid_input', detail: 'The token must be of visible ASCII characters without blanks.' });
+    found.push({
+      attr: 'token',
+      code: 'invalid_input',
+      detail: 'The token must be of visible ASCII characters without blanks.',
+    });
   for (const [name, value] of Object.entries(config.headers ?? {})) {
-    const isUsable = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value) && value.length <= 8192;
-    const isOwn = own_headers.has(name.toLowerCase()) && !(name.toLowerCase() === 'authorization' && (config.token ?? '') === '');
+    const isUsable =
+      /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) &&
+      /^[\t\x20-\x7e]*$/.test(value) &&
+      value.length <= 8192;
+    const isOwn =
+      own_headers.has(name.toLowerCase()) &&
+      !(name.toLowerCase() === 'authorization' && (config.token ?? '') === '');
     if (!isUsable || isOwn) {
-      const detail = isOwn ? `The header ${name.toLowerCase()} is set by the export itself.` : 'A header has a name or a value that HTTP does not allow.';
+      const detail = isOwn
+        ? `The header ${name.toLowerCase()} is set by the export itself.`
+        : 'A header has a name or a value that HTTP does not allow.';
       found.push({ attr: 'headers', code: 'invalid_input', detail });
     }
   }
   if ((config.signing_secret ?? '') !== '' && signingKey(config) === undefined)
-    found.push({ attr: 'signing_secret', code: 'invalid_input', detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.' });
+    found.push({
+      attr: 'signing_secret',
+      code: 'invalid_input',
+      detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.',
+    });
   return found;
 }

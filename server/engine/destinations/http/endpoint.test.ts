@@ -26,19 +26,32 @@ after(async () => {
   await outbound.close();
 });
 
-const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({ url: `${receiver.url}/guarded/${(places += 1)}`, token, ...changes });
+const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({
+  url: `${receiver.url}/guarded/${(places += 1)}`,
+  token,
+  ...changes,
+});
 const takenAt = (config: HttpConfig) => receiver.taken(new URL(config.url).pathname);
 
 /** Sends rows; pauses are noted instead of waited for. */
 async function send(config: HttpConfig, row: string, pauses: number[] = []): Promise<void> {
   const pause = async (milliseconds: number) => void pauses.push(milliseconds);
-  const endpoint = openEndpoint(config, { outbound, signal: new AbortController().signal, clock: { now: () => now }, pause });
+  const endpoint = openEndpoint(config, {
+    outbound,
+    signal: new AbortController().signal,
+    clock: { now: () => now },
+    pause,
+  });
   await endpoint.send(`request-${places}`, bodyOf(config, [Buffer.from(row)]));
 }
 
 test('what passes is tried again with the same key, after the pause that the endpoint asks for', async () => {
   const cases: { answers: Answer[]; pauses: number[]; requests: number }[] = [
-    { answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }], pauses: [1000, 2000, 4000, 8000], requests: 5 },
+    {
+      answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }],
+      pauses: [1000, 2000, 4000, 8000],
+      requests: 5,
+    },
     {
       answers: [
         { status: 429, headers: { 'Retry-After': '7' } },
@@ -47,8 +60,16 @@ test('what passes is tried again with the same key, after the pause that the end
       pauses: [7000, 0],
       requests: 3,
     },
-    { answers: [{ status: 429, headers: { 'Retry-After': 'Thu, 01 Jan 2026 00:00:09 GMT' } }], pauses: [9000], requests: 2 },
-    { answers: [{ status: 429, headers: { 'Retry-After': 'Wed, 31 Dec 2025 23:00:00 GMT' } }], pauses: [0], requests: 2 },
+    {
+      answers: [{ status: 429, headers: { 'Retry-After': 'Thu, 01 Jan 2026 00:00:09 GMT' } }],
+      pauses: [9000],
+      requests: 2,
+    },
+    {
+      answers: [{ status: 429, headers: { 'Retry-After': 'Wed, 31 Dec 2025 23:00:00 GMT' } }],
+      pauses: [0],
+      requests: 2,
+    },
     { answers: [{ status: 429, headers: { 'Retry-After': 'soon' } }], pauses: [1000], requests: 2 },
     { answers: ['take and cut'], pauses: [1000], requests: 2 },
   ];
@@ -68,16 +89,36 @@ test('what passes is tried again with the same key, after the pause that the end
 
 test('what does not pass ends the attempt: after five tries, at once for what is wrong, and for a pause that is too long', async () => {
   const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
-    { answers: Array.from({ length: 5 }, () => ({ status: 503 })), code: 'store_fault', isRetryable: true, requests: 5 },
-    { answers: Array.from({ length: 5 }, () => 'cut' as const), code: 'connection_lost', isRetryable: true, requests: 5 },
-    { answers: [{ status: 429, headers: { 'Retry-After': '61' } }], code: 'throttled', isRetryable: true, requests: 1 },
+    {
+      answers: Array.from({ length: 5 }, () => ({ status: 503 })),
+      code: 'store_fault',
+      isRetryable: true,
+      requests: 5,
+    },
+    {
+      answers: Array.from({ length: 5 }, () => 'cut' as const),
+      code: 'connection_lost',
+      isRetryable: true,
+      requests: 5,
+    },
+    {
+      answers: [{ status: 429, headers: { 'Retry-After': '61' } }],
+      code: 'throttled',
+      isRetryable: true,
+      requests: 1,
+    },
     { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
     { answers: [{ status: 401 }], code: 'authentication_failed', isRetryable: false, requests: 1 },
     { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
     { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
     { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
     { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
-    { answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }], code: 'redirect_refused', isRetryable: false, requests: 1 },
+    {
+      answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }],
+      code: 'redirect_refused',
+      isRetryable: false,
+      requests: 1,
+    },
     { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
   ];
   for (const { answers, code, isRetryable, requests } of cases) {
@@ -101,8 +142,17 @@ test('an answer is told, without end, secrets or control characters', async () =
   for (const is_endless of [false, true]) {
     receiver.plan({ status: 400, body: echo, is_endless });
     await assert.rejects(send(config, '1'), (error: Error) => {
-      assert.ok(error.message.length < 500 && !error.message.includes('for-') && !error.message.includes('-header') && !/\p{Cc}/u.test(error.message));
-      if (!is_endless) assert.ok(error.message.includes('It answered 400 (bad row *** {"token":"***"} *** xxx'), error.message);
+      assert.ok(
+        error.message.length < 500 &&
+          !error.message.includes('for-') &&
+          !error.message.includes('-header') &&
+          !/\p{Cc}/u.test(error.message),
+      );
+      if (!is_endless)
+        assert.ok(
+          error.message.includes('It answered 400 (bad row *** {"token":"***"} *** xxx'),
+          error.message,
+        );
       return true;
     });
   }
@@ -112,13 +162,20 @@ test('an answer is told, without end, secrets or control characters', async () =
 
 test('requests are signed as Standard Webhooks says, over the body before compression', async () => {
   const secret = Buffer.from('0123456789abcdef01234567');
-  const config = freshConfig({ signing_secret: `whsec_${secret.toString('base64')}`, compression: 'gzip', headers: { 'X-Own': 'own' } });
+  const config = freshConfig({
+    signing_secret: `whsec_${secret.toString('base64')}`,
+    compression: 'gzip',
+    headers: { 'X-Own': 'own' },
+  });
   await send(config, '{"a":"é"}');
   const { headers, body } = receiver.requests.at(-1)!;
   assert.equal(headers['webhook-id'], headers['idempotency-key']);
   assert.equal(headers['webhook-timestamp'], String(now / 1000));
   const signed = `${String(headers['webhook-id'])}.${headers['webhook-timestamp']}.${body}`;
-  assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`);
+  assert.equal(
+    headers['webhook-signature'],
+    `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`,
+  );
   assert.equal(headers['x-own'], 'own');
 });
 
@@ -128,14 +185,24 @@ test('an endpoint that hangs is left at once when the signal is aborted, also in
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
     const pause = (_milliseconds: number, signal: AbortSignal) => {
       reach();
-      return new Promise<void>((_resume, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      return new Promise<void>((_resume, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error)),
+      );
     };
-    const endpoint = openEndpoint(freshConfig(), { outbound, signal: stop.signal, clock: { now: () => now }, pause });
+    const endpoint = openEndpoint(freshConfig(), {
+      outbound,
+      signal: stop.signal,
+      clock: { now: () => now },
+      pause,
+    });
     receiver.plan(answer);
     receiver.onRequest(() => {
       if (answer === 'hang') reach();
     });
-    const waiting = assert.rejects(endpoint.send('a', bodyOf(freshConfig(), [Buffer.from('1')])), /stopped/);
+    const waiting = assert.rejects(
+      endpoint.send('a', bodyOf(freshConfig(), [Buffer.from('1')])),
+      /stopped/,
+    );
     await reached;
     stop.abort('cancelled');
     await waiting;
@@ -144,20 +211,35 @@ test('an endpoint that hangs is left at once when the signal is aborted, also in
 });
 
 test('bodies hold all rows in order, none is empty, and only a lone row may be larger than the limit', async () => {
-  const row = fc.integer({ min: 1, max: 600_000 }).map((length) => JSON.stringify('x'.repeat(length)));
+  const row = fc
+    .integer({ min: 1, max: 600_000 })
+    .map((length) => JSON.stringify('x'.repeat(length)));
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), { maxLength: 12 }),
+      fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), {
+        maxLength: 12,
+      }),
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 100, max: 100_000 }),
       async (rows, max_request_records, cut) => {
-        const config: HttpConfig = { url: 'https://example.com', max_request_records, max_request_size_mb: 1, body_format: 'JSONArray' };
+        const config: HttpConfig = {
+          url: 'https://example.com',
+          max_request_records,
+          max_request_size_mb: 1,
+          body_format: 'JSONArray',
+        };
         const bytes = Buffer.from(rows.map((text) => `${text}\n`).join(''));
-        const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, index) => bytes.subarray(index * cut, (index + 1) * cut));
+        const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, index) =>
+          bytes.subarray(index * cut, (index + 1) * cut),
+        );
         const found: unknown[] = [];
         for await (const body of bodiesOf(config, Readable.from(chunks))) {
           const parsed = JSON.parse(body.bytes.toString()) as unknown[];
-          assert.ok(parsed.length === body.records && parsed.length > 0 && parsed.length <= max_request_records);
+          assert.ok(
+            parsed.length === body.records &&
+              parsed.length > 0 &&
+              parsed.length <= max_request_records,
+          );
           assert.ok(body.bytes.length <= 1_000_000 || parsed.length === 1);
           found.push(...parsed);
         }

@@ -38,9 +38,13 @@ const compressors = {
   gzip: { encoding: 'gzip', compress: promisify(gzip) as (bytes: Buffer) => Promise<Buffer> },
   brotli: {
     encoding: 'br',
-    compress: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+    compress: (bytes: Buffer) =>
+      promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   },
-  zstd: { encoding: 'zstd', compress: promisify(zstdCompress) as (bytes: Buffer) => Promise<Buffer> },
+  zstd: {
+    encoding: 'zstd',
+    compress: promisify(zstdCompress) as (bytes: Buffer) => Promise<Buffer>,
+  },
 };
 
 type Answer = { status: number; error: Error | undefined; retry_after: string | null };
@@ -53,7 +57,12 @@ export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
         const answer = await tryOnce(config, deps, id, body);
         if (answer.error === undefined) return deps.noteProgress?.();
         const pause = pauseOf(answer, tried, deps.clock);
-        if (!(answer.error instanceof RetryableError) || tried === tries_max || pause > pause_milliseconds_max) throw answer.error;
+        if (
+          !(answer.error instanceof RetryableError) ||
+          tried === tries_max ||
+          pause > pause_milliseconds_max
+        )
+          throw answer.error;
         await deps.pause(pause, deps.signal).catch((error: unknown) => {
           throw deps.signal.aborted ? stopError(deps.signal) : error;
         });
@@ -68,7 +77,12 @@ function timeoutOf(bytes: number): number {
   return 30_000 + Math.ceil(bytes / 100);
 }
 
-async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body: Body): Promise<Answer> {
+async function tryOnce(
+  config: HttpConfig,
+  deps: EndpointDeps,
+  id: string,
+  body: Body,
+): Promise<Answer> {
   throwIfStopped(deps.signal);
   const bytes = await packed(config, body);
   const timeout = AbortSignal.timeout(timeoutOf(bytes.length));
@@ -93,11 +107,18 @@ async function tryOnce(config: HttpConfig, deps: EndpointDeps, id: string, body:
 
 /** The body's bytes as they are sent. */
 export async function packed(config: HttpConfig, body: Body): Promise<Buffer> {
-  return config.compression === undefined || config.compression === null ? body.bytes : compressors[config.compression].compress(body.bytes);
+  return config.compression === undefined || config.compression === null
+    ? body.bytes
+    : compressors[config.compression].compress(body.bytes);
 }
 
 /** The headers of a request, secrets included. */
-export function headersOf(config: HttpConfig, clock: Pick<Clock, 'now'>, id: string, body: Body): Record<string, string> {
+export function headersOf(
+  config: HttpConfig,
+  clock: Pick<Clock, 'now'>,
+  id: string,
+  body: Body,
+): Record<string, string> {
   const token = config.token ?? '';
   const key = signingKey(config);
   return {
@@ -105,7 +126,9 @@ export function headersOf(config: HttpConfig, clock: Pick<Clock, 'now'>, id: str
     'User-Agent': 'sluice',
     'Content-Type': envelopeOf(config).content_type,
     'Idempotency-Key': id,
-    ...(config.compression === undefined || config.compression === null ? {} : { 'Content-Encoding': compressors[config.compression].encoding }),
+    ...(config.compression === undefined || config.compression === null
+      ? {}
+      : { 'Content-Encoding': compressors[config.compression].encoding }),
     ...(token === '' || config.body_format === 'Batch' ? {} : { Authorization: `Bearer ${token}` }),
     ...(key === undefined ? {} : webhookHeaders(key, id, clock.now(), body.bytes)),
   };
@@ -117,7 +140,10 @@ async function readText(response: Response): Promise<string> {
   if (reader === undefined) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), read_timeout_milliseconds);
+  const timer = setTimeout(
+    () => void reader.cancel().catch(() => undefined),
+    read_timeout_milliseconds,
+  );
   try {
     while (bytes < read_bytes_max) {
       const { done, value } = await reader.read();
@@ -136,8 +162,12 @@ async function readText(response: Response): Promise<string> {
 
 /** A part of an answer that may be shown: endpoints like to repeat what they were sent. */
 function spoken(text: string, config: HttpConfig): string {
-  const secrets = [config.token ?? '', ...Object.values(config.headers ?? {})].filter((secret) => secret !== '');
-  const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]).toSorted((one, other) => other.length - one.length);
+  const secrets = [config.token ?? '', ...Object.values(config.headers ?? {})].filter(
+    (secret) => secret !== '',
+  );
+  const forms = secrets
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .toSorted((one, other) => other.length - one.length);
   const hidden = forms.reduce((said, secret) => said.replaceAll(secret, '***'), text);
   const plain = hidden
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')

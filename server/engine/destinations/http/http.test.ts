@@ -19,7 +19,12 @@ import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 const token = 'token-for-"tests"';
 let receiver: HttpReceiver;
 let secure: HttpReceiver;
@@ -36,7 +41,11 @@ after(async () => {
   await outbound.close();
 });
 
-const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({ url: `${receiver.url}/guarded/${(places += 1)}`, token, ...changes });
+const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({
+  url: `${receiver.url}/guarded/${(places += 1)}`,
+  token,
+  ...changes,
+});
 const pathOf = (config: HttpConfig) => new URL(config.url).pathname;
 
 const secret = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`;
@@ -45,17 +54,49 @@ const under: DestinationUnderTest = {
   definition: http,
   start: async () => deps,
   stop: async () => undefined,
-  configure: async () => freshConfig({ headers: { 'X-Tenant-Key': 'a-header-that-only-tests-have' }, signing_secret: secret(24) }),
+  configure: async () =>
+    freshConfig({
+      headers: { 'X-Tenant-Key': 'a-header-that-only-tests-have' },
+      signing_secret: secret(24),
+    }),
   readBack: async (config) => receiver.taken(pathOf(config as HttpConfig)).map(rowOf),
   leftovers: async () => [],
   misconfigure: async (config) => [
-    { name: 'wrong token', config: { ...config, token: 'wrong-token' }, code: 'authentication_failed' },
-    { name: 'nothing there', config: { ...config, url: `${receiver.url}/nothing` }, code: 'endpoint_missing' },
-    { name: 'no such host', config: { ...config, url: 'https://no-such-host.invalid/' }, code: 'host_not_found' },
-    { name: 'a private address', config: { ...config, url: 'https://10.0.0.1/' }, code: 'outbound_refused' },
-    { name: 'the metadata service', config: { ...config, url: 'http://169.254.169.254/latest' }, code: 'outbound_refused' },
-    { name: 'TLS is not offered', config: { ...config, url: receiver.url.replace('http:', 'https:') }, code: 'tls_not_offered' },
-    { name: 'certificate not verified', config: { ...config, url: secure.url }, code: 'tls_not_verified' },
+    {
+      name: 'wrong token',
+      config: { ...config, token: 'wrong-token' },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'nothing there',
+      config: { ...config, url: `${receiver.url}/nothing` },
+      code: 'endpoint_missing',
+    },
+    {
+      name: 'no such host',
+      config: { ...config, url: 'https://no-such-host.invalid/' },
+      code: 'host_not_found',
+    },
+    {
+      name: 'a private address',
+      config: { ...config, url: 'https://10.0.0.1/' },
+      code: 'outbound_refused',
+    },
+    {
+      name: 'the metadata service',
+      config: { ...config, url: 'http://169.254.169.254/latest' },
+      code: 'outbound_refused',
+    },
+    {
+      name: 'TLS is not offered',
+      config: { ...config, url: receiver.url.replace('http:', 'https:') },
+      code: 'tls_not_offered',
+    },
+    {
+      name: 'certificate not verified',
+      config: { ...config, url: secure.url },
+      code: 'tls_not_verified',
+    },
   ],
   invalid: [
     { name: 'no url', change: { url: undefined }, attr: 'url' },
@@ -67,16 +108,36 @@ const under: DestinationUnderTest = {
     { name: 'header is a number', change: { headers: { a: 1 } }, attr: 'headers/a' },
     { name: 'name of a header with a blank', change: { headers: { 'a b': 'c' } }, attr: 'headers' },
     { name: 'header with a line end', change: { headers: { a: 'b\r\nc: d' } }, attr: 'headers' },
-    { name: 'header of the request itself', change: { headers: { 'Content-Length': '1' } }, attr: 'headers' },
-    { name: 'header and token for the same', change: { headers: { Authorization: 'Basic x' } }, attr: 'headers' },
+    {
+      name: 'header of the request itself',
+      change: { headers: { 'Content-Length': '1' } },
+      attr: 'headers',
+    },
+    {
+      name: 'header and token for the same',
+      change: { headers: { Authorization: 'Basic x' } },
+      attr: 'headers',
+    },
     { name: 'unknown format', change: { body_format: 'XML' }, attr: 'body_format' },
     { name: 'unknown compression', change: { compression: 'lz4' }, attr: 'compression' },
-    { name: 'no rows in a request', change: { max_request_records: 0 }, attr: 'max_request_records' },
-    { name: 'secret without its prefix', change: { signing_secret: 'secret' }, attr: 'signing_secret' },
+    {
+      name: 'no rows in a request',
+      change: { max_request_records: 0 },
+      attr: 'max_request_records',
+    },
+    {
+      name: 'secret without its prefix',
+      change: { signing_secret: 'secret' },
+      attr: 'signing_secret',
+    },
     { name: 'secret too short', change: { signing_secret: secret(23) }, attr: 'signing_secret' },
     { name: 'secret too long', change: { signing_secret: secret(65) }, attr: 'signing_secret' },
   ],
-  damage: { changed: async () => undefined, missing: async () => undefined, added: async () => undefined },
+  damage: {
+    changed: async () => undefined,
+    missing: async () => undefined,
+    added: async () => undefined,
+  },
   has_nul: true,
   recovers: true,
 };
@@ -86,7 +147,11 @@ const contract = testDestination(under);
 function rowOf(line: string): Record<string, unknown> {
   const row = parseExact(line) as Record<string, unknown>;
   const text = (name: string) => String(row[name]).replace('number ', '');
-  return { ...row, amount: text('amount'), ratio: row['ratio'] === null ? null : Number(text('ratio')) };
+  return {
+    ...row,
+    amount: text('amount'),
+    ratio: row['ratio'] === null ? null : Number(text('ratio')),
+  };
 }
 
 const expected = () => contract.expected();
@@ -96,7 +161,8 @@ function delivery(): Delivery {
   return { ...contract.delivery(), columns: contractColumns };
 }
 
-const lines = (...rows: string[]) => Readable.from([Buffer.from(rows.map((row) => `${row}\n`).join(''))]);
+const lines = (...rows: string[]) =>
+  Readable.from([Buffer.from(rows.map((row) => `${row}\n`).join(''))]);
 
 async function write(config: HttpConfig, given: Delivery, bytes: Readable): Promise<void> {
   const sink = await http.open(config, given, deps);
@@ -108,16 +174,34 @@ for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
   test(`delivers every value in order as ${body_format}, however it is compressed and parted`, async () => {
     for (const compression of [null, 'gzip', 'brotli', 'zstd'] as const) {
       const url = `${receiver.url}/open/${(places += 1)}`;
-      const config: HttpConfig = { url, token, body_format, compression, max_request_records: 3, max_request_size_mb: 1 };
+      const config: HttpConfig = {
+        url,
+        token,
+        body_format,
+        compression,
+        max_request_records: 3,
+        max_request_size_mb: 1,
+      };
       const first = receiver.requests.length;
       await contract.deliver(config, delivery());
       assert.deepEqual(await received(config), expected());
       const requests = receiver.requests.slice(first);
       assert.ok(requests.length > 6);
       for (const { headers, body } of requests) {
-        assert.equal(headers['content-type'], body_format === 'JSONLines' ? 'application/x-ndjson' : 'application/json');
-        assert.equal(headers.authorization, body_format === 'Batch' ? undefined : `Bearer ${token}`);
-        if (body_format === 'Batch') assert.ok(body.startsWith(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[{`));
+        assert.equal(
+          headers['content-type'],
+          body_format === 'JSONLines' ? 'application/x-ndjson' : 'application/json',
+        );
+        assert.equal(
+          headers.authorization,
+          body_format === 'Batch' ? undefined : `Bearer ${token}`,
+        );
+        if (body_format === 'Batch')
+          assert.ok(
+            body.startsWith(
+              `{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[{`,
+            ),
+          );
       }
     }
   });
@@ -127,24 +211,48 @@ test('what is shown is the first request as it is sent, and holds no secret', as
   const rows = ['{"n":1}', '{"n":2}', '{"n":3}'];
   for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
     for (const compression of [null, 'gzip'] as const) {
-      const config = freshConfig({ body_format, compression, max_request_records: 2, signing_secret: secret(32), headers: { 'X-Key': 'of-the-api' } });
+      const config = freshConfig({
+        body_format,
+        compression,
+        max_request_records: 2,
+        signing_secret: secret(32),
+        headers: { 'X-Key': 'of-the-api' },
+      });
       if (body_format === 'Batch') config.url = config.url.replace('guarded', 'open');
       const first = receiver.requests.length;
       await write(config, delivery(), lines(...rows));
       const sent = receiver.requests[first]!;
-      const shown = await http.showRequest!(config, Buffer.from(rows.map((row) => `${row}\n`).join('')));
-      assert.deepEqual([shown.format, shown.records, shown.compression], [body_format, 2, compression]);
+      const shown = await http.showRequest!(
+        config,
+        Buffer.from(rows.map((row) => `${row}\n`).join('')),
+      );
+      assert.deepEqual(
+        [shown.format, shown.records, shown.compression],
+        [body_format, 2, compression],
+      );
       assert.equal(shown.text, sent.body.replace(JSON.stringify(token), '"********"'));
-      assert.deepEqual(compression === null ? shown.body.toString() : gunzipSync(shown.body).toString(), shown.text);
+      assert.deepEqual(
+        compression === null ? shown.body.toString() : gunzipSync(shown.body).toString(),
+        shown.text,
+      );
       for (const [name, value] of Object.entries(shown.headers)) {
         const received = sent.headers[name.toLowerCase()];
-        assert.ok(value === received || value === '(of the request)' || (name === 'Authorization' && value === 'Bearer ********'), `${name}: ${value}`);
+        assert.ok(
+          value === received ||
+            value === '(of the request)' ||
+            (name === 'Authorization' && value === 'Bearer ********'),
+          `${name}: ${value}`,
+        );
       }
       const text = JSON.stringify(shown.headers) + shown.text;
-      for (const hidden of [token, 'of-the-api', 'X-Key', config.signing_secret!]) assert.ok(!text.includes(JSON.stringify(hidden).slice(1, -1)), hidden);
+      for (const hidden of [token, 'of-the-api', 'X-Key', config.signing_secret!])
+        assert.ok(!text.includes(JSON.stringify(hidden).slice(1, -1)), hidden);
     }
   }
-  assert.deepEqual((await http.showRequest!(freshConfig({ body_format: 'JSONArray' }), Buffer.alloc(0))).records, 0);
+  assert.deepEqual(
+    (await http.showRequest!(freshConfig({ body_format: 'JSONArray' }), Buffer.alloc(0))).records,
+    0,
+  );
 });
 
 test('a repeat has the same keys, so that a receiver that knows them takes nothing twice; two deliveries have other keys', async () => {
@@ -196,12 +304,19 @@ test('an error of the source in the middle is thrown as it is, and no half row i
   );
   await assert.rejects(write(config, delivery(), source), (error) => error === failure);
   assert.deepEqual(receiver.taken(pathOf(config)), []);
-  await assert.rejects(write(config, delivery(), Readable.from([Buffer.from('1\n2')])), /middle of a line/);
+  await assert.rejects(
+    write(config, delivery(), Readable.from([Buffer.from('1\n2')])),
+    /middle of a line/,
+  );
 });
 
 test('a certificate counts that a known authority has signed for the name', async () => {
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
-  const steps = await http.check({ url: secure.url.replace('127.0.0.1', 'localhost') }, contractColumns, deps);
+  const steps = await http.check(
+    { url: secure.url.replace('127.0.0.1', 'localhost') },
+    contractColumns,
+    deps,
+  );
   assert.deepEqual([...new Set(steps.map((step) => step.status))], ['passed']);
 });
 
@@ -211,7 +326,10 @@ test('the connection test sends no row, and takes the refusal of nothing for a w
       const config = freshConfig({ body_format });
       receiver.plan(answer);
       const steps = await http.check(config, contractColumns, deps);
-      assert.ok(steps.length > 0 && steps.every((step) => step.status === 'passed' && step.detail.endsWith('.')));
+      assert.ok(
+        steps.length > 0 &&
+          steps.every((step) => step.status === 'passed' && step.detail.endsWith('.')),
+      );
       assert.deepEqual(receiver.taken(pathOf(config)), []);
     }
   }
@@ -219,15 +337,25 @@ test('the connection test sends no row, and takes the refusal of nothing for a w
 
 test('a worker that is killed in the middle or at the end leaves a delivery that the next one completes with the same keys', async () => {
   for (const place of ['writing', 'written'] as const) {
-    const config: HttpConfig = { url: `${receiver.url}/open/${(places += 1)}`, max_request_records: 1 };
+    const config: HttpConfig = {
+      url: `${receiver.url}/open/${(places += 1)}`,
+      max_request_records: 1,
+    };
     const slices = [
       ['1', '2'],
       ['3', '4'],
-    ].map((rows) => ({ base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'), records: 2 }));
+    ].map((rows) => ({
+      base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'),
+      records: 2,
+    }));
     const orders = { type: 'HTTP', config, delivery: delivery(), slices, place };
     await killDelivery(orders, { after_milliseconds: 0 });
     const taken = receiver.taken(pathOf(config));
-    assert.ok(taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) && taken.length >= (place === 'writing' ? 2 : 4), taken.join());
+    assert.ok(
+      taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) &&
+        taken.length >= (place === 'writing' ? 2 : 4),
+      taken.join(),
+    );
     assert.equal(await deliverAgain(http, orders, deps), false);
     assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
   }

@@ -3,7 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import { throwIfStopped, urlHost } from '../../destination.ts';
-import type { CheckStep, DeliveredSlices, DestinationDefinition, DestinationDeps, Difference } from '../../destination.ts';
+import type {
+  CheckStep,
+  DeliveredSlices,
+  DestinationDefinition,
+  DestinationDeps,
+  Difference,
+} from '../../destination.ts';
 import { bodyOf } from './bodies.ts';
 import { http_config, httpViolations } from './config.ts';
 import type { HttpConfig } from './config.ts';
@@ -38,7 +44,8 @@ export const http: DestinationDefinition<typeof http_config> = {
 };
 
 function endpointOf(config: HttpConfig, deps: DestinationDeps): Endpoint {
-  const wait = (milliseconds: number, signal: AbortSignal) => pause(milliseconds, undefined, { signal });
+  const wait = (milliseconds: number, signal: AbortSignal) =>
+    pause(milliseconds, undefined, { signal });
   return openEndpoint(config, { ...deps, clock: systemClock, pause: wait });
 }
 
@@ -57,8 +64,12 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
     {
       name: 'Send a request without rows',
       run: async () => {
-        const { status, error } = await endpointOf(config, deps).probe(`check-${randomUUID()}`, bodyOf(config, []));
-        if (refusals_of_nothing.includes(status)) return `The endpoint let us in and answered ${status} to a request without rows, as many do.`;
+        const { status, error } = await endpointOf(config, deps).probe(
+          `check-${randomUUID()}`,
+          bodyOf(config, []),
+        );
+        if (refusals_of_nothing.includes(status))
+          return `The endpoint let us in and answered ${status} to a request without rows, as many do.`;
         if (error !== undefined) throw error;
         return `The endpoint answered ${status}.`;
       },

@@ -11,8 +11,15 @@ const of_the_request = '(of the request)';
 /** The first request that these lines of JSON would become: its body to the byte but for the token in it, and those of its headers that the export sets itself, secrets masked. */
 export async function showRequest(config: HttpConfig, lines: Buffer): Promise<ShownRequest> {
   // The config's own headers are secret as a whole, their names included.
-  const masked: HttpConfig = { ...config, headers: {}, token: (config.token ?? '') === '' ? '' : hidden };
-  const bodies = bodiesOf(masked, Readable.from(lines.length === 0 ? [] : [lines], { objectMode: false }));
+  const masked: HttpConfig = {
+    ...config,
+    headers: {},
+    token: (config.token ?? '') === '' ? '' : hidden,
+  };
+  const bodies = bodiesOf(
+    masked,
+    Readable.from(lines.length === 0 ? [] : [lines], { objectMode: false }),
+  );
   const { value: body = bodyOf(masked, []) } = await bodies.next();
   await bodies.return(undefined);
   const headers = Object.entries(headersOf(masked, { now: () => 0 }, of_the_request, body));
@@ -20,7 +27,9 @@ export async function showRequest(config: HttpConfig, lines: Buffer): Promise<Sh
     format: config.body_format ?? 'JSONLines',
     compression: config.compression ?? null,
     records: body.records,
-    headers: Object.fromEntries(headers.map(([name, value]) => [name, name.startsWith('webhook-') ? of_the_request : value])),
+    headers: Object.fromEntries(
+      headers.map(([name, value]) => [name, name.startsWith('webhook-') ? of_the_request : value]),
+    ),
     text: body.bytes.toString(),
     body: await packed(masked, body),
   };

@@ -17,7 +17,11 @@ import { checkTable, insertStatement, tableExists, tableStatement } from './tabl
  * Does what a delivery of one row does: in the real table, in a transaction that is rolled back. What the table makes of the values is read from a scratch table like it, because a look for one row in the real one would read
  * all of it. Where the table is not there yet, everything is done with the scratch table.
  */
-export async function checkMySql(config: MySqlConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkMySql(
+  config: MySqlConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const scratch = inDatabase(config, `sluice_check_${randomBytes(6).toString('hex')}`);
   try {
@@ -32,20 +36,37 @@ export async function checkMySql(config: MySqlConfig, columns: Column[], deps: D
   } finally {
     // A step after the making of the scratch table may have failed. One of the session alone goes with it; to drop the other needs a right that a user without that table may lack.
     await connection?.run('ROLLBACK').catch(() => undefined);
-    await connection?.run(`DROP TABLE IF EXISTS ${scratch}`).catch((error: unknown) => deps.log.info({ err: error }, 'a scratch table may be left behind'));
+    await connection
+      ?.run(`DROP TABLE IF EXISTS ${scratch}`)
+      .catch((error: unknown) =>
+        deps.log.info({ err: error }, 'a scratch table may be left behind'),
+      );
     await connection?.close();
   }
 }
 
-function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connected: () => Promise<Connection>): Step[] {
+function stepsOf(
+  config: MySqlConfig,
+  columns: Column[],
+  scratch: string,
+  connected: () => Promise<Connection>,
+): Step[] {
   const target = targetOf(config);
   const layout = testedLayout(columns);
   const row = sampleRow(columns);
   const write = async (connection: Connection, table: string) => {
     const { before, after } = insertStatement(table, layout);
-    const limits = { bytes: connection.statement_bytes_max, row_bytes: connection.statement_bytes_max };
+    const limits = {
+      bytes: connection.statement_bytes_max,
+      row_bytes: connection.statement_bytes_max,
+    };
     const line = Readable.from([Buffer.from(sampleLine(row))]);
-    for await (const { text } of valueLists(columns, line, { escape: connection.escape, before: '' }, limits))
+    for await (const { text } of valueLists(
+      columns,
+      line,
+      { escape: connection.escape, before: '' },
+      limits,
+    ))
       await connection.run(`${before}VALUES ${text}${after}`);
   };
   let isThere = false;
@@ -56,7 +77,9 @@ function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connec
       run: async () => {
         isThere = await tableExists(await connected(), config, target.table);
         if (isThere) await checkTable(await connected(), config, layout);
-        return isThere ? `${target.name} can take the columns of the export.` : `${target.name} is not there; the first delivery makes it.`;
+        return isThere
+          ? `${target.name} can take the columns of the export.`
+          : `${target.name} is not there; the first delivery makes it.`;
       },
     },
     {
@@ -74,11 +97,16 @@ function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connec
       run: async () => {
         const connection = await connected();
         if (isThere) {
-          if (!(await makeTemporary(connection, scratch, target.quoted))) return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
+          if (!(await makeTemporary(connection, scratch, target.quoted)))
+            return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
           await write(connection, scratch);
         }
-        const texts = columns.map(({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`);
-        const [found] = await connection.rows<Record<string, unknown>>(`SELECT ${texts.join(', ')} FROM ${scratch}`);
+        const texts = columns.map(
+          ({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`,
+        );
+        const [found] = await connection.rows<Record<string, unknown>>(
+          `SELECT ${texts.join(', ')} FROM ${scratch}`,
+        );
         requireSame(
           row,
           columns.map((_, index) => found?.[`c${index}`]),
@@ -90,7 +118,9 @@ function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connec
     {
       name: 'Remove it',
       run: async () => {
-        await (await connected()).run(`DROP ${isThere ? 'TEMPORARY ' : ''}TABLE IF EXISTS ${scratch}`);
+        await (
+          await connected()
+        ).run(`DROP ${isThere ? 'TEMPORARY ' : ''}TABLE IF EXISTS ${scratch}`);
         return 'Nothing was left behind.';
       },
     },
@@ -98,29 +128,40 @@ function stepsOf(config: MySqlConfig, columns: Column[], scratch: string, connec
 }
 
 /** False where the user has not the right, which no delivery needs. */
-async function makeTemporary(connection: Connection, scratch: string, target: string): Promise<boolean> {
+async function makeTemporary(
+  connection: Connection,
+  scratch: string,
+  target: string,
+): Promise<boolean> {
   try {
     await connection.run(`CREATE TEMPORARY TABLE ${scratch} LIKE ${target}`);
     return true;
   } catch (error) {
-    if (['ER_DBACCESS_DENIED_ERROR', 'ER_TABLEACCESS_DENIED_ERROR'].includes(String((error as { code?: unknown }).code))) return false;
+    if (
+      ['ER_DBACCESS_DENIED_ERROR', 'ER_TABLEACCESS_DENIED_ERROR'].includes(
+        String((error as { code?: unknown }).code),
+      )
+    )
+      return false;
     throw error;
   }
 }
 
 /** Row and receipt, as a delivery writes them, and nobody sees either. */
-async function writeUnseen(connection: Connection, config: MySqlConfig, write: () => Promise<void>): Promise<string> {
+async function writeUnseen(
+  connection: Connection,
+  config: MySqlConfig,
+  write: () => Promise<void>,
+): Promise<string> {
   const { receipts, name } = targetOf(config);
   const hasReceipts = await tableExists(connection, config, 'sluice_receipts');
   await connection.run('START TRANSACTION');
   await write();
   if (hasReceipts)
-    await connection.run(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, 1, '{}')`, [
-      randomUUID(),
-      randomUUID(),
-      randomUUID(),
-      name,
-    ]);
+    await connection.run(
+      `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, 1, '{}')`,
+      [randomUUID(), randomUUID(), randomUUID(), name],
+    );
   await connection.run('ROLLBACK');
   return `The table took a row with a value in every column, as deliveries send it${hasReceipts ? ', and that of receipts a receipt' : ''}.`;
 }

@@ -38,7 +38,10 @@ type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: Ab
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one that is
  * used; the server cannot ask for files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(config: MySqlConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+export async function connect(
+  config: MySqlConfig,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<Connection> {
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
@@ -46,12 +49,21 @@ export async function connect(config: MySqlConfig, deps: Pick<DestinationDeps, '
   try {
     return await open(config, address, true, { ...deps, starting });
   } catch (error) {
-    if (config.require_tls !== false || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
+    if (
+      config.require_tls !== false ||
+      (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT'
+    )
+      throw error;
     return open(config, address, false, { ...deps, starting });
   }
 }
 
-async function open(config: MySqlConfig, address: string, isEncrypted: boolean, { signal, starting, noteProgress }: Opening): Promise<Connection> {
+async function open(
+  config: MySqlConfig,
+  address: string,
+  isEncrypted: boolean,
+  { signal, starting, noteProgress }: Opening,
+): Promise<Connection> {
   const mysql = await import('mysql2');
   const socket = new Socket();
   // The name that the certificate is checked for where the host is an address: without it Node would check for `localhost`.
@@ -75,8 +87,17 @@ async function open(config: MySqlConfig, address: string, isEncrypted: boolean, 
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);
-    const [row] = await unlessStopped(Promise.race([lost, query<{ bytes: number }>(client, 'SELECT @@max_allowed_packet AS bytes')]), starting);
-    const known = { statement_bytes_max: row?.bytes ?? 0, escape: (value: string) => mysql.escape(value) };
+    const [row] = await unlessStopped(
+      Promise.race([
+        lost,
+        query<{ bytes: number }>(client, 'SELECT @@max_allowed_packet AS bytes'),
+      ]),
+      starting,
+    );
+    const known = {
+      statement_bytes_max: row?.bytes ?? 0,
+      escape: (value: string) => mysql.escape(value),
+    };
     return connectionOf(client, socket, answering(lost, noteProgress), known);
   } catch (error) {
     socket.destroy();
@@ -103,7 +124,13 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     client.on('error', reject);
     socket.once('error', reject);
-    socket.once('close', () => reject(Object.assign(new Error('The connection was closed.'), { code: 'PROTOCOL_CONNECTION_LOST' })));
+    socket.once('close', () =>
+      reject(
+        Object.assign(new Error('The connection was closed.'), {
+          code: 'PROTOCOL_CONNECTION_LOST',
+        }),
+      ),
+    );
   });
 }
 
@@ -121,7 +148,10 @@ function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
 }
 
 /** What ends a call beside its answer, and what an answer means beside itself. */
-type Answering = { lost: Promise<never>; during<Result>(statement: () => Promise<Result>): Promise<Result> };
+type Answering = {
+  lost: Promise<never>;
+  during<Result>(statement: () => Promise<Result>): Promise<Result>;
+};
 
 function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Answering {
   return {
@@ -135,10 +165,16 @@ function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProg
   };
 }
 
-function connectionOf(client: Client, socket: Socket, { lost, during }: Answering, known: Pick<Connection, 'statement_bytes_max' | 'escape'>): Connection {
+function connectionOf(
+  client: Client,
+  socket: Socket,
+  { lost, during }: Answering,
+  known: Pick<Connection, 'statement_bytes_max' | 'escape'>,
+): Connection {
   return {
     ...known,
-    rows: <Row>(statement: string, values?: unknown[]) => during(() => query<Row>(client, statement, values)),
+    rows: <Row>(statement: string, values?: unknown[]) =>
+      during(() => query<Row>(client, statement, values)),
     run: async (statement, values) => {
       const answer = await during(() => answerOf(client, statement, values));
       return 'affectedRows' in answer ? answer.affectedRows : 0;
@@ -150,7 +186,9 @@ function connectionOf(client: Client, socket: Socket, { lost, during }: Answerin
     },
     close: async () => {
       const timer = setTimeout(() => socket.destroy(), close_timeout_milliseconds);
-      await Promise.race([new Promise<void>((resolve) => client.end(() => resolve())), lost]).catch(() => undefined);
+      await Promise.race([new Promise<void>((resolve) => client.end(() => resolve())), lost]).catch(
+        () => undefined,
+      );
       clearTimeout(timer);
       socket.destroy();
     },

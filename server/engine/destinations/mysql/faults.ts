@@ -10,7 +10,10 @@ const unverified = final(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
-const unreachable = passing('connection_failed', 'The server does not answer at this host and port. Check both, and that its firewall lets this server in.');
+const unreachable = passing(
+  'connection_failed',
+  'The server does not answer at this host and port. Check both, and that its firewall lets this server in.',
+);
 const broken = passing('connection_lost', 'The connection to the server broke.');
 const credentials = final(
   'authentication_failed',
@@ -20,13 +23,28 @@ const denied = final(
   'permission_denied',
   'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be made, DROP and ALTER beside it for a stage.',
 );
-const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
-const constraint = final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.');
-const full = passing('disk_full', 'The disk or a space of the server is full (%). The run goes on by itself when there is room.');
+const value = final(
+  'value_refused',
+  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+);
+const constraint = final(
+  'constraint_violated',
+  'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
+);
+const full = passing(
+  'disk_full',
+  'The disk or a space of the server is full (%). The run goes on by itself when there is room.',
+);
 const crowded = passing('too_many_connections', 'The server has no free connections.');
-const read_only = passing('read_only', 'The server takes no writes just now; it is a replica or in maintenance.');
+const read_only = passing(
+  'read_only',
+  'The server takes no writes just now; it is a replica or in maintenance.',
+);
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
-const not_mysql = final('not_mysql', 'What answers at this host and port is not MySQL; check both.');
+const not_mysql = final(
+  'not_mysql',
+  'What answers at this host and port is not MySQL; check both.',
+);
 
 /** By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the server said. */
 const faults: Record<string, Fault> = {
@@ -43,7 +61,10 @@ const faults: Record<string, Fault> = {
   ER_NET_READ_INTERRUPTED: broken,
   PROTOCOL_UNEXPECTED_PACKET: not_mysql,
   PROTOCOL_INCORRECT_PACKET_SEQUENCE: not_mysql,
-  HANDSHAKE_NO_SSL_SUPPORT: final('tls_not_offered', 'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.'),
+  HANDSHAKE_NO_SSL_SUPPORT: final(
+    'tls_not_offered',
+    'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
+  ),
   HANDSHAKE_SSL_ERROR: broken,
   outbound_refused: final('outbound_refused', '%'),
   ER_ACCESS_DENIED_ERROR: credentials,
@@ -55,15 +76,24 @@ const faults: Record<string, Fault> = {
   ER_MUST_CHANGE_PASSWORD: credentials,
   ER_MUST_CHANGE_PASSWORD_LOGIN: credentials,
   ER_ACCOUNT_HAS_BEEN_LOCKED: credentials,
-  ER_BAD_DB_ERROR: final('database_missing', 'There is no database of this name; check the key database.'),
+  ER_BAD_DB_ERROR: final(
+    'database_missing',
+    'There is no database of this name; check the key database.',
+  ),
   ER_DBACCESS_DENIED_ERROR: denied,
   ER_TABLEACCESS_DENIED_ERROR: denied,
   ER_COLUMNACCESS_DENIED_ERROR: denied,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: denied,
   ER_NO_SUCH_TABLE: final('table_missing', 'The table or one that it needs is gone (%).'),
   ER_TABLE_EXISTS_ERROR: passing('conflict', 'Another delivery made the table at the same moment.'),
-  ER_LOCK_WAIT_TIMEOUT: passing('locked', 'Another delivery or session holds a lock on the table or on rows of it.'),
-  ER_LOCK_DEADLOCK: passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
+  ER_LOCK_WAIT_TIMEOUT: passing(
+    'locked',
+    'Another delivery or session holds a lock on the table or on rows of it.',
+  ),
+  ER_LOCK_DEADLOCK: passing(
+    'conflict',
+    'The server ended the transaction because of a conflict with another one.',
+  ),
   ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server is short of room for locks (%).'),
   ER_OUT_OF_RESOURCES: passing('out_of_resources', 'The server is short of resources (%).'),
   ER_OUTOFMEMORY: passing('out_of_resources', 'The server is short of resources (%).'),
@@ -86,7 +116,10 @@ const faults: Record<string, Fault> = {
   ER_INVALID_JSON_VALUE_FOR_CAST: value,
   ER_JSON_DOCUMENT_TOO_DEEP: value,
   ER_TOO_BIG_ROWSIZE: value,
-  ER_NET_PACKET_TOO_LARGE: final('limit_exceeded', 'A row is larger than the server allows; raise max_allowed_packet.'),
+  ER_NET_PACKET_TOO_LARGE: final(
+    'limit_exceeded',
+    'A row is larger than the server allows; raise max_allowed_packet.',
+  ),
   ER_DISK_FULL: full,
   ER_RECORD_FILE_FULL: full,
   ER_ENGINE_OUT_OF_MEMORY: full,
@@ -106,13 +139,26 @@ const said_characters_max = 300;
 
 /** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
 export function mySqlError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  if (
+    !(error instanceof Error) ||
+    error instanceof NonRetryableError ||
+    error instanceof RetryableError
+  )
+    return error;
   const { code, sqlState } = error as Error & { code?: unknown; sqlState?: unknown };
-  const fault = typeof code === 'string' ? faultOf(code, typeof sqlState === 'string' ? sqlState : undefined, error.message) : undefined;
+  const fault =
+    typeof code === 'string'
+      ? faultOf(code, typeof sqlState === 'string' ? sqlState : undefined, error.message)
+      : undefined;
   if (fault === undefined) return error;
-  const said = error.message.length > said_characters_max ? `${error.message.slice(0, said_characters_max)} ...` : error.message.replace(/\.$/, '');
+  const said =
+    error.message.length > said_characters_max
+      ? `${error.message.slice(0, said_characters_max)} ...`
+      : error.message.replace(/\.$/, '');
   const message = fault.message === '%' ? error.message : fault.message.replace('%', () => said);
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause: error });
+  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
+    cause: error,
+  });
 }
 
 /** An error of the server that is not named above is told apart by the class of its SQLSTATE. */

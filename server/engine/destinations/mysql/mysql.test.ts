@@ -23,14 +23,21 @@ import { mySqlError } from './faults.ts';
 import { mysql } from './mysql.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
 
-const deliver = (config: MySqlConfig, delivery: Delivery, text: string) => deliverText(mysql, { config, delivery, deps }, text);
+const deliver = (config: MySqlConfig, delivery: Delivery, text: string) =>
+  deliverText(mysql, { config, delivery, deps }, text);
 
 // Of a suite that is skipped the runner counts nothing: this is what is counted.
-if (mariaDbMissing !== undefined) test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
+if (mariaDbMissing !== undefined)
+  test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   let server: MariaDbServer;
   let admin: Connection;
@@ -44,7 +51,13 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     admin = await server.admin();
     secure = await openMySqlProxy(server.port, { tls: true });
     plain = await openMySqlProxy(server.port, { tls: false });
-    base = { user: server.user, password: server.password, host: '127.0.0.1', port: secure.port, has_self_signed_cert: true };
+    base = {
+      user: server.user,
+      password: server.password,
+      host: '127.0.0.1',
+      port: secure.port,
+      has_self_signed_cert: true,
+    };
   });
 
   after(async () => {
@@ -58,11 +71,14 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   async function freshConfig(): Promise<MySqlConfig> {
     const database = `Place \`"${(databases += 1)}`;
     // As many servers have it: case-insensitive, three bytes a character.
-    await run(`CREATE DATABASE ${quoted(database)} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci`);
+    await run(
+      `CREATE DATABASE ${quoted(database)} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci`,
+    );
     return { ...base, database };
   }
 
-  const inDatabase = (config: Config, table = 'events') => `${quoted(String(config['database']))}.${quoted(table)}`;
+  const inDatabase = (config: Config, table = 'events') =>
+    `${quoted(String(config['database']))}.${quoted(table)}`;
 
   async function rows<Row>(statement: string, values: unknown[] = []): Promise<Row[]> {
     return (await admin.query<RowDataPacket[]>(statement, values))[0] as Row[];
@@ -73,7 +89,10 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   }
 
   async function tables(config: Config): Promise<string[]> {
-    const found = await rows<{ name: string }>('SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?', [config['database']]);
+    const found = await rows<{ name: string }>(
+      'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?',
+      [config['database']],
+    );
     return found.map((row) => row.name).sort();
   }
 
@@ -98,22 +117,61 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     stop: async () => undefined,
     configure: freshConfig,
     readBack,
-    leftovers: async (config) => (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+    leftovers: async (config) =>
+      (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
     misconfigure: async (config) => {
       await run(`CREATE TABLE ${inDatabase(config, 'other')} (uuid text, event text)`);
       await run(`CREATE TABLE ${inDatabase(config, 'old')} (uuid text) ENGINE = MyISAM`);
-      await run(`CREATE VIEW ${inDatabase(config, 'view')} AS SELECT * FROM ${inDatabase(config, 'other')}`);
+      await run(
+        `CREATE VIEW ${inDatabase(config, 'view')} AS SELECT * FROM ${inDatabase(config, 'other')}`,
+      );
       return [
-        { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
-        { name: 'no such user', config: { ...config, user: 'nobody' }, code: 'authentication_failed' },
-        { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
-        { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
-        { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
-        { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
-        { name: 'no transactions', config: { ...config, table_name: 'old' }, code: 'table_unsuitable' },
+        {
+          name: 'wrong password',
+          config: { ...config, password: 'wrong-password' },
+          code: 'authentication_failed',
+        },
+        {
+          name: 'no such user',
+          config: { ...config, user: 'nobody' },
+          code: 'authentication_failed',
+        },
+        {
+          name: 'no such database',
+          config: { ...config, database: 'nothing' },
+          code: 'database_missing',
+        },
+        {
+          name: 'no such host',
+          config: { ...config, host: 'no-such-host.invalid' },
+          code: 'host_not_found',
+        },
+        {
+          name: 'a private address',
+          config: { ...config, host: '10.0.0.1' },
+          code: 'outbound_refused',
+        },
+        {
+          name: 'missing columns',
+          config: { ...config, table_name: 'other' },
+          code: 'columns_missing',
+        },
+        {
+          name: 'no transactions',
+          config: { ...config, table_name: 'old' },
+          code: 'table_unsuitable',
+        },
         { name: 'a view', config: { ...config, table_name: 'view' }, code: 'table_unsuitable' },
-        { name: 'TLS is not offered', config: { ...config, port: plain.port }, code: 'tls_not_offered' },
-        { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
+        {
+          name: 'TLS is not offered',
+          config: { ...config, port: plain.port },
+          code: 'tls_not_offered',
+        },
+        {
+          name: 'certificate not verified',
+          config: { ...config, has_self_signed_cert: false },
+          code: 'tls_not_verified',
+        },
       ];
     },
     invalid: [
@@ -127,10 +185,15 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
       { name: 'name beyond the basic plane', change: { table_name: 'a😀' }, attr: 'table_name' },
       { name: 'blank at the end', change: { table_name: 'a ' }, attr: 'table_name' },
-      { name: 'flag is text', change: { has_self_signed_cert: 'yes' }, attr: 'has_self_signed_cert' },
+      {
+        name: 'flag is text',
+        change: { has_self_signed_cert: 'yes' },
+        attr: 'has_self_signed_cert',
+      },
     ],
     damage: {
-      changed: (config) => run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} LIMIT 1`),
+      changed: (config) =>
+        run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} LIMIT 1`),
       missing: (config) => run(`DELETE FROM ${inDatabase(config)} LIMIT 1`),
       added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES ('stranger')`),
     },
@@ -142,7 +205,9 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const config = { ...(await freshConfig()), has_self_signed_cert: false };
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
     const status = async (changes: Partial<MySqlConfig>) =>
-      (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+      (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
+        (step) => step.status === 'failed',
+      )?.detail ?? 'passed';
     assert.match(await status({}), /certificate of the server/);
     assert.equal(await status({ host: 'localhost' }), 'passed');
     assert.match(await status({ port: plain.port }), /offers no TLS/);
@@ -154,9 +219,22 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const columns = personsModel.columns.tables;
     const row = (distinct: string, version: number, mapping: number, name: string) =>
       `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-    const send = (text: string) => deliver(config, freshDelivery({ model: 'persons', columns }), text);
-    await send(row('a', 5, 0, 'five') + row('b', 1, 9, 'one') + row('c', 1, 1, 'mapped') + row('A', 1, 0, 'another') + row('a ', 1, 0, 'blank'));
-    await send(row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 1, 0, 'low') + row('d', 3, 0, 'high'));
+    const send = (text: string) =>
+      deliver(config, freshDelivery({ model: 'persons', columns }), text);
+    await send(
+      row('a', 5, 0, 'five') +
+        row('b', 1, 9, 'one') +
+        row('c', 1, 1, 'mapped') +
+        row('A', 1, 0, 'another') +
+        row('a ', 1, 0, 'blank'),
+    );
+    await send(
+      row('a', 4, 0, 'older') +
+        row('b', 2, 3, 'two') +
+        row('c', 1, 2, 'remapped') +
+        row('d', 1, 0, 'low') +
+        row('d', 3, 0, 'high'),
+    );
     const found = await rows<{ person: string }>(
       `SELECT CONCAT(distinct_id, ':', JSON_VALUE(properties, '$.name'), ':', person_version, ':', person_distinct_id_version) AS person FROM ${inDatabase(config, 'persons')} ORDER BY 1`,
     );
@@ -169,7 +247,10 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   test('verify compares persons by key, once each however often they were delivered', async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
     const columns = personsModel.columns.tables.slice(0, 2);
-    const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })];
+    const given = [
+      freshDelivery({ model: 'persons', columns }),
+      freshDelivery({ model: 'persons', columns }),
+    ];
     for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n7\tB\n');
     const keys = async function* (): AsyncIterable<string> {
       yield* ['a\\b', 'b', 'B'];
@@ -178,7 +259,9 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     assert.deepEqual(await mysql.verify(config, delivered, keys, deps), []);
     await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
     assert.deepEqual(
-      (await mysql.verify(config, delivered, keys, deps)).map((found) => found.name.replace(/.*distinct_id=/, '')),
+      (await mysql.verify(config, delivered, keys, deps)).map((found) =>
+        found.name.replace(/.*distinct_id=/, ''),
+      ),
       ['b'],
     );
   });
@@ -192,18 +275,29 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       ['KEY (team_id, distinct_id)', false],
       ['UNIQUE (distinct_id, team_id)', true],
     ] as const) {
-      await run(`CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint, distinct_id varchar(100), x int, ${index})`);
+      await run(
+        `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint, distinct_id varchar(100), x int, ${index})`,
+      );
       const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
       if (isRight) await done;
-      else await assert.rejects(done, (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing', index);
+      else
+        await assert.rejects(
+          done,
+          (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
+          index,
+        );
     }
   });
 
   test("a table of the user's own keeps its defaults, and a value that does not fit is final", async () => {
     const config = await freshConfig();
-    await run(`CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY, Note varchar(3) UNIQUE, own text DEFAULT ('own'))`);
+    await run(
+      `CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY, Note varchar(3) UNIQUE, own text DEFAULT ('own'))`,
+    );
     await deliver(config, freshDelivery({ columns: noteOnly }), 'abc\n');
-    assert.deepEqual(await rows(`SELECT id, note, own FROM ${inDatabase(config)}`), [{ id: 1, note: 'abc', own: 'own' }]);
+    assert.deepEqual(await rows(`SELECT id, note, own FROM ${inDatabase(config)}`), [
+      { id: 1, note: 'abc', own: 'own' },
+    ]);
     for (const [text, code] of [
       ['abcd\n', 'value_refused'],
       ['abc\n', 'constraint_violated'],
@@ -221,16 +315,26 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const cases: [string, RegExp][] = [
       ['note text, uuid date', /column uuid is date/],
       ['note text, uuid text, own text NOT NULL', /'own' doesn't have a default/],
-      ['note text, uuid varchar(3), CHECK (LENGTH(note) > 100)', /too long for column 'uuid'|constraint/],
+      [
+        'note text, uuid varchar(3), CHECK (LENGTH(note) > 100)',
+        /too long for column 'uuid'|constraint/,
+      ],
       ["note text AS ('x'), uuid text", /column note is generated/],
       ['id int AUTO_INCREMENT PRIMARY KEY, note text, uuid char(36)', /^passed$/],
     ];
-    const columns: Column[] = [...noteOnly, { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' }];
+    const columns: Column[] = [
+      ...noteOnly,
+      { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+    ];
     for (const [table, pattern] of cases) {
       const config = await freshConfig();
       await run(`CREATE TABLE ${inDatabase(config)} (${table})`);
       const steps = await mysql.check(config, columns, deps);
-      assert.match(steps.find(({ status }) => status === 'failed')?.detail ?? 'passed', pattern, table);
+      assert.match(
+        steps.find(({ status }) => status === 'failed')?.detail ?? 'passed',
+        pattern,
+        table,
+      );
       assert.deepEqual(await rows(`SELECT 1 FROM ${inDatabase(config)}`), [], table);
     }
   });
@@ -238,7 +342,9 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   test('a row of 10 MB passes, and one that is larger than the server takes is final', async () => {
     const config = await freshConfig();
     await deliver(config, freshDelivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);
-    assert.deepEqual(await rows(`SELECT LENGTH(note) AS bytes FROM ${inDatabase(config)}`), [{ bytes: 5_000_000 }]);
+    assert.deepEqual(await rows(`SELECT LENGTH(note) AS bytes FROM ${inDatabase(config)}`), [
+      { bytes: 5_000_000 },
+    ]);
     await assert.rejects(
       deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(34_000_000)}\n`),
       (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
@@ -268,7 +374,12 @@ test('faults are told apart by name, then by SQLSTATE', () => {
     ['PROTOCOL_CONNECTION_LOST', undefined, true, 'connection_lost'],
   ];
   for (const [code, sqlState, isRetryable, name] of cases) {
-    const error = mySqlError(Object.assign(new Error('said $& the server'), { code, ...(sqlState === undefined ? {} : { sqlState }) }));
+    const error = mySqlError(
+      Object.assign(new Error('said $& the server'), {
+        code,
+        ...(sqlState === undefined ? {} : { sqlState }),
+      }),
+    );
     assertFault(error, isRetryable, name, code);
   }
   const source = new Error('the query failed');

@@ -15,20 +15,33 @@ import { mysql } from './mysql.ts';
 const manifest = { name: 'manifest', text: '{}' };
 
 function isLost(error: unknown): boolean {
-  return error instanceof RetryableError && ['connection_lost', 'connection_failed', 'server_stopping'].includes(error.code);
+  return (
+    error instanceof RetryableError &&
+    ['connection_lost', 'connection_failed', 'server_stopping'].includes(error.code)
+  );
 }
 
 async function writeSlices(sink: Sink, orders: DeliveryOrders): Promise<SliceOutcome[]> {
   const outcomes: SliceOutcome[] = [];
   for (const [number, { base64, records }] of orders.slices.entries()) {
-    const written = await sink.write({ number, records }, Readable.from([Buffer.from(base64, 'base64')]));
-    outcomes.push({ number, ...written, records, bytes: Buffer.from(base64, 'base64').length, sha256: '' });
+    const written = await sink.write(
+      { number, records },
+      Readable.from([Buffer.from(base64, 'base64')]),
+    );
+    outcomes.push({
+      number,
+      ...written,
+      records,
+      bytes: Buffer.from(base64, 'base64').length,
+      sha256: '',
+    });
   }
   return outcomes;
 }
 
 // Of a suite that is skipped the runner counts nothing: this is what is counted.
-if (mariaDbMissing !== undefined) test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
+if (mariaDbMissing !== undefined)
+  test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   const world = new MySqlWorld();
   const { deps } = world;
@@ -57,7 +70,11 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       const orders = world.freshOrders('committing');
       await killDelivery(orders, { after_milliseconds });
       await deliverAgain(mysql, orders, deps);
-      assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3], `killed after ${after_milliseconds} ms`);
+      assert.deepEqual(
+        await world.delivered(orders),
+        [0, 1, 2, 3],
+        `killed after ${after_milliseconds} ms`,
+      );
     }
   });
 
@@ -67,7 +84,10 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       const sink = await mysql.open(orders.config, orders.delivery, deps);
       const outcomes = await writeSlices(sink, orders);
       const killed = world.server.kill();
-      if (isCommitting) await sink.commit(outcomes, manifest).catch((error: unknown) => assert.ok(isLost(error), String(error)));
+      if (isCommitting)
+        await sink
+          .commit(outcomes, manifest)
+          .catch((error: unknown) => assert.ok(isLost(error), String(error)));
       await killed;
       if (!isCommitting) await assert.rejects(sink.commit(outcomes, manifest), isLost);
       await sink.close();
@@ -97,12 +117,19 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const orders = world.freshOrders('written');
     const first = await world.openSink(orders);
     const second = world.openSink(orders, 2);
-    const waiters = () => world.rows("SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT GET_LOCK%' AND STATE LIKE 'User lock'");
+    const waiters = () =>
+      world.rows(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT GET_LOCK%' AND STATE LIKE 'User lock'",
+      );
     const end = performance.now() + 10_000;
-    while ((await waiters()).length === 0) assert.ok(performance.now() < end, 'nobody waits for the delivery');
+    while ((await waiters()).length === 0)
+      assert.ok(performance.now() < end, 'nobody waits for the delivery');
     const records = 1;
     await first.write({ number: 0, records, is_last: true }, Readable.from([Buffer.from('7\n')]));
-    await first.commit([{ number: 0, name: 'x', records, bytes: 2, sha256: '', state: null }], manifest);
+    await first.commit(
+      [{ number: 0, name: 'x', records, bytes: 2, sha256: '', state: null }],
+      manifest,
+    );
     await first.close();
     const late = await second;
     assert.equal(await late.isCommitted(), true);
@@ -120,13 +147,19 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       const hanging = await openMySqlProxy(world.server.port, { tls: true });
       const orders = world.freshOrders('written', hanging.port);
       const stop = new AbortController();
-      const sink = await mysql.open(orders.config, orders.delivery, { ...deps, signal: stop.signal });
+      const sink = await mysql.open(orders.config, orders.delivery, {
+        ...deps,
+        signal: stop.signal,
+      });
       hanging.hold();
       const waiting = assert.rejects(wait(sink, orders), /stopped/, name);
       stop.abort('cancelled');
       await waiting;
       await sink.close();
-      await assert.rejects(mysql.open(orders.config, orders.delivery, { ...deps, signal: stop.signal }), /stopped/);
+      await assert.rejects(
+        mysql.open(orders.config, orders.delivery, { ...deps, signal: stop.signal }),
+        /stopped/,
+      );
       await assert.rejects(
         mysql.open(orders.config, orders.delivery, { ...deps, signal: AbortSignal.timeout(100) }),
         (error) => error instanceof RetryableError && error.code === 'timed_out',
@@ -144,8 +177,12 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const sink = await mysql.open(orders.config, orders.delivery, { ...deps, signal: stop.signal });
     const waiting = assert.rejects(sink.recover([]), /stopped/);
     const end = performance.now() + 10_000;
-    const waiters = () => world.rows("SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock'");
-    while ((await waiters()).length === 0) assert.ok(performance.now() < end, 'nobody waits for the table');
+    const waiters = () =>
+      world.rows(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock'",
+      );
+    while ((await waiters()).length === 0)
+      assert.ok(performance.now() < end, 'nobody waits for the table');
     stop.abort('cancelled');
     await waiting;
     await sink.close();

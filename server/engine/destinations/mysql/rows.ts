@@ -16,7 +16,12 @@ export type ValueForm = { escape: (value: string) => string; before: string };
  * Turns ClickHouse's tab-separated text into lists of values, in order; each holds one row at least and no more bytes than the limit unless it holds one row alone. Memory is that of
  * one list. Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a row that the server could not take.
  */
-export async function* valueLists(columns: Column[], bytes: Readable, { escape, before }: ValueForm, limits: ValueLimits): AsyncGenerator<ValueList> {
+export async function* valueLists(
+  columns: Column[],
+  bytes: Readable,
+  { escape, before }: ValueForm,
+  limits: ValueLimits,
+): AsyncGenerator<ValueList> {
   let rows: string[] = [];
   let held = 0;
   for await (const line of linesOf(bytes)) {
@@ -42,7 +47,11 @@ export async function* valueLists(columns: Column[], bytes: Readable, { escape, 
   if (rows.length > 0) yield { text: rows.join(','), records: rows.length };
 }
 
-function valueOf(type: Column['type'] | undefined, field: string, escape: (value: string) => string): string {
+function valueOf(
+  type: Column['type'] | undefined,
+  field: string,
+  escape: (value: string) => string,
+): string {
   const text = fieldText(field);
   if (text === null) return 'NULL';
   switch (type) {

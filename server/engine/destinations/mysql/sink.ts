@@ -14,7 +14,14 @@ import type { Stage } from './stage.ts';
 import { insertStatement, prepareTables, tableExists } from './table.ts';
 
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
-type Session = { connection: Connection; config: MySqlConfig; delivery: Delivery; stage: Stage; log: Logger; is_open: boolean };
+type Session = {
+  connection: Connection;
+  config: MySqlConfig;
+  delivery: Delivery;
+  stage: Stage;
+  log: Logger;
+  is_open: boolean;
+};
 
 const lock_seconds_max = 60;
 /** Larger statements are not faster. */
@@ -26,9 +33,20 @@ const overhead_bytes = 64_000;
  * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that the earlier one
  * committed. What makes, renames or drops a table ends a transaction of MySQL, so it is done before one begins or after it.
  */
-export async function openMySqlSink(config: MySqlConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
+export async function openMySqlSink(
+  config: MySqlConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Sink> {
   const connection = await withMySqlErrors(() => connect(config, deps));
-  const session: Session = { connection, config, delivery, stage: stageOf(connection, config, delivery), log: deps.log, is_open: false };
+  const session: Session = {
+    connection,
+    config,
+    delivery,
+    stage: stageOf(connection, config, delivery),
+    log: deps.log,
+    is_open: false,
+  };
   const { stage } = session;
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
@@ -39,10 +57,18 @@ export async function openMySqlSink(config: MySqlConfig, delivery: Delivery, dep
       prepare: () => outside(() => prepareTables(connection, config, delivery)),
       takeOver: (outcomes) => outside(() => takeStageOver(stage, outcomes)),
       makeStage: () => outside(() => makeStage(stage)),
-      stage: async (slice, bytes) => stageSlice(stage, bytes, ({ before, row }, counted) => insertRows(session, slice, counted, { before, row, after: '' })),
-      insert: (slice, bytes) => insertRows(session, slice, bytes, { ...insertStatement(targetOf(config).quoted, delivery), row: '' }),
+      stage: async (slice, bytes) =>
+        stageSlice(stage, bytes, ({ before, row }, counted) =>
+          insertRows(session, slice, counted, { before, row, after: '' }),
+        ),
+      insert: (slice, bytes) =>
+        insertRows(session, slice, bytes, {
+          ...insertStatement(targetOf(config).quoted, delivery),
+          row: '',
+        }),
       move: (outcomes) => moveStage(stage, outcomes),
-      writeReceipt: (records, manifest, is_repeat) => (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
+      writeReceipt: (records, manifest, is_repeat) =>
+        (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
       // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of a group of servers.
       isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
       dropStage: () => dropStages(stage),
@@ -59,10 +85,20 @@ function lockName({ delivery }: Session): string {
 
 async function takeLock(session: Session): Promise<boolean> {
   const { connection, config, delivery } = session;
-  const [lock] = await connection.rows<{ is_ours: number | null }>('SELECT GET_LOCK(?, ?) AS is_ours', [lockName(session), lock_seconds_max]);
-  if (lock?.is_ours !== 1) throw new RetryableError('locked', 'Another worker holds this delivery for more than a minute.');
+  const [lock] = await connection.rows<{ is_ours: number | null }>(
+    'SELECT GET_LOCK(?, ?) AS is_ours',
+    [lockName(session), lock_seconds_max],
+  );
+  if (lock?.is_ours !== 1)
+    throw new RetryableError(
+      'locked',
+      'Another worker holds this delivery for more than a minute.',
+    );
   if (!(await tableExists(connection, config, 'sluice_receipts'))) return false;
-  const found = await connection.rows(`SELECT 1 FROM ${targetOf(config).receipts} WHERE delivery_id = ?`, [delivery.delivery_id]);
+  const found = await connection.rows(
+    `SELECT 1 FROM ${targetOf(config).receipts} WHERE delivery_id = ?`,
+    [delivery.delivery_id],
+  );
   return found.length > 0;
 }
 
@@ -73,7 +109,10 @@ async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promis
 }
 
 /** The transaction that is opened again afterwards has read the table, which keeps its columns as they are; another session's lock on it is waited for here, a minute at most. */
-async function outsideTransaction<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+async function outsideTransaction<Result>(
+  session: Session,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const { connection, config } = session;
   if (session.is_open) await connection.run('ROLLBACK');
   session.is_open = false;
@@ -90,22 +129,38 @@ async function insertRows(
   bytes: Readable,
   { before, row, after }: { before: string; row: string; after: string },
 ): Promise<void> {
-  const row_bytes = connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
+  const row_bytes =
+    connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
   const limits = { bytes: Math.min(statement_bytes, row_bytes), row_bytes };
   let written = 0;
-  for await (const { text, records } of valueLists(delivery.columns, bytes, { escape: connection.escape, before: row }, limits)) {
+  for await (const { text, records } of valueLists(
+    delivery.columns,
+    bytes,
+    { escape: connection.escape, before: row },
+    limits,
+  )) {
     await connection.run(`${before}VALUES ${text}${after}`);
     written += records;
   }
   if (written !== slice.records)
-    throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`);
+    throw new RetryableError(
+      'count_mismatch',
+      `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`,
+    );
 }
 
-async function replaceReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
+async function replaceReceipt(
+  { connection, config, delivery }: Session,
+  records: number,
+  manifest: Manifest,
+): Promise<void> {
   const { receipts } = targetOf(config);
   const values = [delivery.run_id, records, manifest.text, delivery.delivery_id];
   try {
-    await connection.run(`UPDATE ${receipts} SET run_id = ?, records = ?, manifest = ? WHERE delivery_id = ?`, values);
+    await connection.run(
+      `UPDATE ${receipts} SET run_id = ?, records = ?, manifest = ? WHERE delivery_id = ?`,
+      values,
+    );
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ER_TABLEACCESS_DENIED_ERROR') throw error;
     throw new NonRetryableError(
@@ -116,16 +171,16 @@ async function replaceReceipt({ connection, config, delivery }: Session, records
   }
 }
 
-async function insertReceipt({ connection, config, delivery }: Session, records: number, manifest: Manifest): Promise<void> {
+async function insertReceipt(
+  { connection, config, delivery }: Session,
+  records: number,
+  manifest: Manifest,
+): Promise<void> {
   const { receipts, name } = targetOf(config);
-  await connection.run(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)`, [
-    delivery.delivery_id,
-    delivery.batch_export_id,
-    delivery.run_id,
-    name,
-    records,
-    manifest.text,
-  ]);
+  await connection.run(
+    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)`,
+    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
+  );
 }
 
 /** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
@@ -133,6 +188,9 @@ async function tidyUp({ stage, delivery, log }: Session): Promise<void> {
   try {
     await dropStages(stage);
   } catch (error) {
-    log.warn({ err: mySqlError(error), delivery_id: delivery.delivery_id }, 'the stage table of a committed delivery could not be removed');
+    log.warn(
+      { err: mySqlError(error), delivery_id: delivery.delivery_id },
+      'the stage table of a committed delivery could not be removed',
+    );
   }
 }

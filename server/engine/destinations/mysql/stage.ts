@@ -2,7 +2,15 @@ import type { Readable } from 'node:stream';
 import type { Delivery, SliceOutcome } from '../../destination.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
-import { freeName, isOfSlices, newWrite, stageLost, stageName, stagePrefix, wholeSlices } from '../../sql_tables/stages.ts';
+import {
+  freeName,
+  isOfSlices,
+  newWrite,
+  stageLost,
+  stageName,
+  stagePrefix,
+  wholeSlices,
+} from '../../sql_tables/stages.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import { recordsIn, requireMoved } from '../../sql_tables/staged_sink.ts';
 import { inDatabase, quoted, targetOf } from './config.ts';
@@ -15,7 +23,12 @@ import { columnList, insertStatement } from './table.ts';
  * all rows or none. Its name is the attempt's own: the next attempt renames it, which is the fence against the earlier one. All functions here work under the delivery's lock; those that say so outside a
  * transaction, which MySQL would end.
  */
-export type Stage = { connection: Connection; config: MySqlConfig; delivery: Delivery; table: string };
+export type Stage = {
+  connection: Connection;
+  config: MySqlConfig;
+  delivery: Delivery;
+  table: string;
+};
 
 /** The stage of this attempt, whether it is there or not. */
 export function stageOf(connection: Connection, config: MySqlConfig, delivery: Delivery): Stage {
@@ -26,7 +39,10 @@ export function stageOf(connection: Connection, config: MySqlConfig, delivery: D
  * Renames what an earlier attempt has staged, and gives those of the outcomes that are there and whole; every other stage of the delivery is removed. From here on the earlier attempt can stage
  * nothing more. To be called outside a transaction.
  */
-export async function takeStageOver(stage: Stage, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+export async function takeStageOver(
+  stage: Stage,
+  outcomes: SliceOutcome[],
+): Promise<SliceOutcome[]> {
   for (const table of outcomes.length === 0 ? [] : await listStages(stage)) {
     const whole = wholeSlices(outcomes, await countWrites(stage, table));
     if (whole.length === 0 || !(await renamed(stage, table))) continue;
@@ -51,7 +67,13 @@ export async function makeStage(stage: Stage): Promise<boolean> {
   });
   if (!isAllowed) return false;
   // A comment needs the right to alter, as a new name will.
-  if (await unlessDenied(() => connection.run(`ALTER TABLE ${name} COMMENT = 'Rows of an export that wait to be shown; removed with the end of its run.'`)))
+  if (
+    await unlessDenied(() =>
+      connection.run(
+        `ALTER TABLE ${name} COMMENT = 'Rows of an export that wait to be shown; removed with the end of its run.'`,
+      ),
+    )
+  )
     return true;
   await dropStages(stage);
   return false;
@@ -60,7 +82,12 @@ export async function makeStage(stage: Stage): Promise<boolean> {
 /** Written out, because servers with GTIDs refused a table made of a SELECT for long; with a primary key, for servers that demand one. */
 async function stageStatement(stage: Stage): Promise<string> {
   const { connection, config, delivery } = stage;
-  const found = await connection.rows<{ name: string; type: string; is_nullable: string; collation: string | null }>(
+  const found = await connection.rows<{
+    name: string;
+    type: string;
+    is_nullable: string;
+    collation: string | null;
+  }>(
     `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS is_nullable, COLLATION_NAME AS collation FROM information_schema.COLUMNS
       WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [config.database, targetOf(config).table],
@@ -72,7 +99,10 @@ async function stageStatement(stage: Stage): Promise<string> {
       ({ name, type, is_nullable, collation }) =>
         `${quoted(name)} ${type}${collation === null ? '' : ` COLLATE ${collation}`} ${is_nullable === 'YES' ? 'NULL' : 'NOT NULL'}`,
     );
-  const ours = [`${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`, `${writeColumn(stage)} bigint NOT NULL`];
+  const ours = [
+    `${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`,
+    `${writeColumn(stage)} bigint NOT NULL`,
+  ];
   return `CREATE TABLE ${inDatabase(config, stage.table)} (${[...ours, ...columns].join(', ')}) ENGINE = InnoDB`;
 }
 
@@ -96,16 +126,22 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
   const { before, after } = insertStatement(targetOf(config).quoted, delivery);
   const staged = `FROM ${inDatabase(config, stage.table)} WHERE ${isOfSlices(writeColumn(stage), outcomes)}`;
   await unlessGone(async () => {
-    const moved = await connection.run(`${before}SELECT ${columnList(delivery.columns)} ${staged}${after}`);
+    const moved = await connection.run(
+      `${before}SELECT ${columnList(delivery.columns)} ${staged}${after}`,
+    );
     // Of merged rows the server counts each change twice, so they are counted where they come from.
-    const [there] = isMerged(delivery) ? await connection.rows<{ records: number }>(`SELECT COUNT(*) AS records ${staged}`) : [{ records: moved }];
+    const [there] = isMerged(delivery)
+      ? await connection.rows<{ records: number }>(`SELECT COUNT(*) AS records ${staged}`)
+      : [{ records: moved }];
     requireMoved(recordsIn(outcomes), there?.records ?? 0);
   });
 }
 
 /** Removes all stages of the delivery, whoever made them, but for the kept one. To be called outside a transaction. */
 export async function dropStages(stage: Stage, kept?: string): Promise<void> {
-  for (const table of await listStages(stage)) if (table !== kept) await stage.connection.run(`DROP TABLE IF EXISTS ${inDatabase(stage.config, table)}`);
+  for (const table of await listStages(stage))
+    if (table !== kept)
+      await stage.connection.run(`DROP TABLE IF EXISTS ${inDatabase(stage.config, table)}`);
 }
 
 async function listStages({ connection, config, delivery }: Stage): Promise<string[]> {
@@ -126,7 +162,9 @@ async function countWrites(stage: Stage, table: string): Promise<Map<number, num
 
 /** False where the right has been taken away since the stage was made: then its rows are written again. */
 function renamed({ connection, config, table }: Stage, from: string): Promise<boolean> {
-  return unlessDenied(() => connection.run(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, table)}`));
+  return unlessDenied(() =>
+    connection.run(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, table)}`),
+  );
 }
 
 function rowColumn({ delivery }: Stage): string {

@@ -34,22 +34,37 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
   const names = new Set<string>();
   for (const { name } of columns) {
     if (/[\u{10000}-\u{10ffff}]| $/u.test(name))
-      faults.push(`MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the column \`${name}\` another alias.`);
-    if (names.has(name.toLowerCase())) faults.push(`MySQL does not tell upper from lower case in names: give the column \`${name}\` another alias.`);
+      faults.push(
+        `MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the column \`${name}\` another alias.`,
+      );
+    if (names.has(name.toLowerCase()))
+      faults.push(
+        `MySQL does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+      );
     names.add(name.toLowerCase());
   }
-  return columns.length > columns_max ? [...faults, `A table of MySQL has at most ${columns_max} columns.`] : faults;
+  return columns.length > columns_max
+    ? [...faults, `A table of MySQL has at most ${columns_max} columns.`]
+    : faults;
 }
 
 /** The statement that makes the table of an export; persons get a primary key to be merged by. */
-export async function tableStatement(connection: Connection, target: string, layout: Layout): Promise<string> {
+export async function tableStatement(
+  connection: Connection,
+  target: string,
+  layout: Layout,
+): Promise<string> {
   const isKey = (column: Column) => isMerged(layout) && person_key.includes(column.name);
-  const typeOf = (column: Column) => (isKey(column) && column.type === 'text' ? key_text_type : types[column.type]);
-  const columns = layout.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`);
+  const typeOf = (column: Column) =>
+    isKey(column) && column.type === 'text' ? key_text_type : types[column.type];
+  const columns = layout.columns.map(
+    (column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`,
+  );
   if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
-  const found = await connection.rows<{ name: string }>('SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN (?)', [
-    exact_collations,
-  ]);
+  const found = await connection.rows<{ name: string }>(
+    'SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN (?)',
+    [exact_collations],
+  );
   const collation = exact_collations.find((name) => found.some((row) => row.name === name));
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE ${collation}`;
 }
@@ -58,9 +73,14 @@ export async function tableStatement(connection: Connection, target: string, lay
  * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: missing columns are all named, persons need a unique index on
  * their key. To be called outside a transaction, which the making of a table would end.
  */
-export async function prepareTables(connection: Connection, config: MySqlConfig, layout: Layout): Promise<void> {
+export async function prepareTables(
+  connection: Connection,
+  config: MySqlConfig,
+  layout: Layout,
+): Promise<void> {
   const target = targetOf(config);
-  if (!(await tableExists(connection, config, target.table))) await connection.run(await tableStatement(connection, target.quoted, layout));
+  if (!(await tableExists(connection, config, target.table)))
+    await connection.run(await tableStatement(connection, target.quoted, layout));
   if (!(await tableExists(connection, config, 'sluice_receipts'))) {
     await connection.run(
       `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY, batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL, table_name varchar(200) NOT NULL, records bigint NOT NULL, manifest longtext NOT NULL, delivered_at datetime(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
@@ -70,13 +90,24 @@ export async function prepareTables(connection: Connection, config: MySqlConfig,
 }
 
 /** True when there is a table or view of this name in the database of the config. */
-export async function tableExists(connection: Connection, config: MySqlConfig, table: string): Promise<boolean> {
-  const found = await connection.rows('SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?', [config.database, table]);
+export async function tableExists(
+  connection: Connection,
+  config: MySqlConfig,
+  table: string,
+): Promise<boolean> {
+  const found = await connection.rows(
+    'SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    [config.database, table],
+  );
   return found.length > 0;
 }
 
 /** Refuses a table that cannot take the export: engine, columns that are missing or that no row fits, and the index of persons. */
-export async function checkTable(connection: Connection, config: MySqlConfig, layout: Layout): Promise<void> {
+export async function checkTable(
+  connection: Connection,
+  config: MySqlConfig,
+  layout: Layout,
+): Promise<void> {
   const { table, name } = targetOf(config);
   for (const checked of [table, 'sluice_receipts']) {
     const [found] = await connection.rows<{ engine: string | null }>(
@@ -90,7 +121,9 @@ export async function checkTable(connection: Connection, config: MySqlConfig, la
       );
     }
   }
-  const found = await connection.rows<Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }>(
+  const found = await connection.rows<
+    Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }
+  >(
     `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION, '') <> '' AS is_generated,
             CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
                  WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal', 'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
@@ -98,9 +131,17 @@ export async function checkTable(connection: Connection, config: MySqlConfig, la
     [config.database, table],
   );
   // What must be given may come from a trigger, and users need not see those: the server says it of the first row.
-  const columns = found.map((column) => ({ ...column, is_generated: column.is_generated === 1, must_be_given: false }));
+  const columns = found.map((column) => ({
+    ...column,
+    is_generated: column.is_generated === 1,
+    must_be_given: false,
+  }));
   // Names of columns have no letter case in MySQL.
-  requireFitting(name, layout.columns, columns, { typeOf: ({ type }) => types[type], folds_case: true, has_number_booleans: true });
+  requireFitting(name, layout.columns, columns, {
+    typeOf: ({ type }) => types[type],
+    folds_case: true,
+    has_number_booleans: true,
+  });
   if (isMerged(layout)) await checkUniqueIndex(connection, config);
 }
 
@@ -134,11 +175,19 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const changed = names.filter((name) => !person_key.includes(name));
   const key = there('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
-  if (versions.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}` };
-  const newer = versions.map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`).join(' OR ');
+  if (versions.length === 0)
+    return {
+      before,
+      after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}`,
+    };
+  const newer = versions
+    .map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`)
+    .join(' OR ');
   // Assignments are made from left to right, and later ones would see the new versions: so the answer is found once, first.
   const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;
-  const others = changed.map((name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`);
+  const others = changed.map(
+    (name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`,
+  );
   return { before, after: ` ON DUPLICATE KEY UPDATE ${[first, ...others].join(', ')}` };
 }
 

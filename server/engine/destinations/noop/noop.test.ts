@@ -7,7 +7,12 @@ import { openOutbound } from '../../../platform/outbound.ts';
 import { findDestination, destinations } from '../index.ts';
 import { noop } from './noop.ts';
 
-const deps = { log: silentLog(), outbound: openOutbound({ allow: [] }), export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound: openOutbound({ allow: [] }),
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 const delivery = {
   delivery_id: 'a',
   run_id: 'a',
@@ -29,7 +34,11 @@ testDestination({
   leftovers: async () => [],
   misconfigure: async () => [],
   invalid: [{ name: 'text is a number', change: { arg: 7 }, attr: 'arg' }],
-  damage: { changed: async () => undefined, missing: async () => undefined, added: async () => undefined },
+  damage: {
+    changed: async () => undefined,
+    missing: async () => undefined,
+    added: async () => undefined,
+  },
   keeps_nothing: true,
   has_nul: true,
   recovers: true,
@@ -48,7 +57,11 @@ test('reads a slice to its end and keeps nothing', async () => {
 });
 
 test('destinations are found by the name of their type, each name once', () => {
-  for (const destination of destinations) assert.equal(findDestination(destination.type), destination);
-  assert.equal(new Set(destinations.map((destination) => destination.type)).size, destinations.length);
+  for (const destination of destinations)
+    assert.equal(findDestination(destination.type), destination);
+  assert.equal(
+    new Set(destinations.map((destination) => destination.type)).size,
+    destinations.length,
+  );
   assert.equal(findDestination('Carrier pigeon'), undefined);
 });

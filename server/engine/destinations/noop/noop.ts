@@ -3,7 +3,10 @@ import { pipeline } from 'node:stream/promises';
 import { Type } from 'typebox';
 import type { DestinationDefinition, Sink } from '../../destination.ts';
 
-const config = Type.Object({ arg: Type.Optional(Type.String({ default: '', description: 'Any text; it has no effect.' })) }, { additionalProperties: false });
+const config = Type.Object(
+  { arg: Type.Optional(Type.String({ default: '', description: 'Any text; it has no effect.' })) },
+  { additionalProperties: false },
+);
 
 /** Reads every row, counts it and forgets it: for trying out schedules, queries and speed. */
 export const noop: DestinationDefinition<typeof config> = {
@@ -16,7 +19,14 @@ export const noop: DestinationDefinition<typeof config> = {
   encoding: () => ({ format: 'JSONLines', compression: null }),
   sliceBytes: () => undefined,
   open: async () => sink,
-  check: async () => [{ name: 'Nothing to reach', status: 'passed', detail: 'This destination forgets what it gets.', duration_ms: 0 }],
+  check: async () => [
+    {
+      name: 'Nothing to reach',
+      status: 'passed',
+      detail: 'This destination forgets what it gets.',
+      duration_ms: 0,
+    },
+  ],
   verify: async () => [],
 };
 
@@ -24,7 +34,13 @@ const sink: Sink = {
   isCommitted: async () => false,
   recover: async (outcomes) => outcomes,
   write: async (slice, bytes) => {
-    await pipeline(bytes, new Writable({ highWaterMark: 1024 * 1024, write: (_chunk, _encoding, callback) => callback() }));
+    await pipeline(
+      bytes,
+      new Writable({
+        highWaterMark: 1024 * 1024,
+        write: (_chunk, _encoding, callback) => callback(),
+      }),
+    );
     return { name: `slice ${slice.number}`, state: null };
   },
   commit: async () => undefined,

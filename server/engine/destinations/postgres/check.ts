@@ -19,10 +19,18 @@ import { canStage, columnList, copyRows } from './stage.ts';
 import { prepareTables } from './table.ts';
 
 /** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back: nobody sees any of it. */
-export async function checkPostgres(config: PostgresConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkPostgres(
+  config: PostgresConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   try {
-    const steps = stepsOf(config, columns, async () => (connection ??= await connect(accessOf(config), deps)));
+    const steps = stepsOf(
+      config,
+      columns,
+      async () => (connection ??= await connect(accessOf(config), deps)),
+    );
     return await runSteps(steps, (error) => {
       const explained = postgresError(error);
       deps.log.info({ err: error }, 'connection test failed');
@@ -33,7 +41,11 @@ export async function checkPostgres(config: PostgresConfig, columns: Column[], d
   }
 }
 
-function stepsOf(config: PostgresConfig, columns: Column[], connected: () => Promise<Connection>): Step[] {
+function stepsOf(
+  config: PostgresConfig,
+  columns: Column[],
+  connected: () => Promise<Connection>,
+): Step[] {
   const target = targetOf(config);
   const delivery = deliveryOf(columns);
   const row = sampleRow(columns);
@@ -41,7 +53,9 @@ function stepsOf(config: PostgresConfig, columns: Column[], connected: () => Pro
     {
       name: 'Connect',
       run: async () => {
-        await (await connected()).rows("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
+        await (
+          await connected()
+        ).rows("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
         return 'The server let the user in.';
       },
     },
@@ -52,7 +66,10 @@ function stepsOf(config: PostgresConfig, columns: Column[], connected: () => Pro
         return `${target.name} can take the columns of the export.`;
       },
     },
-    { name: 'Write a row', run: async () => writeRow(await connected(), target.quoted, delivery, row) },
+    {
+      name: 'Write a row',
+      run: async () => writeRow(await connected(), target.quoted, delivery, row),
+    },
     {
       name: 'Read it back',
       run: async () => {
@@ -88,35 +105,73 @@ function deliveryOf(columns: Column[]): Delivery {
 }
 
 /** As a delivery does, with COPY; what the table checks at the end of a transaction is checked at once. */
-async function writeRow(connection: Connection, target: string, delivery: Delivery, row: SampleRow): Promise<string> {
+async function writeRow(
+  connection: Connection,
+  target: string,
+  delivery: Delivery,
+  row: SampleRow,
+): Promise<string> {
   await connection.rows('SAVEPOINT sluice_check');
-  requireRecords({ number: 0, records: 1 }, await copyRows(connection, target, delivery, Readable.from([Buffer.from(sampleLine(row))])));
+  requireRecords(
+    { number: 0, records: 1 },
+    await copyRows(connection, target, delivery, Readable.from([Buffer.from(sampleLine(row))])),
+  );
   await connection.rows('SET CONSTRAINTS ALL IMMEDIATE');
   if (!isMerged(delivery)) await connection.rows('ROLLBACK TO SAVEPOINT sluice_check');
   return 'The table took a row with a value in every column, as deliveries send it.';
 }
 
 /** The row that the table makes of the sample, as texts. A person is found by its key; an event is written once more, because a search for the one that COPY has written would read the whole table. */
-async function returnedRow(connection: Connection, target: string, delivery: Delivery, row: SampleRow): Promise<unknown[]> {
+async function returnedRow(
+  connection: Connection,
+  target: string,
+  delivery: Delivery,
+  row: SampleRow,
+): Promise<unknown[]> {
   const texts = row.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
-  const returned = delivery.columns.map(({ name }, index) => `t.${quoted(name)}::text AS c${index}`).join(', ');
-  const isSame = person_key.map((name) => `t.${quoted(name)} = '${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`);
+  const returned = delivery.columns
+    .map(({ name }, index) => `t.${quoted(name)}::text AS c${index}`)
+    .join(', ');
+  const isSame = person_key.map(
+    (name) =>
+      `t.${quoted(name)} = '${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`,
+  );
   const statement = isMerged(delivery)
     ? `SELECT ${returned} FROM ${target} AS t WHERE ${isSame.join(' AND ')}`
     : `INSERT INTO ${target} AS t (${columnList(delivery)}) VALUES (${texts}) RETURNING ${returned}`;
   const [found] = await connection.rows<Record<string, unknown>>(statement);
   if (found === undefined)
-    throw new NonRetryableError('table_unsuitable', 'A trigger or a rule of the table leaves rows out; remove it, or export to another table.');
+    throw new NonRetryableError(
+      'table_unsuitable',
+      'A trigger or a rule of the table leaves rows out; remove it, or export to another table.',
+    );
   return delivery.columns.map((_, index) => found[`c${index}`]);
 }
 
-async function tryReceipt(connection: Connection, config: PostgresConfig, delivery: Delivery): Promise<string> {
+async function tryReceipt(
+  connection: Connection,
+  config: PostgresConfig,
+  delivery: Delivery,
+): Promise<string> {
   const { receipts } = targetOf(config);
-  await writeReceipt(connection, config, delivery, { outcomes: [], manifest: { name: 'manifest', text: '{}' }, is_repeat: false });
-  const [rights] = await connection.rows<{ may_replace: boolean }>("SELECT has_table_privilege($1, 'UPDATE') AS may_replace", [receipts]);
+  await writeReceipt(connection, config, delivery, {
+    outcomes: [],
+    manifest: { name: 'manifest', text: '{}' },
+    is_repeat: false,
+  });
+  const [rights] = await connection.rows<{ may_replace: boolean }>(
+    "SELECT has_table_privilege($1, 'UPDATE') AS may_replace",
+    [receipts],
+  );
   const notes = [
-    ...(rights?.may_replace === true ? [] : [`Without UPDATE on ${receipts} a receipt cannot be replaced, should a delivery be repeated.`]),
-    ...((await canStage(connection, config)) ? [] : ['Without CREATE on the schema a crash repeats a whole delivery.']),
+    ...(rights?.may_replace === true
+      ? []
+      : [
+          `Without UPDATE on ${receipts} a receipt cannot be replaced, should a delivery be repeated.`,
+        ]),
+    ...((await canStage(connection, config))
+      ? []
+      : ['Without CREATE on the schema a crash repeats a whole delivery.']),
   ];
   return ['The receipt was written.', ...notes].join(' ');
 }

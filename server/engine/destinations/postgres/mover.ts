@@ -33,13 +33,21 @@ export type Mover = {
  * Opens the session. To be called by whoever has the delivery, so that the last who took the stage over is the only one who moves. Undefined where the server gives no second session:
  * then slices are moved when all are staged.
  */
-export async function openMover(config: PostgresConfig, delivery: Delivery, stage: Stage, deps: DestinationDeps): Promise<Mover | undefined> {
+export async function openMover(
+  config: PostgresConfig,
+  delivery: Delivery,
+  stage: Stage,
+  deps: DestinationDeps,
+): Promise<Mover | undefined> {
   let connection: Connection;
   try {
     connection = await connect(accessOf(config), deps);
   } catch (error) {
     throwIfStopped(deps.signal);
-    deps.log.info({ err: error }, 'the server gave no second session: slices are moved when all are staged');
+    deps.log.info(
+      { err: error },
+      'the server gave no second session: slices are moved when all are staged',
+    );
     return undefined;
   }
   try {
@@ -52,7 +60,12 @@ export async function openMover(config: PostgresConfig, delivery: Delivery, stag
   }
 }
 
-function moverOf(connection: Connection, config: PostgresConfig, delivery: Delivery, stage: Stage): Mover {
+function moverOf(
+  connection: Connection,
+  config: PostgresConfig,
+  delivery: Delivery,
+  stage: Stage,
+): Mover {
   let waiting = 0;
   let has_failed = false;
   let work: Promise<void> | undefined;
@@ -62,7 +75,9 @@ function moverOf(connection: Connection, config: PostgresConfig, delivery: Deliv
     move: (number, staged) => {
       waiting += 1;
       // The table is locked with the first slice, when the transaction that made it has been committed.
-      work = (work ?? prepared()).then(() => moveSlice(connection, stage, number, staged)).then(() => void (waiting -= 1));
+      work = (work ?? prepared())
+        .then(() => moveSlice(connection, stage, number, staged))
+        .then(() => void (waiting -= 1));
       work.catch(() => (has_failed = true));
     },
     waiting: () => waiting,

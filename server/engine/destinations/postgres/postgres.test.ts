@@ -3,7 +3,14 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
-import { assertFault, deliverText, freshDelivery, readContractRows, tablesIn, uuid_only } from '../../../../test/deliveries.ts';
+import {
+  assertFault,
+  deliverText,
+  freshDelivery,
+  readContractRows,
+  tablesIn,
+  uuid_only,
+} from '../../../../test/deliveries.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -20,7 +27,12 @@ import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let stores: TestStores;
 let pool: pg.Pool;
 let secure: PostgresProxy;
@@ -36,7 +48,14 @@ before(async () => {
   const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
   secure = await openPostgresProxy(socketPath, { tls: true });
   plain = await openPostgresProxy(socketPath, { tls: false });
-  base = { user: url.username, password: url.password, host: '127.0.0.1', port: secure.port, database: url.pathname.slice(1), has_self_signed_cert: true };
+  base = {
+    user: url.username,
+    password: url.password,
+    host: '127.0.0.1',
+    port: secure.port,
+    database: url.pathname.slice(1),
+    has_self_signed_cert: true,
+  };
 });
 
 after(async () => {
@@ -53,11 +72,13 @@ async function freshConfig(): Promise<PostgresConfig> {
   return { ...base, schema };
 }
 
-const inSchema = (config: Config, table = 'events') => `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
+const inSchema = (config: Config, table = 'events') =>
+  `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
 
 const tables = (config: Config) => tablesIn(pool, config['schema']);
 
-const readBack = async (config: Config) => ((await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : []);
+const readBack = async (config: Config) =>
+  (await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : [];
 
 testDestination({
   definition: postgres,
@@ -65,19 +86,52 @@ testDestination({
   stop: async () => undefined,
   configure: freshConfig,
   readBack,
-  leftovers: async (config) => (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
+  leftovers: async (config) =>
+    (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
   misconfigure: async (config) => {
     await pool.query(`CREATE TABLE ${inSchema(config, 'other')} (uuid text, event text)`);
     return [
-      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
-      { name: 'no such user', config: { ...config, user: 'nobody' }, code: 'authentication_failed' },
-      { name: 'no such database', config: { ...config, database: 'nothing' }, code: 'database_missing' },
+      {
+        name: 'wrong password',
+        config: { ...config, password: 'wrong-password' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such user',
+        config: { ...config, user: 'nobody' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such database',
+        config: { ...config, database: 'nothing' },
+        code: 'database_missing',
+      },
       { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
-      { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
-      { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
-      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
-      { name: 'TLS is not offered', config: { ...config, port: plain.port }, code: 'tls_not_offered' },
-      { name: 'certificate not verified', config: { ...config, has_self_signed_cert: false }, code: 'tls_not_verified' },
+      {
+        name: 'no such host',
+        config: { ...config, host: 'no-such-host.invalid' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'a private address',
+        config: { ...config, host: '10.0.0.1' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_name: 'other' },
+        code: 'columns_missing',
+      },
+      {
+        name: 'TLS is not offered',
+        config: { ...config, port: plain.port },
+        code: 'tls_not_offered',
+      },
+      {
+        name: 'certificate not verified',
+        config: { ...config, has_self_signed_cert: false },
+        code: 'tls_not_verified',
+      },
     ];
   },
   invalid: [
@@ -89,27 +143,48 @@ testDestination({
     { name: 'schema is null', change: { schema: null }, attr: 'schema' },
     { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
     { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
-    { name: 'name of more than 63 bytes', change: { table_name: 'é'.repeat(40) }, attr: 'table_name' },
+    {
+      name: 'name of more than 63 bytes',
+      change: { table_name: 'é'.repeat(40) },
+      attr: 'table_name',
+    },
     { name: 'flag is text', change: { has_self_signed_cert: 'yes' }, attr: 'has_self_signed_cert' },
   ],
   damage: {
-    changed: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`)),
-    missing: async (config) => void (await pool.query(`DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`)),
-    added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
+    changed: async (config) =>
+      void (await pool.query(
+        `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
+      )),
+    missing: async (config) =>
+      void (await pool.query(
+        `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
+      )),
+    added: async (config) =>
+      void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
   has_nul: false,
   recovers: true,
 });
 
-const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
 
-const deliver = (config: PostgresConfig, delivery: Delivery, text: string) => deliverText(postgres, { config, delivery, deps }, text);
+const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
+  deliverText(postgres, { config, delivery, deps }, text);
 
 test('TLS is verified by name and authority unless the config says otherwise, and left out only when it may be', async () => {
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
   const status = async (changes: Partial<PostgresConfig>) =>
-    (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find((step) => step.status === 'failed')?.detail ?? 'passed';
+    (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
+      (step) => step.status === 'failed',
+    )?.detail ?? 'passed';
   assert.match(await status({}), /certificate of the server/);
   assert.equal(await status({ host: 'localhost' }), 'passed');
   assert.match(await status({ port: plain.port }), /offers no TLS/);
@@ -121,9 +196,16 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, mapping: number, name: string) =>
     `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-  const send = (text: string) => deliver(config, freshDelivery({ model: 'persons', columns }), text);
+  const send = (text: string) =>
+    deliver(config, freshDelivery({ model: 'persons', columns }), text);
   await send(row('a', 5, 0, 'five') + row('b', 1, 0, 'one') + row('c', 1, 1, 'mapped'));
-  await send(row('a', 4, 0, 'older') + row('b', 2, 0, 'two') + row('c', 1, 2, 'remapped') + row('d', 1, 0, 'low') + row('d', 3, 0, 'high'));
+  await send(
+    row('a', 4, 0, 'older') +
+      row('b', 2, 0, 'two') +
+      row('c', 1, 2, 'remapped') +
+      row('d', 1, 0, 'low') +
+      row('d', 3, 0, 'high'),
+  );
   const found = await pool.query<{ distinct_id: string; name: string }>(
     `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')} ORDER BY 1`,
   );
@@ -136,7 +218,10 @@ test('persons are merged: a row gives way to a higher version only', async () =>
 test('verify compares persons by key, once each however often they were delivered', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables.slice(0, 2);
-  const given = [freshDelivery({ model: 'persons', columns }), freshDelivery({ model: 'persons', columns })];
+  const given = [
+    freshDelivery({ model: 'persons', columns }),
+    freshDelivery({ model: 'persons', columns }),
+  ];
   for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n');
   const keys = async function* (): AsyncIterable<string> {
     yield* ['a\\b', 'b'];
@@ -152,11 +237,15 @@ test('verify compares persons by key, once each however often they were delivere
 
 test('persons refuse a table without a unique index on their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
-  await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id, distinct_id) INCLUDE (team_id))`);
+  await pool.query(
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id, distinct_id) INCLUDE (team_id))`,
+  );
   const columns = personsModel.columns.tables.slice(0, 2);
   await deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
   await pool.query(`DROP TABLE ${inSchema(config, 'persons')}`);
-  await pool.query(`CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int, UNIQUE (team_id, distinct_id, x))`);
+  await pool.query(
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int, UNIQUE (team_id, distinct_id, x))`,
+  );
   await assert.rejects(
     deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
     (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
@@ -165,20 +254,31 @@ test('persons refuse a table without a unique index on their key', async () => {
 
 test("a column of the user's own keeps its default, and a value that does not fit is final", async () => {
   const config = await freshConfig();
-  await pool.query(`CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`);
+  await pool.query(
+    `CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`,
+  );
   await deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n');
-  assert.deepEqual((await pool.query(`SELECT id::int, uuid, note FROM ${inSchema(config)}`)).rows, [{ id: 1, uuid: 'abc', note: 'own' }]);
+  assert.deepEqual((await pool.query(`SELECT id::int, uuid, note FROM ${inSchema(config)}`)).rows, [
+    { id: 1, uuid: 'abc', note: 'own' },
+  ]);
   await assert.rejects(
     deliver(config, freshDelivery({ columns: uuid_only }), 'abcd\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'value_refused' && /too long/.test(error.message),
+    (error) =>
+      error instanceof NonRetryableError &&
+      error.code === 'value_refused' &&
+      /too long/.test(error.message),
   );
 });
 
 test('a trigger that leaves rows out does not pass for success', async () => {
   const config = await freshConfig();
   await pool.query(`CREATE TABLE ${inSchema(config)} (uuid text)`);
-  await pool.query("CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
-  await pool.query(`CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`);
+  await pool.query(
+    "CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+  );
+  await pool.query(
+    `CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`,
+  );
   await assert.rejects(
     deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n'),
     (error) => error instanceof RetryableError && error.code === 'count_mismatch',
@@ -210,7 +310,10 @@ test('a dead attempt that comes back late finds the delivery done, and two at on
   const config = await freshConfig();
   const given = freshDelivery({ columns: uuid_only });
   const first = await postgres.open(config, given, deps);
-  await first.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')]));
+  await first.write(
+    { number: 0, records: 1, is_last: true },
+    Readable.from([Buffer.from('abc\n')]),
+  );
   const second = postgres.open(config, { ...given, attempt: 2 }, deps);
   await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
   const late = await second;

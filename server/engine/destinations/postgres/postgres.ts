@@ -30,21 +30,42 @@ const columns_max = 1_600;
 function columnFaults(columns: Column[]): string[] {
   const long = columns
     .filter(({ name }) => Buffer.byteLength(name) > 63)
-    .map(({ name }) => `PostgreSQL takes names of at most 63 bytes: give the column \`${name}\` a shorter alias.`);
+    .map(
+      ({ name }) =>
+        `PostgreSQL takes names of at most 63 bytes: give the column \`${name}\` a shorter alias.`,
+    );
   const taken = columns
     .filter(({ name }) => system_columns.has(name))
-    .map(({ name }) => `PostgreSQL has a column \`${name}\` of its own in every table: give yours another alias.`);
-  return [...long, ...taken, ...(columns.length > columns_max ? [`A table of PostgreSQL has at most ${columns_max} columns.`] : [])];
+    .map(
+      ({ name }) =>
+        `PostgreSQL has a column \`${name}\` of its own in every table: give yours another alias.`,
+    );
+  return [
+    ...long,
+    ...taken,
+    ...(columns.length > columns_max
+      ? [`A table of PostgreSQL has at most ${columns_max} columns.`]
+      : []),
+  ];
 }
 
 function violations(config: PostgresConfig): ConfigViolation[] {
   const found = hostViolations(config.host);
   if (config.table_name === 'sluice_receipts')
-    found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
+    found.push({
+      attr: 'table_name',
+      code: 'invalid_input',
+      detail: 'The table sluice_receipts is used for receipts; choose another name.',
+    });
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
-    if (config[attr]?.includes('\0') === true) found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+    if (config[attr]?.includes('\0') === true)
+      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
     if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63)
-      found.push({ attr, code: 'invalid_input', detail: 'PostgreSQL takes names of at most 63 bytes.' });
+      found.push({
+        attr,
+        code: 'invalid_input',
+        detail: 'PostgreSQL takes names of at most 63 bytes.',
+      });
   }
   return found;
 }

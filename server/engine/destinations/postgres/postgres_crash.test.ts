@@ -4,7 +4,11 @@ import { after, before, test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
-import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
+import {
+  openPostgresServer,
+  outcomeOf,
+  uuidDelivery,
+} from '../../../../test/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination.ts';
 import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination.ts';
@@ -13,7 +17,8 @@ import { postgres } from './postgres.ts';
 
 const slices = ['a\nb\n', 'c\n', 'd\n'];
 const manifest = { name: 'manifest', text: '{}' };
-const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
+const isCode = (code: string) => (error: unknown) =>
+  error instanceof RetryableError && error.code === code;
 let server: PostgresServer;
 
 before(async () => {
@@ -28,31 +33,48 @@ async function freshPlace(changes: Partial<Delivery> = {}): Promise<Place> {
 }
 
 async function tablesOf({ config }: Place): Promise<string[]> {
-  const found = await server.pool.query<{ name: string }>('SELECT relname AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = $2', [
-    config.schema,
-    'r',
-  ]);
+  const found = await server.pool.query<{ name: string }>(
+    'SELECT relname AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = $2',
+    [config.schema, 'r'],
+  );
   return found.rows.map(({ name }) => name).toSorted();
 }
 
 async function rowsOf(place: Place): Promise<string[]> {
   if (!(await tablesOf(place)).includes('events')) return [];
-  const found = await server.pool.query<{ uuid: string }>(`SELECT uuid FROM ${place.config.schema}.events ORDER BY uuid`);
+  const found = await server.pool.query<{ uuid: string }>(
+    `SELECT uuid FROM ${place.config.schema}.events ORDER BY uuid`,
+  );
   return found.rows.map(({ uuid }) => uuid);
 }
 
-const openSink = ({ config, delivery }: Place, attempt = 1): Promise<Sink> => postgres.open(config, { ...delivery, attempt }, server.deps);
+const openSink = ({ config, delivery }: Place, attempt = 1): Promise<Sink> =>
+  postgres.open(config, { ...delivery, attempt }, server.deps);
 
-async function writeSlice(sink: Sink, number: number, text = slices[number]!, isLast = false): Promise<SliceOutcome> {
-  const slice: Slice = { number, records: text.split('\n').length - 1, ...(isLast ? { is_last: true } : {}) };
+async function writeSlice(
+  sink: Sink,
+  number: number,
+  text = slices[number]!,
+  isLast = false,
+): Promise<SliceOutcome> {
+  const slice: Slice = {
+    number,
+    records: text.split('\n').length - 1,
+    ...(isLast ? { is_last: true } : {}),
+  };
   const written = await sink.write(slice, Readable.from([Buffer.from(text)]));
   return outcomeOf(number, text, written as { name: string; state: null });
 }
 
-const until = (what: string, text: string, values: unknown[]) => eventually(what, async () => (await server.pool.query(text, values)).rowCount !== 0);
+const until = (what: string, text: string, values: unknown[]) =>
+  eventually(what, async () => (await server.pool.query(text, values)).rowCount !== 0);
 
 const untilMoved = ({ config }: Place) =>
-  until('nothing is moved', "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1", [`INSERT INTO "${config.schema}"%SELECT%`]);
+  until(
+    'nothing is moved',
+    "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1",
+    [`INSERT INTO "${config.schema}"%SELECT%`],
+  );
 
 test('a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and no stage stays', async () => {
   const place = await freshPlace();
@@ -89,7 +111,10 @@ function ordersOf({ config, delivery }: Place, killed: KillPlace): DeliveryOrder
     type: 'Postgres',
     config,
     delivery,
-    slices: slices.slice(0, 2).map((text) => ({ base64: Buffer.from(text).toString('base64'), records: text.split('\n').length - 1 })),
+    slices: slices.slice(0, 2).map((text) => ({
+      base64: Buffer.from(text).toString('base64'),
+      records: text.split('\n').length - 1,
+    })),
     place: killed,
   };
 }
@@ -113,7 +138,10 @@ test('a worker that is killed in the third of five slices has only that one repe
   const place = await freshPlace();
   const orders = {
     ...ordersOf(place, 'writing'),
-    slices: ['a', 'b', 'c', 'd', 'e'].map((text) => ({ base64: Buffer.from(`${text}\n`).toString('base64'), records: 1 })),
+    slices: ['a', 'b', 'c', 'd', 'e'].map((text) => ({
+      base64: Buffer.from(`${text}\n`).toString('base64'),
+      records: 1,
+    })),
   };
   assert.deepEqual(await repeatedSlices(postgres, orders, server.deps), [2]);
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd', 'e']);
@@ -130,7 +158,11 @@ test('a worker that is killed anywhere in its commit leaves nothing that the nex
 });
 
 test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
-  for (const comesBack of ['while the next one writes', 'after the next one', 'after it was taken back']) {
+  for (const comesBack of [
+    'while the next one writes',
+    'after the next one',
+    'after it was taken back',
+  ]) {
     const place = await freshPlace();
     const dead = await openSink(place);
     const first = await writeSlice(dead, 0);
@@ -143,10 +175,15 @@ test('an attempt that was believed dead and comes back stages and shows nothing 
     if (comesBack === 'after it was taken back') await next.abort([first]);
     else await next.commit([first, await writeSlice(next, 1)], manifest);
     await next.close();
-    if (comesBack === 'after it was taken back') await assert.rejects(dead.commit([first], manifest), isCode('slice_lost'), comesBack);
+    if (comesBack === 'after it was taken back')
+      await assert.rejects(dead.commit([first], manifest), isCode('slice_lost'), comesBack);
     if (comesBack === 'after the next one') await writeSlice(dead, 1);
     await dead.close();
-    assert.deepEqual(await rowsOf(place), comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'], comesBack);
+    assert.deepEqual(
+      await rowsOf(place),
+      comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'],
+      comesBack,
+    );
     assert.ok(!(await tablesOf(place)).some((name) => name.startsWith('sluice_stage')), comesBack);
   }
 });
@@ -158,7 +195,9 @@ test('a stage that a crash of the server has emptied, or that somebody has chang
     const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
     await dead.close();
     const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-    await server.pool.query(`${damage} ${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`);
+    await server.pool.query(
+      `${damage} ${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
+    );
     const next = await openSink(place, 2);
     assert.deepEqual(
       (await next.recover(known)).map(({ number }) => number),
@@ -196,7 +235,10 @@ test('a user who may not make tables delivers all slices in one transaction', as
   place.config = { ...place.config, user: 'postgres_writer', password: 'of the writer' };
   const steps = await postgres.check(place.config, place.delivery.columns, server.deps);
   assert.ok(steps.every(({ status }) => status === 'passed'));
-  assert.match(steps.find(({ name }) => name === 'Write a receipt')!.detail, /Without UPDATE on .*Without CREATE/);
+  assert.match(
+    steps.find(({ name }) => name === 'Write a receipt')!.detail,
+    /Without UPDATE on .*Without CREATE/,
+  );
   const dead = await openSink(place);
   const first = await writeSlice(dead, 0);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
@@ -207,7 +249,10 @@ test('a user who may not make tables delivers all slices in one transaction', as
   await next.commit(outcomes, manifest);
   await next.close();
   const repeat = await openSink(place, 3);
-  await assert.rejects(repeat.commit(outcomes, manifest), (error) => error instanceof NonRetryableError && /Grant UPDATE on "/.test(error.message));
+  await assert.rejects(
+    repeat.commit(outcomes, manifest),
+    (error) => error instanceof NonRetryableError && /Grant UPDATE on "/.test(error.message),
+  );
   await repeat.close();
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
@@ -222,10 +267,15 @@ test('persons of several slices are merged when they are shown, and a column may
   ];
   const place = await freshPlace({ model: 'persons', columns });
   const sink = await openSink(place);
-  const outcomes = [await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'), await writeSlice(sink, 1, '7\ta\tnew\t2\n')];
+  const outcomes = [
+    await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
+    await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
+  ];
   await sink.commit(outcomes, manifest);
   await sink.close();
-  const found = await server.pool.query<{ text: string }>(`SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events ORDER BY 1`);
+  const found = await server.pool.query<{ text: string }>(
+    `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events ORDER BY 1`,
+  );
   assert.deepEqual(
     found.rows.map((row) => row.text),
     ['a new', 'b only'],
@@ -234,13 +284,17 @@ test('persons of several slices are merged when they are shown, and a column may
 
 test('slices go into the table while the next ones are staged, the last one straight, and nobody sees any before the commit', async () => {
   const place = await freshPlace();
-  const text = (name: string) => Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
+  const text = (name: string) =>
+    Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
   const dead = await openSink(place);
   const known = [await writeSlice(dead, 0, text('a'))];
   await untilMoved(place);
   known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
   const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-  assert.equal((await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount, 40_000);
+  assert.equal(
+    (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
+    40_000,
+  );
   assert.deepEqual(await rowsOf(place), []);
   await dead.close();
   const next = await openSink(place, 2);
@@ -259,8 +313,13 @@ test('rows that lie elsewhere in the stage than its note says are moved all the 
   const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
   await dead.close();
   const stage = `${place.config.schema}.${(await tablesOf(place)).find((name) => name.startsWith('sluice_stage'))}`;
-  const found = await server.pool.query<{ note: string }>('SELECT obj_description($1::regclass) AS note', [stage]);
-  await server.pool.query(`COMMENT ON TABLE ${stage} IS '${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`);
+  const found = await server.pool.query<{ note: string }>(
+    'SELECT obj_description($1::regclass) AS note',
+    [stage],
+  );
+  await server.pool.query(
+    `COMMENT ON TABLE ${stage} IS '${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`,
+  );
   const next = await openSink(place, 2);
   await next.commit(await next.recover(known), manifest);
   await next.close();
@@ -278,20 +337,34 @@ test('neither rows that a dead attempt has moved nor a session that waits for th
   assert.deepEqual(await next.recover([first]), [first]);
   await untilMoved(place);
   const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
-  await until('nobody waits for the table', "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = $1::regclass", [
-    `${schema}.events`,
-  ]);
-  await next.commit([first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)], manifest);
+  await until(
+    'nobody waits for the table',
+    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = $1::regclass",
+    [`${schema}.events`],
+  );
+  await next.commit(
+    [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
+    manifest,
+  );
   await Promise.all([altered, next.close(), dead.close()]);
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
 });
 
 test('where the server gives one session only, what is staged is moved at the end', async () => {
   const place = await freshPlace();
-  await server.pool.query(`CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL ON SCHEMA ${place.config.schema} TO single`);
+  await server.pool.query(
+    `CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL ON SCHEMA ${place.config.schema} TO single`,
+  );
   place.config = { ...place.config, user: 'single', password: 'of the single one' };
   const sink = await openSink(place);
-  await sink.commit([await writeSlice(sink, 0), await writeSlice(sink, 1), await writeSlice(sink, 2, slices[2], true)], manifest);
+  await sink.commit(
+    [
+      await writeSlice(sink, 0),
+      await writeSlice(sink, 1),
+      await writeSlice(sink, 2, slices[2], true),
+    ],
+    manifest,
+  );
   await sink.close();
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);

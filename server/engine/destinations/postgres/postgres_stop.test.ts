@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { contractColumns } from '../../../../test/contract_rows.ts';
-import { openPostgresServer, outcomeOf, uuidDelivery } from '../../../../test/postgres_destination.ts';
+import {
+  openPostgresServer,
+  outcomeOf,
+  uuidDelivery,
+} from '../../../../test/postgres_destination.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/postgres_proxy.ts';
@@ -38,7 +42,10 @@ test('a server that hangs is left at once when the run is stopped', async () => 
     stop.abort('cancelled');
     await waiting;
     await sink.close();
-    await assert.rejects(postgres.open(config, given, { ...server.deps, signal: stop.signal }), /stopped/);
+    await assert.rejects(
+      postgres.open(config, given, { ...server.deps, signal: stop.signal }),
+      /stopped/,
+    );
     await assert.rejects(
       postgres.open(config, given, { ...server.deps, signal: AbortSignal.timeout(100) }),
       (error) => error instanceof RetryableError && error.code === 'timed_out',
@@ -57,7 +64,9 @@ test('a table that another session holds is waited for before any row is read, a
   const stop = new AbortController();
   const sink = await postgres.open(config, uuidDelivery(), { ...server.deps, signal: stop.signal });
   const waiting = assert.rejects(sink.recover([]), /stopped/);
-  const waiters = async () => (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'")).rowCount;
+  const waiters = async () =>
+    (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'"))
+      .rowCount;
   const end = performance.now() + 10_000;
   while ((await waiters()) === 0) assert.ok(performance.now() < end, 'nobody waits for the table');
   stop.abort('cancelled');
@@ -75,7 +84,10 @@ async function sleepingTable(schema: string): Promise<void> {
 }
 
 async function sleepers(statement: string): Promise<number> {
-  const found = await server.pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE $1", [`${statement}%`]);
+  const found = await server.pool.query(
+    "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE $1",
+    [`${statement}%`],
+  );
   return found.rowCount ?? 0;
 }
 
@@ -85,14 +97,22 @@ test('the server ends a statement as soon as the run is stopped, with TLS and wi
     const config = await server.freshConfig(changes);
     await sleepingTable(config.schema);
     const stop = new AbortController();
-    const sink = await postgres.open(config, uuidDelivery(), { ...server.deps, signal: stop.signal });
-    const writing = assert.rejects(sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])), /stopped/);
+    const sink = await postgres.open(config, uuidDelivery(), {
+      ...server.deps,
+      signal: stop.signal,
+    });
+    const writing = assert.rejects(
+      sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])),
+      /stopped/,
+    );
     await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
     stop.abort('cancelled');
     await writing;
     await sink.close();
     await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
-    await server.pool.query(`SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET lock_timeout`);
+    await server.pool.query(
+      `SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET lock_timeout`,
+    );
   }
   await plain.close();
 });
@@ -119,11 +139,14 @@ test('a commit that is refused is known to show nothing, one whose answer is los
   ] as const) {
     const sink = await postgres.open(config, uuidDelivery(), server.deps);
     await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from(text)]));
-    await assert.rejects(sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }), (error) => {
-      assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
-      assert.deepEqual([error.code, error.is_certain], [code, isCertain]);
-      return true;
-    });
+    await assert.rejects(
+      sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }),
+      (error) => {
+        assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
+        assert.deepEqual([error.code, error.is_certain], [code, isCertain]);
+        return true;
+      },
+    );
     await sink.close();
   }
   await server.pool.query(
@@ -131,44 +154,86 @@ test('a commit that is refused is known to show nothing, one whose answer is los
   );
   const sink = await postgres.open(config, uuidDelivery(), server.deps);
   await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a\n')]));
-  await assert.rejects(sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }), (error) => error instanceof NonRetryableError && error.is_certain);
+  await assert.rejects(
+    sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }),
+    (error) => error instanceof NonRetryableError && error.is_certain,
+  );
   await sink.close();
 });
 
 test('a table that no row of the export fits is refused before anything is delivered, and by the connection test', async () => {
   const config = await server.freshConfig();
   const columns = contractColumns.map(({ name }) => name);
-  const text = (changes: Record<string, string>) => columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+  const text = (changes: Record<string, string>) =>
+    columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
   const cases: [string, string, RegExp][] = [
-    ['wrong types', `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`, /uuid is bigint, .*; the column event is date/],
-    ['an own column that must be given', `CREATE TABLE % (${text({})}, own text NOT NULL)`, /column own must not be null/],
-    ['a generated column', `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`, /column note is generated/],
-    ['a view', `CREATE VIEW % AS SELECT ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`, /is a view/],
+    [
+      'wrong types',
+      `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`,
+      /uuid is bigint, .*; the column event is date/,
+    ],
+    [
+      'an own column that must be given',
+      `CREATE TABLE % (${text({})}, own text NOT NULL)`,
+      /column own must not be null/,
+    ],
+    [
+      'a generated column',
+      `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`,
+      /column note is generated/,
+    ],
+    [
+      'a view',
+      `CREATE VIEW % AS SELECT ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`,
+      /is a view/,
+    ],
   ];
   for (const [name, statement, pattern] of cases) {
     await server.pool.query(statement.replace('%', `${config.schema}.events`));
-    const sink = await postgres.open(config, uuidDelivery({ columns: contractColumns }), server.deps);
+    const sink = await postgres.open(
+      config,
+      uuidDelivery({ columns: contractColumns }),
+      server.deps,
+    );
     await assert.rejects(
       sink.recover([]),
-      (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable' && pattern.test(error.message),
+      (error) =>
+        error instanceof NonRetryableError &&
+        error.code === 'table_unsuitable' &&
+        pattern.test(error.message),
       name,
     );
     await sink.close();
-    assert.match(await failedStep(config), new RegExp(`^Check the table: .*${pattern.source}`), name);
+    assert.match(
+      await failedStep(config),
+      new RegExp(`^Check the table: .*${pattern.source}`),
+      name,
+    );
     await server.pool.query(`DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`);
   }
 });
 
-const ownTypes: Record<string, string> = { properties: 'jsonb', timestamp: 'timestamptz', amount: 'bigint', ratio: 'double precision', is_new: 'boolean' };
+const ownTypes: Record<string, string> = {
+  properties: 'jsonb',
+  timestamp: 'timestamptz',
+  amount: 'bigint',
+  ratio: 'double precision',
+  is_new: 'boolean',
+};
 
 async function failedStep(config: PostgresConfig, columns = contractColumns): Promise<string> {
-  const step = (await postgres.check(config, columns, server.deps)).find(({ status }) => status === 'failed');
+  const step = (await postgres.check(config, columns, server.deps)).find(
+    ({ status }) => status === 'failed',
+  );
   return step === undefined ? 'passed' : `${step.name}: ${step.detail}`;
 }
 
 test('the connection test writes real values where deliveries go, and nobody sees them', async () => {
   const config = await server.freshConfig();
-  const own = (changes: Record<string, string>) => contractColumns.map(({ name }) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+  const own = (changes: Record<string, string>) =>
+    contractColumns
+      .map(({ name }) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`)
+      .join(', ');
   const cases: [string, string, RegExp][] = [
     ['too short', own({ event: 'varchar(3)' }), /^Write a row: .*too long.*column event/],
     [
@@ -182,10 +247,20 @@ test('the connection test writes real values where deliveries go, and nobody see
   for (const [name, columns, pattern] of cases) {
     await server.pool.query(`CREATE TABLE ${config.schema}.events (${columns})`);
     assert.match(await failedStep(config), pattern, name);
-    assert.equal((await server.pool.query(`SELECT 1 FROM ${config.schema}.events`)).rowCount, 0, name);
+    assert.equal(
+      (await server.pool.query(`SELECT 1 FROM ${config.schema}.events`)).rowCount,
+      0,
+      name,
+    );
     await server.pool.query(`DROP TABLE ${config.schema}.events`);
   }
-  assert.equal(await failedStep({ ...config, table_name: 'persons' }, personsModel.columns.tables), 'passed');
-  const left = await server.pool.query('SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace', [config.schema]);
+  assert.equal(
+    await failedStep({ ...config, table_name: 'persons' }, personsModel.columns.tables),
+    'passed',
+  );
+  const left = await server.pool.query(
+    'SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace',
+    [config.schema],
+  );
   assert.deepEqual(left.rows, []);
 });

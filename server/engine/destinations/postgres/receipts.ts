@@ -6,10 +6,16 @@ import type { PostgresConfig } from './config.ts';
 import { tableExists } from './table.ts';
 
 /** True when the table holds the delivery: rows and receipt came in one transaction. */
-export async function hasReceipt(connection: Connection, config: PostgresConfig, { delivery_id }: Delivery): Promise<boolean> {
+export async function hasReceipt(
+  connection: Connection,
+  config: PostgresConfig,
+  { delivery_id }: Delivery,
+): Promise<boolean> {
   const { receipts } = targetOf(config);
   if (!(await tableExists(connection, receipts))) return false;
-  const found = await connection.rows(`SELECT 1 FROM ${receipts} WHERE delivery_id = $1`, [delivery_id]);
+  const found = await connection.rows(`SELECT 1 FROM ${receipts} WHERE delivery_id = $1`, [
+    delivery_id,
+  ]);
   return found.length > 0;
 }
 
@@ -21,24 +27,37 @@ export async function writeReceipt(
   connection: Connection,
   config: PostgresConfig,
   delivery: Delivery,
-  { outcomes, manifest, is_repeat }: { outcomes: SliceOutcome[]; manifest: Manifest; is_repeat: boolean },
+  {
+    outcomes,
+    manifest,
+    is_repeat,
+  }: { outcomes: SliceOutcome[]; manifest: Manifest; is_repeat: boolean },
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
   const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  if (is_repeat) return replaceReceipt(connection, receipts, [delivery.delivery_id, delivery.run_id, records, manifest.text]);
-  await connection.rows(`INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)`, [
-    delivery.delivery_id,
-    delivery.batch_export_id,
-    delivery.run_id,
-    name,
-    records,
-    manifest.text,
-  ]);
+  if (is_repeat)
+    return replaceReceipt(connection, receipts, [
+      delivery.delivery_id,
+      delivery.run_id,
+      records,
+      manifest.text,
+    ]);
+  await connection.rows(
+    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
+  );
 }
 
-async function replaceReceipt(connection: Connection, receipts: string, values: unknown[]): Promise<void> {
+async function replaceReceipt(
+  connection: Connection,
+  receipts: string,
+  values: unknown[],
+): Promise<void> {
   try {
-    await connection.rows(`UPDATE ${receipts} SET run_id = $2, records = $3, manifest = $4 WHERE delivery_id = $1`, values);
+    await connection.rows(
+      `UPDATE ${receipts} SET run_id = $2, records = $3, manifest = $4 WHERE delivery_id = $1`,
+      values,
+    );
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error;
     throw new NonRetryableError(

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { withCertainty } from '../../destination.ts';
-import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../destination.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
@@ -12,7 +19,17 @@ import type { PostgresConfig } from './config.ts';
 import { openMover } from './mover.ts';
 import type { Mover } from './mover.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
-import { canStage, copyRows, dropStage, listStaged, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import {
+  canStage,
+  copyRows,
+  dropStage,
+  listStaged,
+  makeStage,
+  moveStage,
+  stageOf,
+  stageSlice,
+  takeStageOver,
+} from './stage.ts';
 import type { Stage } from './stage.ts';
 import { prepareTables } from './table.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
@@ -44,7 +61,11 @@ type Session = {
  * the table, in one transaction with the last slice and the receipt. The advisory lock keeps a dead worker's attempt and ours apart: only its holder stages and commits, and who gets it later sees the receipt that the
  * earlier one committed.
  */
-export async function openPostgresSink(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
+export async function openPostgresSink(
+  config: PostgresConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Sink> {
   const session = await withPostgresErrors(() => openSession(config, delivery, deps));
   return {
     isCommitted: async () => session.is_delivered,
@@ -60,7 +81,11 @@ export async function openPostgresSink(config: PostgresConfig, delivery: Deliver
   };
 }
 
-async function openSession(config: PostgresConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
+async function openSession(
+  config: PostgresConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Session> {
   const connection = await connect(accessOf(config), deps);
   try {
     const session: Session = {
@@ -132,7 +157,11 @@ async function closeMover(session: Session): Promise<void> {
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: null }> {
+async function write(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: null }> {
   const { name } = targetOf(session.config);
   try {
     await begin(session);
@@ -148,7 +177,10 @@ async function writeRows(session: Session, slice: Slice, bytes: Readable): Promi
   session.way ??= await chooseWay(session, slice);
   if (session.way === 'staged') return writeStaged(session, slice, bytes);
   await prepare(session);
-  requireRecords(slice, await copyRows(session.connection, session.stage.target, session.delivery, bytes));
+  requireRecords(
+    slice,
+    await copyRows(session.connection, session.stage.target, session.delivery, bytes),
+  );
 }
 
 /** What is the only slice is repeated after a crash in any case, and without a right to make tables there is no stage. */
@@ -189,12 +221,20 @@ async function prepare(session: Session): Promise<void> {
   session.is_prepared = true;
 }
 
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   if (session.is_committed) return;
   const { connection, config, delivery } = session;
   await begin(session);
   const complete = session.is_delivered ? connection : await completeRows(session);
-  await writeReceipt(complete, config, delivery, { outcomes, manifest, is_repeat: session.is_delivered });
+  await writeReceipt(complete, config, delivery, {
+    outcomes,
+    manifest,
+    is_repeat: session.is_delivered,
+  });
   await show(session, complete);
   session.is_committed = true;
   session.is_delivered = true;
@@ -208,7 +248,8 @@ async function show(session: Session, complete: Connection): Promise<void> {
     if (complete === session.connection) await end(session, 'COMMIT');
     else await complete.rows('COMMIT');
   } catch (error) {
-    if (/^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code))) session.may_show = mayShowBefore;
+    if (/^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code)))
+      session.may_show = mayShowBefore;
     throw error;
   }
 }

@@ -14,13 +14,24 @@ import { endMove } from './transaction.ts';
  * The stage of one delivery: an unlogged table beside the target, in which finished slices outlive the attempt that wrote them. Its comment says which attempt it belongs to and which
  * slices are whole, and changes in the transactions that add rows. All functions here work in the open transaction of the connection that they are given.
  */
-export type Stage = { delivery: Delivery; target: string; quoted: string; /** Names this attempt in the comment. */ holder: string };
+export type Stage = {
+  delivery: Delivery;
+  target: string;
+  quoted: string;
+  /** Names this attempt in the comment. */ holder: string;
+};
 
 /**
  * A whole slice in the stage. It was copied in one transaction, so its rows are those whose `xmin` is `xid`: the stage needs no column for it, and what is moved is copied as it is. They lie in the blocks of the table
  * from `first_block` up to and without `end_block`, but for rows that took free room before.
  */
-export type StagedSlice = { records: number; bytes: number; xid: string; first_block: number; end_block: number };
+export type StagedSlice = {
+  records: number;
+  bytes: number;
+  xid: string;
+  first_block: number;
+  end_block: number;
+};
 
 type Note = { holder: string; slices: Record<number, StagedSlice> };
 
@@ -30,12 +41,20 @@ const left_over_blocks = 128;
 /** The stage that belongs to the delivery, whether it is there or not, as the attempt `holder` sees it. */
 export function stageOf(config: PostgresConfig, delivery: Delivery, holder: string): Stage {
   const { schema, quoted: target } = targetOf(config);
-  return { delivery, target, holder, quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}` };
+  return {
+    delivery,
+    target,
+    holder,
+    quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}`,
+  };
 }
 
 /** True where the user may make tables in the schema of the target. */
 export async function canStage(connection: Connection, config: PostgresConfig): Promise<boolean> {
-  const [right] = await connection.rows<{ is_given: boolean }>("SELECT has_schema_privilege($1, 'CREATE') AS is_given", [targetOf(config).schema]);
+  const [right] = await connection.rows<{ is_given: boolean }>(
+    "SELECT has_schema_privilege($1, 'CREATE') AS is_given",
+    [targetOf(config).schema],
+  );
   return right?.is_given === true;
 }
 
@@ -43,21 +62,30 @@ export async function canStage(connection: Connection, config: PostgresConfig): 
  * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes that are there and whole; the table is removed when there are none.
  * From here on the earlier attempt can stage and show nothing more, and the session in which it moved slices is ended.
  */
-export async function takeStageOver(connection: Connection, stage: Stage, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+export async function takeStageOver(
+  connection: Connection,
+  stage: Stage,
+  outcomes: SliceOutcome[],
+): Promise<SliceOutcome[]> {
   const note = await findNote(connection, stage);
   if (note === undefined) return [];
   await endMove(connection, stage.delivery);
   const counted = await countSlices(connection, stage);
   const whole = outcomes.filter(({ number, records, bytes }) => {
     const noted = note.slices[number];
-    return noted?.bytes === bytes && noted.records === records && counted.get(noted.xid) === records;
+    return (
+      noted?.bytes === bytes && noted.records === records && counted.get(noted.xid) === records
+    );
   });
   if (whole.length === 0) {
     await dropStage(connection, stage);
     return [];
   }
   // Rows of other slices stay until the table goes: nobody looks for them any more.
-  await writeNote(connection, stage, { holder: stage.holder, slices: Object.fromEntries(whole.map(({ number }) => [number, note.slices[number]!])) });
+  await writeNote(connection, stage, {
+    holder: stage.holder,
+    slices: Object.fromEntries(whole.map(({ number }) => [number, note.slices[number]!])),
+  });
   return whole;
 }
 
@@ -66,16 +94,25 @@ export async function makeStage(connection: Connection, stage: Stage): Promise<v
   await connection.run(
     `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
   );
-  const compressed = await connection.rows<{ name: string }>("SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'", [
-    stage.quoted,
-  ]);
-  const alterations = compressed.map(({ name }) => `ALTER COLUMN ${quoted(name)} SET STORAGE EXTERNAL`);
-  if (alterations.length > 0) await connection.run(`ALTER TABLE ${stage.quoted} ${alterations.join(', ')}`);
+  const compressed = await connection.rows<{ name: string }>(
+    "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'",
+    [stage.quoted],
+  );
+  const alterations = compressed.map(
+    ({ name }) => `ALTER COLUMN ${quoted(name)} SET STORAGE EXTERNAL`,
+  );
+  if (alterations.length > 0)
+    await connection.run(`ALTER TABLE ${stage.quoted} ${alterations.join(', ')}`);
   await writeNote(connection, stage, { holder: stage.holder, slices: {} });
 }
 
 /** Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the stage anyway. */
-export async function stageSlice(connection: Connection, stage: Stage, slice: Slice, bytes: Readable): Promise<StagedSlice> {
+export async function stageSlice(
+  connection: Connection,
+  stage: Stage,
+  slice: Slice,
+  bytes: Readable,
+): Promise<StagedSlice> {
   const note = await ownNote(connection, stage);
   await connection.run('SET LOCAL synchronous_commit = off');
   const before = await placeOf(connection, stage);
@@ -86,19 +123,38 @@ export async function stageSlice(connection: Connection, stage: Stage, slice: Sl
   );
   requireRecords(slice, counted);
   const after = await placeOf(connection, stage);
-  const staged = { records: slice.records, bytes: size, xid: after.xid, first_block: Math.max(0, before.blocks - left_over_blocks), end_block: after.blocks };
-  await writeNote(connection, stage, { ...note, slices: { ...note.slices, [slice.number]: staged } });
+  const staged = {
+    records: slice.records,
+    bytes: size,
+    xid: after.xid,
+    first_block: Math.max(0, before.blocks - left_over_blocks),
+    end_block: after.blocks,
+  };
+  await writeNote(connection, stage, {
+    ...note,
+    slices: { ...note.slices, [slice.number]: staged },
+  });
   return staged;
 }
 
 /** Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of it. */
-export async function moveSlice(connection: Connection, stage: Stage, number: number, { records, xid, first_block, end_block }: StagedSlice): Promise<void> {
+export async function moveSlice(
+  connection: Connection,
+  stage: Stage,
+  number: number,
+  { records, xid, first_block, end_block }: StagedSlice,
+): Promise<void> {
   const list = columnList(stage.delivery);
   const move = (where: string) =>
-    connection.run(`INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted} WHERE xmin = '${xid}'::xid AND ${where}`);
+    connection.run(
+      `INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted} WHERE xmin = '${xid}'::xid AND ${where}`,
+    );
   // Leans on the range of ctid: without it each slice would read the whole stage.
   const moved = await move(`ctid >= '(${first_block},0)'::tid AND ctid < '(${end_block},0)'::tid`);
-  const others = moved === records ? 0 : await move(`(ctid < '(${first_block},0)'::tid OR ctid >= '(${end_block},0)'::tid)`);
+  const others =
+    moved === records
+      ? 0
+      : await move(`(ctid < '(${first_block},0)'::tid OR ctid >= '(${end_block},0)'::tid)`);
   requireRecords({ number, records }, moved + others);
 }
 
@@ -116,8 +172,14 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
 }
 
 /** The whole slices of the stage by number. Throws `slice_lost` when another attempt has taken it over, or it is gone. */
-export async function listStaged(connection: Connection, stage: Stage): Promise<[number, StagedSlice][]> {
-  return Object.entries((await ownNote(connection, stage)).slices).map(([number, staged]) => [Number(number), staged]);
+export async function listStaged(
+  connection: Connection,
+  stage: Stage,
+): Promise<[number, StagedSlice][]> {
+  return Object.entries((await ownNote(connection, stage)).slices).map(([number, staged]) => [
+    Number(number),
+    staged,
+  ]);
 }
 
 /** Removes the stage, whoever made it. */
@@ -136,9 +198,16 @@ export function copyStatement(table: string, delivery: Delivery): string {
 }
 
 /** Brings rows straight into the target, a quoted name, and gives how many came; persons are merged. */
-export async function copyRows(connection: Connection, target: string, delivery: Delivery, bytes: Readable): Promise<number> {
+export async function copyRows(
+  connection: Connection,
+  target: string,
+  delivery: Delivery,
+  bytes: Readable,
+): Promise<number> {
   if (!isMerged(delivery)) return connection.copy(copyStatement(target, delivery), bytes);
-  await connection.rows(`CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`);
+  await connection.rows(
+    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`,
+  );
   const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
   await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));
   await connection.rows('TRUNCATE pg_temp.sluice_stage');
@@ -146,7 +215,10 @@ export async function copyRows(connection: Connection, target: string, delivery:
 }
 
 /** How many blocks the stage has just now, and the id of the open transaction. */
-async function placeOf(connection: Connection, stage: Stage): Promise<{ blocks: number; xid: string }> {
+async function placeOf(
+  connection: Connection,
+  stage: Stage,
+): Promise<{ blocks: number; xid: string }> {
   const [place] = await connection.rows<{ blocks: number; xid: string }>(
     "SELECT (pg_relation_size(to_regclass($1)) / current_setting('block_size')::integer)::integer AS blocks, pg_current_xact_id()::xid::text AS xid",
     [stage.quoted],
@@ -172,9 +244,10 @@ async function ownNote(connection: Connection, stage: Stage): Promise<Note> {
 }
 
 async function findNote(connection: Connection, stage: Stage): Promise<Note | undefined> {
-  const [table] = await connection.rows<{ note: string | null }>("SELECT obj_description(oid, 'pg_class') AS note FROM pg_class WHERE oid = to_regclass($1)", [
-    stage.quoted,
-  ]);
+  const [table] = await connection.rows<{ note: string | null }>(
+    "SELECT obj_description(oid, 'pg_class') AS note FROM pg_class WHERE oid = to_regclass($1)",
+    [stage.quoted],
+  );
   if (table === undefined) return undefined;
   return JSON.parse(table.note ?? '{"holder":"","slices":{}}') as Note;
 }

@@ -30,11 +30,20 @@ function tableStatement(target: string, delivery: Layout): string {
  * anything is written: missing columns and those that no row of the export fits are all named, persons need a unique index on their key. The table stays locked as for writing, so that its columns
  * stay and a wait for another session's lock happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
  */
-export async function prepareTables(connection: Connection, config: PostgresConfig, delivery: Layout): Promise<void> {
+export async function prepareTables(
+  connection: Connection,
+  config: PostgresConfig,
+  delivery: Layout,
+): Promise<void> {
   const target = targetOf(config);
-  const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
+  const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [
+    target.schema,
+  ]);
   if (schema === undefined)
-    throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
+    throw new NonRetryableError(
+      'schema_missing',
+      `There is no schema ${target.schema} in the database; make it or change the key schema.`,
+    );
   await makeTable(connection, target.quoted, tableStatement(target.quoted, delivery));
   await makeTable(
     connection,
@@ -55,20 +64,29 @@ async function makeTable(connection: Connection, name: string, statement: string
   } catch (error) {
     const { code } = error as { code?: string };
     // Two sessions made it at once; PostgreSQL then reports a duplicate in its own catalogue.
-    if (code === '23505' || code === '42P07') throw new RetryableError('conflict', 'Another delivery made the table at the same moment.', { cause: error });
+    if (code === '23505' || code === '42P07')
+      throw new RetryableError('conflict', 'Another delivery made the table at the same moment.', {
+        cause: error,
+      });
     throw error;
   }
 }
 
 /** ROW EXCLUSIVE is the lock that COPY takes anyway: writers do not exclude each other by it. Only tables can be locked so, not foreign ones; views are left to COPY. */
 async function lockTable(connection: Connection, target: string): Promise<void> {
-  const [table] = await connection.rows("SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'p')", [target]);
+  const [table] = await connection.rows(
+    "SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'p')",
+    [target],
+  );
   if (table !== undefined) await connection.rows(`LOCK TABLE ${target} IN ROW EXCLUSIVE MODE`);
 }
 
 /** True when there is a table, view or partitioned table of this quoted name. */
 export async function tableExists(connection: Connection, name: string): Promise<boolean> {
-  const [row] = await connection.rows<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [name]);
+  const [row] = await connection.rows<{ found: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS found',
+    [name],
+  );
   return row?.found === true;
 }
 
@@ -79,11 +97,20 @@ async function checkKind(connection: Connection, target: string, name: string): 
        AND (c.relkind = 'm' OR c.relkind = 'v' AND NOT EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgtype::int & 68 = 68))`,
     [target],
   );
-  if (view !== undefined) throw new NonRetryableError('table_unsuitable', `${name} is a view, which takes no rows by COPY; export to a table.`);
+  if (view !== undefined)
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `${name} is a view, which takes no rows by COPY; export to a table.`,
+    );
 }
 
 /** A trigger before each row may give what the export does not bring. */
-async function checkColumns(connection: Connection, target: string, name: string, columns: Column[]): Promise<void> {
+async function checkColumns(
+  connection: Connection,
+  target: string,
+  name: string,
+  columns: Column[],
+): Promise<void> {
   const found = await connection.rows<FoundColumn>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
             a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL AND NOT EXISTS (
@@ -91,10 +118,18 @@ async function checkColumns(connection: Connection, target: string, name: string
        FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
     [target],
   );
-  requireFitting(name, columns, found, { typeOf: ({ type }) => types[type], folds_case: false, has_number_booleans: false });
+  requireFitting(name, columns, found, {
+    typeOf: ({ type }) => types[type],
+    folds_case: false,
+    has_number_booleans: false,
+  });
 }
 
-async function checkUniqueIndex(connection: Connection, target: string, name: string): Promise<void> {
+async function checkUniqueIndex(
+  connection: Connection,
+  target: string,
+  name: string,
+): Promise<void> {
   const found = await connection.rows(
     `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
        AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) = ARRAY['distinct_id', 'team_id']`,
@@ -115,11 +150,18 @@ async function checkUniqueIndex(connection: Connection, target: string, name: st
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {
   const names = columns.map((column) => column.name);
   const versions = versionColumns({ columns }).map(quoted);
-  const changed = names.filter((column) => !person_key.includes(column)).map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
+  const changed = names
+    .filter((column) => !person_key.includes(column))
+    .map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
   const key = person_key.map(quoted).join(', ');
   const list = names.map(quoted).join(', ');
   const order = [key, ...versions.map((version) => `${version} DESC NULLS LAST`)].join(', ');
-  const newer = versions.map((version) => `t.${version} IS NULL OR EXCLUDED.${version} > t.${version}`);
-  const update = changed.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
+  const newer = versions.map(
+    (version) => `t.${version} IS NULL OR EXCLUDED.${version} > t.${version}`,
+  );
+  const update =
+    changed.length === 0
+      ? 'DO NOTHING'
+      : `DO UPDATE SET ${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
   return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage} ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
 }

@@ -15,12 +15,16 @@ export async function beginTransaction(connection: Connection): Promise<void> {
 
 /** Waits until no other transaction has this delivery, and has it until the open transaction ends. */
 export async function lockDelivery(connection: Connection, delivery: Delivery): Promise<void> {
-  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`sluice ${delivery.delivery_id}`]);
+  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `sluice ${delivery.delivery_id}`,
+  ]);
 }
 
 /** Waits until no other transaction moves slices of this delivery. Only the holder of the stage asks for it, while it has the delivery. */
 export async function lockMove(connection: Connection, delivery: Delivery): Promise<void> {
-  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [moveKey(delivery)]);
+  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    moveKey(delivery),
+  ]);
 }
 
 /**

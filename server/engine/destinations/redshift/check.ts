@@ -15,7 +15,13 @@ import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf, bucketOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import { copyStatement, manifestOf, nullMarker, stagedFolder, withoutSecrets } from './copy_stage.ts';
+import {
+  copyStatement,
+  manifestOf,
+  nullMarker,
+  stagedFolder,
+  withoutSecrets,
+} from './copy_stage.ts';
 import { redshiftError } from './faults.ts';
 import { writeReceipt } from './receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
@@ -23,7 +29,11 @@ import type { Row } from './rows.ts';
 import { prepareTables, showStatements, stage, stageStatement } from './table.ts';
 
 /** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back, so that nobody sees any of it; objects of the bucket are removed. What the table makes of the values is read from the stage, which has its types. */
-export async function checkRedshift(config: RedshiftConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkRedshift(
+  config: RedshiftConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const connected = async () => (connection ??= await connect(accessOf(config), deps));
   const sql = async (text: string) => (await connected()).rows<Record<string, unknown>>(text);
@@ -33,7 +43,11 @@ export async function checkRedshift(config: RedshiftConfig, columns: Column[], d
   const load = config.mode === 'COPY' ? openTrial(config, row, deps) : undefined;
   let supers: ReadonlySet<string> = new Set();
   const steps: Step[] = [
-    { name: 'Connect', run: () => sql('BEGIN; SET statement_timeout TO 30000').then(() => 'The cluster let the user in.') },
+    {
+      name: 'Connect',
+      run: () =>
+        sql('BEGIN; SET statement_timeout TO 30000').then(() => 'The cluster let the user in.'),
+    },
     {
       name: 'Check the table',
       run: async () => {
@@ -41,14 +55,22 @@ export async function checkRedshift(config: RedshiftConfig, columns: Column[], d
         return `${target.name} has the columns of the export or can be made.`;
       },
     },
-    ...(load === undefined ? [] : [{ name: 'Write to the bucket', run: () => load.put().then(() => 'An object was written.') }]),
+    ...(load === undefined
+      ? []
+      : [
+          {
+            name: 'Write to the bucket',
+            run: () => load.put().then(() => 'An object was written.'),
+          },
+        ]),
     {
       name: 'Write a row',
       run: async () => {
         await sql(stageStatement(target.quoted, columns));
         if (load === undefined) await insertRow(await connected(), columns, supers, row);
         else await withoutSecrets(config, () => sql(load.statement));
-        for (const statement of showStatements(target.quoted, target.table, layout, stage)) await sql(statement);
+        for (const statement of showStatements(target.quoted, target.table, layout, stage))
+          await sql(statement);
         await tryReceipt(await connected(), config);
         return 'The table took a row with a value in every column, as deliveries send it, and that of receipts a receipt.';
       },
@@ -77,7 +99,11 @@ export async function checkRedshift(config: RedshiftConfig, columns: Column[], d
     });
   } finally {
     // A step after the writing of the objects may have failed.
-    await load?.clear().catch((error: unknown) => deps.log.warn({ err: error }, 'objects of a connection test may be left behind'));
+    await load
+      ?.clear()
+      .catch((error: unknown) =>
+        deps.log.warn({ err: error }, 'objects of a connection test may be left behind'),
+      );
     await connection?.close();
   }
 }
@@ -87,17 +113,36 @@ function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationD
   const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
   const id = `check-${randomBytes(6).toString('hex')}`;
   const folder = stagedFolder(config, id);
-  const [key, manifest, null_marker] = [`${folder}row.csv.gz`, `${folder}manifest.json`, nullMarker(id)];
+  const [key, manifest, null_marker] = [
+    `${folder}row.csv.gz`,
+    `${folder}manifest.json`,
+    nullMarker(id),
+  ];
   let is_written = false;
   return {
-    statement: copyStatement(config, { target: stage, columns: sample.columns, manifest, null_marker }),
+    statement: copyStatement(config, {
+      target: stage,
+      columns: sample.columns,
+      manifest,
+      null_marker,
+    }),
     put: () =>
       withStoreFaults(store, async () => {
         is_written = true;
         const facts = { mark: id, content_type: 'application/gzip' };
         const uploadId = await store.startUpload(key, facts);
-        const row = gzipSync(csvLine(await onlyRow(sample, new Set(sample.columns.map(({ name }) => name))), null_marker));
-        await store.completeUpload(key, uploadId, await uploadParts(store, key, uploadId, Readable.from([row])), facts);
+        const row = gzipSync(
+          csvLine(
+            await onlyRow(sample, new Set(sample.columns.map(({ name }) => name))),
+            null_marker,
+          ),
+        );
+        await store.completeUpload(
+          key,
+          uploadId,
+          await uploadParts(store, key, uploadId, Readable.from([row])),
+          facts,
+        );
         await store.put(manifest, manifestOf(config, [key]));
       }),
     clear: () =>
@@ -113,17 +158,33 @@ function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationD
 /** The sample as a delivery would send it. */
 async function onlyRow(sample: SampleRow, supers: ReadonlySet<string>): Promise<Row> {
   const limit = { bytes: Infinity, advice: '' };
-  for await (const row of rowsOf(sample.columns, supers, Readable.from([Buffer.from(sampleLine(sample))]), limit)) return row;
+  for await (const row of rowsOf(
+    sample.columns,
+    supers,
+    Readable.from([Buffer.from(sampleLine(sample))]),
+    limit,
+  ))
+    return row;
   throw new Error('A sample is one row.');
 }
 
-async function insertRow(connection: Connection, columns: Column[], supers: ReadonlySet<string>, sample: SampleRow): Promise<void> {
+async function insertRow(
+  connection: Connection,
+  columns: Column[],
+  supers: ReadonlySet<string>,
+  sample: SampleRow,
+): Promise<void> {
   const rows = Readable.from([await onlyRow(sample, supers)]) as AsyncIterable<Row>;
-  for await (const insert of insertsOf({ table: stage, columns, supers }, rows)) await connection.rows(insert.text, insert.values);
+  for await (const insert of insertsOf({ table: stage, columns, supers }, rows))
+    await connection.rows(insert.text, insert.values);
 }
 
 async function tryReceipt(connection: Connection, config: RedshiftConfig): Promise<void> {
-  const delivery = { delivery_id: randomUUID(), run_id: randomUUID(), batch_export_id: randomUUID() };
+  const delivery = {
+    delivery_id: randomUUID(),
+    run_id: randomUUID(),
+    batch_export_id: randomUUID(),
+  };
   await writeReceipt(connection, config, { delivery, records: 1, text: '{}', is_repeat: false });
 }
 

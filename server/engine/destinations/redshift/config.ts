@@ -8,26 +8,59 @@ import { hostViolations } from '../../sql_tables/host.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 
-const optionalText = (maxLength: number, description: string) => Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
+const optionalText = (maxLength: number, description: string) =>
+  Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
 
 /** The keys of a Redshift destination. */
 export const redshift_config = Type.Object(
   {
-    user: Type.String({ minLength: 1, maxLength: 127, description: 'User that owns or may write the tables.' }),
+    user: Type.String({
+      minLength: 1,
+      maxLength: 127,
+      description: 'User that owns or may write the tables.',
+    }),
     password: Type.String({ minLength: 1, maxLength: 1000, description: 'Password of the user.' }),
-    host: Type.String({ minLength: 1, maxLength: 253, description: 'Endpoint of the cluster or workgroup, without port and database.' }),
-    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 5439, description: 'Port of the endpoint.' })),
-    database: Type.String({ minLength: 1, maxLength: 127, description: 'Database that holds the table.' }),
-    schema: Type.Optional(Type.String({ minLength: 1, maxLength: 127, default: 'public', description: 'Schema that holds the table; it must exist.' })),
+    host: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Endpoint of the cluster or workgroup, without port and database.',
+    }),
+    port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        default: 5439,
+        description: 'Port of the endpoint.',
+      }),
+    ),
+    database: Type.String({
+      minLength: 1,
+      maxLength: 127,
+      description: 'Database that holds the table.',
+    }),
+    schema: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 127,
+        default: 'public',
+        description: 'Schema that holds the table; it must exist.',
+      }),
+    ),
     table_name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 127, default: 'events', description: 'Table to write to; made when it is not there, never altered.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 127,
+        default: 'events',
+        description: 'Table to write to; made when it is not there, never altered.',
+      }),
     ),
     properties_data_type: Type.Optional(
       Type.Unsafe<'varchar' | 'super'>({
         type: 'string',
         enum: ['varchar', 'super'],
         default: 'varchar',
-        description: 'Type of JSON columns in a table that the export makes: varchar keeps the text (65,535 bytes at most), super the value.',
+        description:
+          'Type of JSON columns in a table that the export makes: varchar keeps the text (65,535 bytes at most), super the value.',
       }),
     ),
     mode: Type.Optional(
@@ -35,23 +68,38 @@ export const redshift_config = Type.Object(
         type: 'string',
         enum: ['INSERT', 'COPY'],
         default: 'INSERT',
-        description: 'How rows travel: INSERT sends them in statements; COPY has the cluster load them from a bucket, which is much faster.',
+        description:
+          'How rows travel: INSERT sends them in statements; COPY has the cluster load them from a bucket, which is much faster.',
       }),
     ),
-    bucket_name: optionalText(255, 'COPY: bucket that rows pass through; nothing of a delivery stays there.'),
+    bucket_name: optionalText(
+      255,
+      'COPY: bucket that rows pass through; nothing of a delivery stays there.',
+    ),
     region: optionalText(64, 'COPY: region of the bucket, as eu-central-1.'),
     prefix: optionalText(500, 'COPY: beginning of the keys in the bucket.'),
     aws_access_key_id: optionalText(200, 'COPY: access key that writes to the bucket.'),
     aws_secret_access_key: optionalText(1000, 'COPY: secret of the access key.'),
-    iam_role: optionalText(2048, 'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the cluster is given the access key.'),
-    endpoint_url: optionalText(2048, 'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or empty: AWS.'),
+    iam_role: optionalText(
+      2048,
+      'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the cluster is given the access key.',
+    ),
+    endpoint_url: optionalText(
+      2048,
+      'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or empty: AWS.',
+    ),
     has_self_signed_cert: Type.Optional(
-      Type.Boolean({ default: false, description: 'TLS without a check of the certificate, for ways to the cluster that show their own.' }),
+      Type.Boolean({
+        default: false,
+        description:
+          'TLS without a check of the certificate, for ways to the cluster that show their own.',
+      }),
     ),
     require_tls: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'False: where no TLS is offered, connect without it. Only for private networks: the password and the data travel unprotected.',
+        description:
+          'False: where no TLS is offered, connect without it. Only for private networks: the password and the data travel unprotected.',
       }),
     ),
   },
@@ -62,32 +110,64 @@ export const redshift_config = Type.Object(
 export type RedshiftConfig = Static<typeof redshift_config>;
 
 /** The target's parts, its quoted name, the quoted name of the receipts, and how users are told of it. */
-export function targetOf(config: RedshiftConfig): { schema: string; table: string; quoted: string; receipts: string; name: string } {
+export function targetOf(config: RedshiftConfig): {
+  schema: string;
+  table: string;
+  quoted: string;
+  receipts: string;
+  name: string;
+} {
   const schema = config.schema ?? 'public';
   const table = config.table_name ?? 'events';
-  return { schema, table, quoted: `${quoted(schema)}.${quoted(table)}`, receipts: `${quoted(schema)}.sluice_receipts`, name: `${schema}.${table}` };
+  return {
+    schema,
+    table,
+    quoted: `${quoted(schema)}.${quoted(table)}`,
+    receipts: `${quoted(schema)}.sluice_receipts`,
+    name: `${schema}.${table}`,
+  };
 }
 
 /** How the cluster is reached. Its sessions speak UTC, set no bound on statements, and never shorten a string of a SUPER value. */
 export function accessOf(config: RedshiftConfig): ServerAccess {
-  return { ...config, port: config.port ?? 5439, session: "SET timezone TO 'UTC'; SET statement_timeout TO 0; SET json_parse_truncate_strings TO OFF" };
+  return {
+    ...config,
+    port: config.port ?? 5439,
+    session:
+      "SET timezone TO 'UTC'; SET statement_timeout TO 0; SET json_parse_truncate_strings TO OFF",
+  };
 }
 
 /** The bucket of the mode COPY. */
 export function bucketOf(config: RedshiftConfig): S3Place {
   const { bucket_name, region, aws_access_key_id, aws_secret_access_key, endpoint_url } = config;
-  return { bucket_name: bucket_name ?? '', region: region ?? '', aws_access_key_id, aws_secret_access_key, endpoint_url };
+  return {
+    bucket_name: bucket_name ?? '',
+    region: region ?? '',
+    aws_access_key_id,
+    aws_secret_access_key,
+    endpoint_url,
+  };
 }
 
 /** Violations of rules that the schema cannot say. */
 export function redshiftViolations(config: RedshiftConfig): ConfigViolation[] {
   const found = hostViolations(config.host);
   if (config.table_name?.toLowerCase() === 'sluice_receipts')
-    found.push({ attr: 'table_name', code: 'invalid_input', detail: 'The table sluice_receipts is used for receipts; choose another name.' });
+    found.push({
+      attr: 'table_name',
+      code: 'invalid_input',
+      detail: 'The table sluice_receipts is used for receipts; choose another name.',
+    });
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
-    if (config[attr]?.includes('\0') === true) found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+    if (config[attr]?.includes('\0') === true)
+      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
     if (attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 127)
-      found.push({ attr, code: 'invalid_input', detail: 'Redshift takes names of at most 127 bytes.' });
+      found.push({
+        attr,
+        code: 'invalid_input',
+        detail: 'Redshift takes names of at most 127 bytes.',
+      });
   }
   return config.mode === 'COPY' ? [...found, ...copyViolations(config)] : found;
 }
@@ -105,9 +185,17 @@ function copyViolations(config: RedshiftConfig): ConfigViolation[] {
   // These become literals of the statement COPY, where a quote or a backslash may end or change them.
   for (const attr of ['prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const) {
     if (/['"\\\p{Cc}]/u.test(config[attr] ?? ''))
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold quotes, backslashes or control characters.' });
+      found.push({
+        attr,
+        code: 'invalid_input',
+        detail: 'It must not hold quotes, backslashes or control characters.',
+      });
   }
   if (textOf(config.iam_role) !== undefined && !roles.test(config.iam_role ?? ''))
-    found.push({ attr: 'iam_role', code: 'invalid_input', detail: 'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.' });
+    found.push({
+      attr: 'iam_role',
+      code: 'invalid_input',
+      detail: 'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.',
+    });
   return [...found, ...endpointViolations(textOf(config.endpoint_url))];
 }

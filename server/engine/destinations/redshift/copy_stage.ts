@@ -23,7 +23,10 @@ import { listOf, stage } from './table.ts';
 /** A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was made of. */
 type ObjectState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
 
-const row_limit: RowLimit = { bytes: 4 * 1024 * 1024, advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.' };
+const row_limit: RowLimit = {
+  bytes: 4 * 1024 * 1024,
+  advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.',
+};
 const tidy_timeout_milliseconds = 5_000;
 
 /** The bucket of the mode COPY and the folder in it that is one delivery's. */
@@ -38,11 +41,24 @@ type StagedPlace = {
 };
 
 /** The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the session; a manifest names those that are loaded. */
-export function copyStage(config: RedshiftConfig, delivery: Delivery, deps: DestinationDeps): Stage {
-  const store = notingProgress(openBucket(bucketOf(config), deps.outbound, deps.signal), deps.noteProgress);
+export function copyStage(
+  config: RedshiftConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Stage {
+  const store = notingProgress(
+    openBucket(bucketOf(config), deps.outbound, deps.signal),
+    deps.noteProgress,
+  );
   const make = stageMaker();
   const folder = stagedFolder(config, delivery.delivery_id);
-  const at: StagedPlace = { store, folder, null_marker: nullMarker(delivery.delivery_id), holder: randomUUID(), is_held: false };
+  const at: StagedPlace = {
+    store,
+    folder,
+    null_marker: nullMarker(delivery.delivery_id),
+    holder: randomUUID(),
+    is_held: false,
+  };
   return {
     recover: (_place, outcomes) => withStoreFaults(store, () => recover(at, outcomes)),
     write: (place, slice, bytes) => write(at, place, slice, bytes, deps),
@@ -104,19 +120,30 @@ async function recover(at: StagedPlace, outcomes: SliceOutcome[]): Promise<Slice
     if (outcome.state === null || stagedState(outcome) !== undefined) continue;
     const { key, mark, object_bytes, slice_bytes } = stateOf(outcome);
     const found = await at.store.describe(key);
-    if (found?.bytes === object_bytes && found.mark === mark && slice_bytes === outcome.bytes) surviving.push(outcome);
+    if (found?.bytes === object_bytes && found.mark === mark && slice_bytes === outcome.bytes)
+      surviving.push(outcome);
   }
-  await removeBut(at, new Set([holderKey(at), ...surviving.map((outcome) => stateOf(outcome).key)]));
+  await removeBut(
+    at,
+    new Set([holderKey(at), ...surviving.map((outcome) => stateOf(outcome).key)]),
+  );
   return surviving;
 }
 
 async function removeBut({ store, folder }: StagedPlace, kept: ReadonlySet<string>): Promise<void> {
   await store.endUploads(folder, []);
-  for await (const key of store.list(folder, { direct: false })) if (!kept.has(key)) await store.remove(key);
+  for await (const key of store.list(folder, { direct: false }))
+    if (!kept.has(key)) await store.remove(key);
 }
 
 /** The key is new each time, so that a worker that was believed dead writes beside us and not into our objects. */
-async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: Slice, bytes: Readable, deps: DestinationDeps) {
+async function write(
+  at: StagedPlace,
+  { delivery, supers }: StagePlace,
+  slice: Slice,
+  bytes: Readable,
+  deps: DestinationDeps,
+) {
   const { store, folder, null_marker } = at;
   const mark = randomUUID();
   const key = `${folder}${String(slice.number).padStart(4, '0')}-${mark}.csv.gz`;
@@ -128,18 +155,26 @@ async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: S
     measured(bytes, (size) => (counted.slice_bytes += size)),
     row_limit,
   );
-  const object = measured(compressed(csvOf(rows, null_marker, counted)), (size) => (counted.object_bytes += size));
+  const object = measured(
+    compressed(csvOf(rows, null_marker, counted)),
+    (size) => (counted.object_bytes += size),
+  );
   await withStoreFaults(store, () => hold(at));
   const uploadId = await withStoreFaults(store, () => store.startUpload(key, facts));
   try {
     const parts = await uploadParts(store, key, uploadId, object);
     await withStoreFaults(store, async () => {
       // There is no such upload after a completion whose answer was lost, or when another attempt has ended it.
-      const isThere = (await store.completeUpload(key, uploadId, parts, facts)) || (await store.describe(key))?.mark === mark;
+      const isThere =
+        (await store.completeUpload(key, uploadId, parts, facts)) ||
+        (await store.describe(key))?.mark === mark;
       if (!isThere) throw stageLost();
       await requireHeld(at, key);
     });
-    return { records: counted.records, state: { key, mark, object_bytes: counted.object_bytes, slice_bytes: counted.slice_bytes } };
+    return {
+      records: counted.records,
+      state: { key, mark, object_bytes: counted.object_bytes, slice_bytes: counted.slice_bytes },
+    };
   } catch (error) {
     await store
       .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
@@ -148,7 +183,11 @@ async function write(at: StagedPlace, { delivery, supers }: StagePlace, slice: S
   }
 }
 
-async function* csvOf(rows: AsyncIterable<Row>, null_marker: string, counted: { records: number }): AsyncGenerator<string> {
+async function* csvOf(
+  rows: AsyncIterable<Row>,
+  null_marker: string,
+  counted: { records: number },
+): AsyncGenerator<string> {
   for await (const row of rows) {
     counted.records += 1;
     yield csvLine(row, null_marker);
@@ -162,11 +201,17 @@ function compressed(lines: AsyncIterable<string>): Readable {
   return gzip;
 }
 
-async function load(at: StagedPlace, { connection, config, delivery }: StagePlace, outcomes: SliceOutcome[]): Promise<void> {
+async function load(
+  at: StagedPlace,
+  { connection, config, delivery }: StagePlace,
+  outcomes: SliceOutcome[],
+): Promise<void> {
   const { store, folder, null_marker } = at;
   // An earlier call that failed may have loaded it already.
   await connection.rows(`DELETE FROM ${stage}`);
-  const keys = outcomes.filter((outcome) => outcome.records > 0).map((outcome) => stateOf(outcome).key);
+  const keys = outcomes
+    .filter((outcome) => outcome.records > 0)
+    .map((outcome) => stateOf(outcome).key);
   // COPY refuses a manifest without entries.
   if (keys.length === 0) return;
   const manifest = `${folder}manifest-${randomUUID()}.json`;
@@ -174,16 +219,25 @@ async function load(at: StagedPlace, { connection, config, delivery }: StagePlac
     await store.put(manifest, manifestOf(config, keys));
     await requireHeld(at, manifest);
   });
-  await withoutSecrets(config, () => connection.rows(copyStatement(config, { target: stage, columns: delivery.columns, manifest, null_marker })));
+  await withoutSecrets(config, () =>
+    connection.rows(
+      copyStatement(config, { target: stage, columns: delivery.columns, manifest, null_marker }),
+    ),
+  );
 }
 
 /** The text of COPY's manifest: every object must be there, and no other is loaded. */
 export function manifestOf(config: RedshiftConfig, keys: string[]): string {
-  return JSON.stringify({ entries: keys.map((key) => ({ url: `s3://${config.bucket_name}/${key}`, mandatory: true })) });
+  return JSON.stringify({
+    entries: keys.map((key) => ({ url: `s3://${config.bucket_name}/${key}`, mandatory: true })),
+  });
 }
 
 /** The statement that loads the objects of a manifest. Holds the access key where there is no role: see `withoutSecrets`. */
-export function copyStatement(config: RedshiftConfig, load: { target: string; columns: Column[]; manifest: string; null_marker: string }): string {
+export function copyStatement(
+  config: RedshiftConfig,
+  load: { target: string; columns: Column[]; manifest: string; null_marker: string },
+): string {
   const role = textOf(config.iam_role);
   const authorization =
     role === undefined
@@ -210,12 +264,17 @@ function literal(text: string | null | undefined): string {
 }
 
 /** Runs a statement that holds the access key. What the server says of it becomes an error without the key, which keeps nothing of the server's own but its SQLSTATE. */
-export async function withoutSecrets<Result>(config: RedshiftConfig, work: () => Promise<Result>): Promise<Result> {
+export async function withoutSecrets<Result>(
+  config: RedshiftConfig,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error) || !('severity' in error)) throw error;
-    const secrets = [config.aws_secret_access_key, config.aws_access_key_id].map(textOf).filter((secret) => secret !== undefined);
+    const secrets = [config.aws_secret_access_key, config.aws_access_key_id]
+      .map(textOf)
+      .filter((secret) => secret !== undefined);
     const message = secrets.reduce((said, secret) => said.replaceAll(secret, '...'), error.message);
     // No cause: the server's error may repeat the statement in other fields than its message.
     throw Object.assign(new Error(message), { code: (error as { code?: string }).code });

@@ -1,4 +1,9 @@
-import { final, passing, postgresError, withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import {
+  final,
+  passing,
+  postgresError,
+  withPostgresErrors,
+} from '../../sql_tables/postgres_faults.ts';
 import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
 
 const value = final(
@@ -13,26 +18,56 @@ const bucket_denied = final(
 /** Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says. */
 const own: OwnFaults = {
   by_message: [
-    [/S3ServiceException.*(Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken)/is, bucket_denied],
-    [/not authorized to (assume|get credentials)|UnauthorizedException|role .* (does not exist|is not attached)/is, bucket_denied],
-    [/PermanentRedirect|must be addressed using the specified endpoint/i, final('wrong_region', 'The bucket is in another region; check the key region.')],
+    [
+      /S3ServiceException.*(Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken)/is,
+      bucket_denied,
+    ],
+    [
+      /not authorized to (assume|get credentials)|UnauthorizedException|role .* (does not exist|is not attached)/is,
+      bucket_denied,
+    ],
+    [
+      /PermanentRedirect|must be addressed using the specified endpoint/i,
+      final('wrong_region', 'The bucket is in another region; check the key region.'),
+    ],
     [
       /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
-      passing('slice_lost', 'A staged object is gone before it could be loaded; it is made again. A rule of the bucket may remove objects too early.'),
+      passing(
+        'slice_lost',
+        'A staged object is gone before it could be loaded; it is made again. A rule of the bucket may remove objects too early.',
+      ),
     ],
     [/Load into table .* failed|(stl|sys)_load_error/i, value],
-    [/value too long for (character )?type|exceeds DDL length|Missing data for not-null field/i, value],
+    [
+      /value too long for (character )?type|exceeds DDL length|Missing data for not-null field/i,
+      value,
+    ],
     [/invalid (json|input syntax)|error parsing json|json parsing error/i, value],
     [
       // Redshift's words for a table that went while the statement waited.
       /serializable isolation violation|concurrent transaction|could not open relation with OID/i,
-      passing('conflict', 'The server ended the transaction because of a conflict with another one.'),
+      passing(
+        'conflict',
+        'The server ended the transaction because of a conflict with another one.',
+      ),
     ],
-    [/disk full/i, passing('disk_full', 'The cluster has no space left (%). The run goes on by itself when there is some.')],
-    [/too many connections|connection limit/i, passing('too_many_connections', 'The cluster has no free connections.')],
+    [
+      /disk full/i,
+      passing(
+        'disk_full',
+        'The cluster has no space left (%). The run goes on by itself when there is some.',
+      ),
+    ],
+    [
+      /too many connections|connection limit/i,
+      passing('too_many_connections', 'The cluster has no free connections.'),
+    ],
   ],
   by_code: {
-    '28000': final('authentication_failed', 'The cluster does not let this user in (%). Check the keys user and password.'),
+    '28000': final(
+      'authentication_failed',
+      'The cluster does not let this user in (%). Check the keys user and password.',
+    ),
     '42501': final(
       'permission_denied',
       'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; SELECT and INSERT on the table and on sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on the table for persons; TEMPORARY on the database.',

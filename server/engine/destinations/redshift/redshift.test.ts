@@ -15,17 +15,32 @@ testDestination(world.under());
 
 const row = () => Readable.from([Buffer.from('abc\n')]);
 const manifest = { name: 'manifest', text: '{}' };
-const isCode = (code: string) => (error: unknown) => error instanceof RetryableError && error.code === code;
-const outcomeOf = (records: number): SliceOutcome => ({ number: 0, name: 'x', records, bytes: 0, sha256: '', state: null });
+const isCode = (code: string) => (error: unknown) =>
+  error instanceof RetryableError && error.code === code;
+const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
 
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = await world.freshConfig({ table_name: 'Persons' });
   const columns = persons.columns.tables;
   const person = (distinct: string, version: number, mapping: number, name: string) =>
     `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-  const send = (text: string) => world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
+  const send = (text: string) =>
+    world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
   await send(person('a', 5, 0, 'five') + person('b', 1, 0, 'one') + person('c', 1, 1, 'mapped'));
-  await send(person('a', 4, 0, 'older') + person('b', 2, 0, 'two') + person('c', 1, 2, 'remapped') + person('d', 3, 0, 'high') + person('d', 1, 0, 'low'));
+  await send(
+    person('a', 4, 0, 'older') +
+      person('b', 2, 0, 'two') +
+      person('c', 1, 2, 'remapped') +
+      person('d', 3, 0, 'high') +
+      person('d', 1, 0, 'low'),
+  );
   const found = await world.pool.query<{ distinct_id: string; properties: string }>(
     `SELECT distinct_id, properties FROM ${world.inSchema(config, 'Persons')} ORDER BY 1`,
   );
@@ -38,17 +53,30 @@ test('persons are merged: a row gives way to a higher version only', async () =>
 test('verify compares persons by key, once each however often they were delivered, and counts rows without a key', async () => {
   const config = await world.freshConfig({ table_name: 'persons' });
   const columns = persons.columns.tables.slice(0, 2);
-  const given = [deliveryOf({ model: 'persons', columns }), deliveryOf({ model: 'persons', columns })];
+  const given = [
+    deliveryOf({ model: 'persons', columns }),
+    deliveryOf({ model: 'persons', columns }),
+  ];
   for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
   const keys = async function* (): AsyncIterable<string> {
     yield* ['a\\b', 'b'];
   };
-  const delivered = given.map((delivery) => ({ delivery, outcomes: [outcomeOf(1)], manifest: '{}' }));
-  const kinds = async (of: typeof delivered) => (await redshift.verify(config, of, keys, world.deps)).map((one) => one.kind);
+  const delivered = given.map((delivery) => ({
+    delivery,
+    outcomes: [outcomeOf(1)],
+    manifest: '{}',
+  }));
+  const kinds = async (of: typeof delivered) =>
+    (await redshift.verify(config, of, keys, world.deps)).map((one) => one.kind);
   assert.deepEqual(await kinds(delivered), []);
-  const withoutKey = delivered.map((one) => ({ ...one, delivery: { ...one.delivery, columns: columns.map((own) => ({ ...own, is_calculated: true })) } }));
+  const withoutKey = delivered.map((one) => ({
+    ...one,
+    delivery: { ...one.delivery, columns: columns.map((own) => ({ ...own, is_calculated: true })) },
+  }));
   assert.deepEqual(await kinds(withoutKey), []);
-  await world.pool.query(`DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
+  await world.pool.query(
+    `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
+  );
   assert.deepEqual(await kinds(delivered), ['missing']);
   assert.deepEqual(await kinds(withoutKey), ['missing']);
 });
@@ -63,25 +91,45 @@ test("a table of the user's own keeps its defaults and types, in whatever letter
     { name: 'props', type: 'json', nullable: false, expression: 'props' },
   ];
   // Of the two ways to fold names only the look-up is tried here: PostgreSQL, unlike Redshift, keeps the letter case of quoted names.
-  await world.deliver({ ...config, schema: 'folded', table_name: 'events' }, deliveryOf({ columns }), 'abc\tnot json\n');
+  await world.deliver(
+    { ...config, schema: 'folded', table_name: 'events' },
+    deliveryOf({ columns }),
+    'abc\tnot json\n',
+  );
   const found = await world.pool.query('SELECT id::int, uuid, props, note FROM folded.events');
   assert.deepEqual(found.rows, [{ id: 1, uuid: 'abc', props: 'not json', note: 'own' }]);
   await assert.rejects(
-    world.deliver({ ...config, schema: 'folded', table_name: 'EVENTS' }, deliveryOf({ columns: [{ ...columns[0]!, name: 'other' }] }), 'abc\n'),
+    world.deliver(
+      { ...config, schema: 'folded', table_name: 'EVENTS' },
+      deliveryOf({ columns: [{ ...columns[0]!, name: 'other' }] }),
+      'abc\n',
+    ),
     (error) => error instanceof NonRetryableError && error.code === 'columns_missing',
   );
   await assert.rejects(
-    world.deliver({ ...config, schema: 'folded', table_name: 'events' }, deliveryOf({ columns }), 'abcd\t1\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'value_refused' && /too long/.test(error.message),
+    world.deliver(
+      { ...config, schema: 'folded', table_name: 'events' },
+      deliveryOf({ columns }),
+      'abcd\t1\n',
+    ),
+    (error) =>
+      error instanceof NonRetryableError &&
+      error.code === 'value_refused' &&
+      /too long/.test(error.message),
   );
 });
 
 test('a value that no VARCHAR holds stops the delivery before it is sent, and nothing is there', async () => {
   const config = await world.freshConfig({ properties_data_type: 'varchar' });
-  const columns: Column[] = [{ name: 'properties', type: 'json', nullable: false, expression: 'properties' }];
+  const columns: Column[] = [
+    { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
+  ];
   await assert.rejects(
     world.deliver(config, deliveryOf({ columns }), `{}\n"${'x'.repeat(65_534)}"\n`),
-    (error) => error instanceof NonRetryableError && error.code === 'value_refused' && /properties_data_type super/.test(error.message),
+    (error) =>
+      error instanceof NonRetryableError &&
+      error.code === 'value_refused' &&
+      /properties_data_type super/.test(error.message),
   );
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 0);
 });
@@ -89,7 +137,13 @@ test('a value that no VARCHAR holds stops the delivery before it is sent, and no
 test('a receipt of any length comes back whole', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
-  const text = JSON.stringify({ slices: Array.from({ length: 3_000 }, (_, number) => ({ number, name: 'tàble €', sha256: 'a'.repeat(64) })) });
+  const text = JSON.stringify({
+    slices: Array.from({ length: 3_000 }, (_, number) => ({
+      number,
+      name: 'tàble €',
+      sha256: 'a'.repeat(64),
+    })),
+  });
   const sink = await redshift.open(config, given, world.deps);
   await sink.write({ number: 0, records: 1, is_last: true }, row());
   await sink.commit([outcomeOf(1)], { name: 'manifest', text });
@@ -97,13 +151,24 @@ test('a receipt of any length comes back whole', async () => {
   const keys = async function* (): AsyncIterable<string> {
     yield 'abc';
   };
-  assert.deepEqual(await redshift.verify(config, [{ delivery: given, outcomes: [outcomeOf(1)], manifest: text }], keys, world.deps), []);
+  assert.deepEqual(
+    await redshift.verify(
+      config,
+      [{ delivery: given, outcomes: [outcomeOf(1)], manifest: text }],
+      keys,
+      world.deps,
+    ),
+    [],
+  );
 });
 
 test('fewer rows in the stage than were counted are not shown', async () => {
   const config = await world.freshConfig();
   const sink = await redshift.open(config, deliveryOf(), world.deps);
-  await assert.rejects(sink.write({ number: 0, records: 2 }, row()), (error) => error instanceof RetryableError && error.code === 'count_mismatch');
+  await assert.rejects(
+    sink.write({ number: 0, records: 2 }, row()),
+    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
+  );
   await assert.rejects(
     sink.commit([outcomeOf(2)], { name: 'manifest', text: '{}' }),
     (error) => error instanceof RetryableError && error.code === 'count_mismatch',
@@ -125,7 +190,10 @@ test('a connection that is cut in the middle ends the write at once, and the nex
       }
     })(),
   );
-  await assert.rejects(sink.write({ number: 0, records: 1 }, endless), (error) => error instanceof RetryableError && error.code === 'connection_lost');
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, endless),
+    (error) => error instanceof RetryableError && error.code === 'connection_lost',
+  );
   await sink.close();
   await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
@@ -134,15 +202,23 @@ test('a connection that is cut in the middle ends the write at once, and the nex
 test('of two workers with the same delivery the second finds it done, whenever it began', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
-  const sinks = [await redshift.open(config, given, world.deps), await redshift.open(config, { ...given, attempt: 2 }, world.deps)];
+  const sinks = [
+    await redshift.open(config, given, world.deps),
+    await redshift.open(config, { ...given, attempt: 2 }, world.deps),
+  ];
   for (const sink of sinks) {
     assert.equal(await sink.isCommitted(), false);
     await sink.write({ number: 0, records: 1, is_last: true }, row());
   }
-  await Promise.all(sinks.map((sink) => sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' })));
+  await Promise.all(
+    sinks.map((sink) => sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' })),
+  );
   for (const sink of sinks) await sink.close();
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
-  assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config, 'sluice_receipts')}`)).rowCount, 1);
+  assert.equal(
+    (await world.pool.query(`SELECT 1 FROM ${world.inSchema(config, 'sluice_receipts')}`)).rowCount,
+    1,
+  );
 });
 
 test('a worker that is killed in the third of five slices has only that one repeated', async () => {
@@ -168,14 +244,25 @@ test('an attempt that was believed dead and comes back stages and shows nothing 
     const first = isLate ? [] : [await writeSlice(dead, 0, 'a\nb\n')];
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover(first), first);
-    if (comesBack === 'while the next one writes') await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
-    if (comesBack === 'when the next one is to commit') await assert.rejects(dead.commit(first, manifest), isCode('slice_lost'), comesBack);
-    const outcomes = [...(isLate ? [await writeSlice(next, 0, 'a\nb\n')] : first), await writeSlice(next, 1, 'c\n')];
-    await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, manifest));
+    if (comesBack === 'while the next one writes')
+      await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
+    if (comesBack === 'when the next one is to commit')
+      await assert.rejects(dead.commit(first, manifest), isCode('slice_lost'), comesBack);
+    const outcomes = [
+      ...(isLate ? [await writeSlice(next, 0, 'a\nb\n')] : first),
+      await writeSlice(next, 1, 'c\n'),
+    ];
+    await (comesBack === 'after it was taken back'
+      ? next.abort(outcomes)
+      : next.commit(outcomes, manifest));
     await next.close();
     await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
     await dead.close();
-    assert.deepEqual(await world.delivered(config), comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'], comesBack);
+    assert.deepEqual(
+      await world.delivered(config),
+      comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'],
+      comesBack,
+    );
     assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts'], comesBack);
   }
 });
@@ -192,14 +279,19 @@ test('a stage that somebody has changed is written again as far as it is', async
     const known = [await writeSlice(dead, 0, 'a\nb\n'), await writeSlice(dead, 1, 'c\n')];
     await dead.close();
     const stage = (await world.tables(config)).find((name) => name.startsWith('sluice_stage'))!;
-    await world.pool.query(`${damage} ${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`);
+    await world.pool.query(
+      `${damage} ${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
+    );
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     const surviving = await next.recover(known);
     assert.deepEqual(
       surviving.map(({ number }) => number),
       survivors,
     );
-    const again = [await writeSlice(next, 0, 'a\nb\n'), surviving[0] ?? (await writeSlice(next, 1, 'c\n'))];
+    const again = [
+      await writeSlice(next, 0, 'a\nb\n'),
+      surviving[0] ?? (await writeSlice(next, 1, 'c\n')),
+    ];
     await next.commit(again, manifest);
     await next.close();
     assert.deepEqual(await world.delivered(config), ['a', 'b', 'c'], damage);
@@ -215,7 +307,9 @@ test('the connection test sends real values to the real table, and nobody sees t
   ] as const) {
     const config = await world.freshConfig();
     await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid ${type})`);
-    const step = (await redshift.check(config, deliveryOf().columns, world.deps)).find(({ status }) => status === 'failed');
+    const step = (await redshift.check(config, deliveryOf().columns, world.deps)).find(
+      ({ status }) => status === 'failed',
+    );
     assert.match(step === undefined ? 'passed' : `${step.name}: ${step.detail}`, detail, type);
     assert.deepEqual(await world.delivered(config), [], type);
   }
@@ -259,14 +353,22 @@ test('a lock on the receipts is waited for, and the wait can be stopped', async 
   const other = await world.pool.connect();
   await other.query('BEGIN');
   await other.query(`LOCK TABLE ${world.inSchema(config, 'sluice_receipts')}`);
-  const waiting = assert.rejects(sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' }), /stopped/);
-  const waiters = async () => (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount;
+  const waiting = assert.rejects(
+    sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' }),
+    /stopped/,
+  );
+  const waiters = async () =>
+    (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount;
   const end = performance.now() + 10_000;
-  while ((await waiters()) === 0) assert.ok(performance.now() < end, 'nobody waits for the receipts');
+  while ((await waiters()) === 0)
+    assert.ok(performance.now() < end, 'nobody waits for the receipts');
   stop.abort('cancelled');
   await waiting;
   await sink.close();
   await other.query('ROLLBACK');
   other.release();
-  await assert.rejects(redshift.open(config, deliveryOf(), { ...world.deps, signal: stop.signal }), /stopped/);
+  await assert.rejects(
+    redshift.open(config, deliveryOf(), { ...world.deps, signal: stop.signal }),
+    /stopped/,
+  );
 });

@@ -20,7 +20,8 @@ const json: Column[] = [
   { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
   { name: 'properties', type: 'json', nullable: true, expression: 'properties' },
 ];
-const rows = async (config: RedshiftConfig, table = 'events') => (await world.pool.query(`SELECT * FROM ${world.inSchema(config, table)}`)).rows as unknown[];
+const rows = async (config: RedshiftConfig, table = 'events') =>
+  (await world.pool.query(`SELECT * FROM ${world.inSchema(config, table)}`)).rows as unknown[];
 
 test('the cluster loads by its role, and then no secret is in a statement', async () => {
   const config = await world.freshConfig({ iam_role: world.server.iam_role });
@@ -32,14 +33,23 @@ test('the cluster loads by its role, and then no secret is in a statement', asyn
   ]);
   const sent = world.server.statements.slice(before);
   assert.equal(sent.filter((statement) => statement.startsWith('COPY')).length, 1);
-  assert.ok(sent.every((statement) => !statement.includes(world.bucket.secret_key) && !statement.includes(world.bucket.access_key)));
+  assert.ok(
+    sent.every(
+      (statement) =>
+        !statement.includes(world.bucket.secret_key) &&
+        !statement.includes(world.bucket.access_key),
+    ),
+  );
   assert.deepEqual(await world.objects(config), []);
 });
 
 test('persons pass through the bucket and are merged', async () => {
   const config = await world.freshConfig({ table_name: 'persons' });
-  const columns = persons.columns.tables.filter(({ name }) => ['team_id', 'distinct_id', 'person_version'].includes(name));
-  const send = (text: string) => world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
+  const columns = persons.columns.tables.filter(({ name }) =>
+    ['team_id', 'distinct_id', 'person_version'].includes(name),
+  );
+  const send = (text: string) =>
+    world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
   await send('7\ta\t2\n7\tb\t1\n');
   await send('7\ta\t1\n7\tb\t2\n7\tb\t3\n');
   assert.deepEqual(await rows(config, 'persons'), [
@@ -82,10 +92,17 @@ test('a staged object that is gone is made again by the next attempt', async () 
 test('what the cluster cannot load is final, leaves nothing, and tells no secret', async () => {
   const config = await world.freshConfig();
   await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid varchar(3))`);
-  await assert.rejects(world.deliver(config, deliveryOf(), 'abcd\n'), (error) => error instanceof NonRetryableError && error.code === 'value_refused');
+  await assert.rejects(
+    world.deliver(config, deliveryOf(), 'abcd\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+  );
   assert.deepEqual(await rows(config), []);
   await assert.rejects(
-    world.deliver(await world.freshConfig(), deliveryOf({ columns: json }), `abc\t"${'x'.repeat(4 << 20)}"\n`),
+    world.deliver(
+      await world.freshConfig(),
+      deliveryOf({ columns: json }),
+      `abc\t"${'x'.repeat(4 << 20)}"\n`,
+    ),
     (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
   );
   world.bucket.failNext(/^GET .*manifest/, 403, `SignatureDoesNotMatch`);
@@ -112,7 +129,11 @@ test('a worker that is killed in the third of five slices has only that one repe
 });
 
 test('an attempt that was believed dead leaves no object, whenever it comes back', async () => {
-  for (const comesBack of ['with an upload that it has begun before', 'after the next one', 'after it was taken back']) {
+  for (const comesBack of [
+    'with an upload that it has begun before',
+    'after the next one',
+    'after it was taken back',
+  ]) {
     const config = await world.freshConfig();
     const given = deliveryOf();
     const dead = await redshift.open(config, given, world.deps);
@@ -125,17 +146,25 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
       yield Buffer.from('\n');
     };
     const isBegun = comesBack === 'with an upload that it has begun before';
-    const begun = isBegun ? assert.rejects(dead.write({ number: 1, records: 1 }, Readable.from(slow())), isLost) : undefined;
+    const begun = isBegun
+      ? assert.rejects(dead.write({ number: 1, records: 1 }, Readable.from(slow())), isLost)
+      : undefined;
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover([first]), [first]);
     const outcomes = [first, await writeSlice(next, 1, 'b\n')];
-    await (comesBack === 'after it was taken back' ? next.abort(outcomes) : next.commit(outcomes, { name: 'manifest', text: '{}' }));
+    await (comesBack === 'after it was taken back'
+      ? next.abort(outcomes)
+      : next.commit(outcomes, { name: 'manifest', text: '{}' }));
     await next.close();
     released.resolve();
     await (begun ?? assert.rejects(writeSlice(dead, 1, 'x\n'), isLost));
     await assert.rejects(dead.commit([first], { name: 'manifest', text: '{}' }), isLost);
     await dead.close();
     assert.deepEqual(await world.objects(config), [], comesBack);
-    assert.deepEqual(await world.delivered(config), comesBack === 'after it was taken back' ? [] : ['a', 'b'], comesBack);
+    assert.deepEqual(
+      await world.delivered(config),
+      comesBack === 'after it was taken back' ? [] : ['a', 'b'],
+      comesBack,
+    );
   }
 });

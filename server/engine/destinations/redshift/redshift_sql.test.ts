@@ -11,16 +11,37 @@ import { redshiftError } from './faults.ts';
 import { partsOf } from './receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
 import type { Row } from './rows.ts';
-import { redshiftColumnFaults, receiptsStatement, showStatements, sliceTableStatement, stageStatement, tableStatement } from './table.ts';
+import {
+  redshiftColumnFaults,
+  receiptsStatement,
+  showStatements,
+  sliceTableStatement,
+  stageStatement,
+  tableStatement,
+} from './table.ts';
 import { comparison } from './verify.ts';
 
-const config: RedshiftConfig = { user: 'u', password: 'p', host: 'h', database: 'd', bucket_name: 'loads', region: 'eu-central-1' };
-const column = (name: string, type: Column['type'], rest: Partial<Column> = {}): Column => ({ name, type, nullable: true, expression: name, ...rest });
+const config: RedshiftConfig = {
+  user: 'u',
+  password: 'p',
+  host: 'h',
+  database: 'd',
+  bucket_name: 'loads',
+  region: 'eu-central-1',
+};
+const column = (name: string, type: Column['type'], rest: Partial<Column> = {}): Column => ({
+  name,
+  type,
+  nullable: true,
+  expression: name,
+  ...rest,
+});
 const two = [column('uuid', 'uuid'), column('say "x"', 'json')];
 const none: ReadonlySet<string> = new Set();
 
 test('the statements are those of the manual', () => {
-  const create = (given: RedshiftConfig) => tableStatement('CREATE TABLE IF NOT EXISTS', '"s"."t"', given, contractColumns);
+  const create = (given: RedshiftConfig) =>
+    tableStatement('CREATE TABLE IF NOT EXISTS', '"s"."t"', given, contractColumns);
   const cases: [string, string][] = [
     [
       create(config),
@@ -34,7 +55,10 @@ test('the statements are those of the manual', () => {
       receiptsStatement('"s".sluice_receipts'),
       'CREATE TABLE IF NOT EXISTS "s".sluice_receipts (delivery_id varchar(36) NOT NULL, part integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL, table_name varchar(512) NOT NULL, records bigint NOT NULL, manifest varchar(65535) NOT NULL, delivered_at timestamp NOT NULL DEFAULT GETDATE())',
     ],
-    [stageStatement('"s"."t"', two), 'CREATE TEMPORARY TABLE sluice_stage AS SELECT "uuid", "say ""x""" FROM "s"."t" LIMIT 0'],
+    [
+      stageStatement('"s"."t"', two),
+      'CREATE TEMPORARY TABLE sluice_stage AS SELECT "uuid", "say ""x""" FROM "s"."t" LIMIT 0',
+    ],
     [
       sliceTableStatement('"s"."sluice_stage_1"', '"sluice_write"', '"s"."t"', two),
       'CREATE TABLE "s"."sluice_stage_1" AS SELECT CAST(0 AS bigint) AS "sluice_write", "uuid", "say ""x""" FROM "s"."t" LIMIT 0',
@@ -52,23 +76,42 @@ test('the statements are those of the manual', () => {
 });
 
 test('persons are merged without keys of the table and without ON CONFLICT', () => {
-  const columns = persons.columns.tables.filter(({ name }) => ['team_id', 'distinct_id', 'person_version', 'person_distinct_id_version'].includes(name));
+  const columns = persons.columns.tables.filter(({ name }) =>
+    ['team_id', 'distinct_id', 'person_version', 'person_distinct_id_version'].includes(name),
+  );
   const list = '"team_id", "distinct_id", "person_distinct_id_version", "person_version"';
-  const same = '"t"."team_id" = sluice_newest."team_id" AND "t"."distinct_id" = sluice_newest."distinct_id"';
+  const same =
+    '"t"."team_id" = sluice_newest."team_id" AND "t"."distinct_id" = sluice_newest."distinct_id"';
   assert.deepEqual(showStatements('"s"."t"', 't', { model: 'persons', columns }, 'sluice_stage'), [
     `CREATE TEMPORARY TABLE sluice_newest AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id" ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version", -1) DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
     `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND ("t"."person_version" IS NULL OR sluice_newest."person_version" > "t"."person_version" OR "t"."person_distinct_id_version" IS NULL OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")`,
     `INSERT INTO "s"."t" (${list}) SELECT ${list} FROM sluice_newest WHERE NOT EXISTS (SELECT 1 FROM "s"."t" WHERE ${same})`,
     'DROP TABLE sluice_newest',
   ]);
-  const calculated = columns.map((one) => (one.name === 'distinct_id' ? { ...one, is_calculated: true } : one));
-  assert.equal(showStatements('"s"."t"', 't', { model: 'persons', columns: calculated }, 'sluice_stage').length, 1);
-  const [, bare] = showStatements('"s"."t"', 't', { model: 'persons', columns: columns.slice(0, 2) }, 'sluice_stage');
+  const calculated = columns.map((one) =>
+    one.name === 'distinct_id' ? { ...one, is_calculated: true } : one,
+  );
+  assert.equal(
+    showStatements('"s"."t"', 't', { model: 'persons', columns: calculated }, 'sluice_stage')
+      .length,
+    1,
+  );
+  const [, bare] = showStatements(
+    '"s"."t"',
+    't',
+    { model: 'persons', columns: columns.slice(0, 2) },
+    'sluice_stage',
+  );
   assert.equal(bare, `DELETE FROM "s"."t" USING sluice_newest WHERE ${same}`);
 });
 
 test('COPY names the manifest, the way in, and how its objects are to be read', () => {
-  const load = { target: 'sluice_stage', columns: two, manifest: 'a/manifest.json', null_marker: nullMarker('1') };
+  const load = {
+    target: 'sluice_stage',
+    columns: two,
+    manifest: 'a/manifest.json',
+    null_marker: nullMarker('1'),
+  };
   const statement = (authorization: string) =>
     `COPY sluice_stage ("uuid", "say ""x""") FROM 's3://loads/a/manifest.json' ${authorization} REGION 'eu-central-1' MANIFEST FORMAT AS CSV GZIP NULL AS 'sluice-null-1' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`;
   const keys = { aws_access_key_id: 'AKIA', aws_secret_access_key: 'a+b/c' };
@@ -76,9 +119,13 @@ test('COPY names the manifest, the way in, and how its objects are to be read', 
     [keys, "ACCESS_KEY_ID 'AKIA' SECRET_ACCESS_KEY 'a+b/c'"],
     [{ ...keys, iam_role: '' }, "ACCESS_KEY_ID 'AKIA' SECRET_ACCESS_KEY 'a+b/c'"],
     [{ ...keys, iam_role: 'default' }, 'IAM_ROLE default'],
-    [{ ...keys, iam_role: 'arn:aws:iam::123456789012:role/x' }, "IAM_ROLE 'arn:aws:iam::123456789012:role/x'"],
+    [
+      { ...keys, iam_role: 'arn:aws:iam::123456789012:role/x' },
+      "IAM_ROLE 'arn:aws:iam::123456789012:role/x'",
+    ],
   ];
-  for (const [changes, authorization] of cases) assert.equal(copyStatement({ ...config, ...changes }, load), statement(authorization));
+  for (const [changes, authorization] of cases)
+    assert.equal(copyStatement({ ...config, ...changes }, load), statement(authorization));
   assert.equal(
     manifestOf(config, ['a/1.csv.gz', 'a/2.csv.gz']),
     '{"entries":[{"url":"s3://loads/a/1.csv.gz","mandatory":true},{"url":"s3://loads/a/2.csv.gz","mandatory":true}]}',
@@ -92,13 +139,19 @@ test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one r
     for (let row = 0; row < count; row += 1) yield { values: [String(row), null], size_bytes };
   };
   const sizes = async (count: number, size_bytes: number) =>
-    (await Array.fromAsync(insertsOf({ table: 't', columns: two, supers: none }, rows(count, size_bytes)))).map((one) => one.records);
+    (
+      await Array.fromAsync(
+        insertsOf({ table: 't', columns: two, supers: none }, rows(count, size_bytes)),
+      )
+    ).map((one) => one.records);
   assert.deepEqual(await sizes(40_000, 10), [16_383, 16_383, 7_234]);
   assert.deepEqual(await sizes(3, 2_000_000), [2, 1]);
   assert.deepEqual(await sizes(2, 9_000_000), [1, 1]);
   assert.deepEqual(await sizes(0, 1), []);
   const write = { column: '"sluice_write"', number: 9 };
-  const [insert] = await Array.fromAsync(insertsOf({ table: 't', columns: two, supers: new Set(['say "x"']), write }, rows(2, 1)));
+  const [insert] = await Array.fromAsync(
+    insertsOf({ table: 't', columns: two, supers: new Set(['say "x"']), write }, rows(2, 1)),
+  );
   assert.deepEqual(insert, {
     text: 'INSERT INTO t ("sluice_write", "uuid", "say ""x""") VALUES (9, $1, JSON_PARSE($2)), (9, $3, JSON_PARSE($4))',
     values: ['0', null, '1', null],
@@ -107,21 +160,42 @@ test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one r
 });
 
 test('values are read as they are, and what no column holds is refused, never cut', async () => {
-  const columns = [column('t', 'text'), column('f', 'float'), column('at', 'timestamp'), column('j', 'json')];
+  const columns = [
+    column('t', 'text'),
+    column('f', 'float'),
+    column('at', 'timestamp'),
+    column('j', 'json'),
+  ];
   const read = async (text: string, supers: string[] = [], bytes = 100_000) =>
-    (await Array.fromAsync(rowsOf(columns, new Set(supers), Readable.from([Buffer.from(text)]), { bytes, advice: 'Shorten it.' }))).map((row) => row.values);
-  assert.deepEqual(await read('a\\tb\\\\N\t-inf\t2015-09-12T01:02:03.000004Z\t{"a":"\\\\n"}\n\\N\tnan\t\\N\t\\N\n'), [
-    ['a\tb\\N', '-Infinity', '2015-09-12 01:02:03.000004+00', '{"a":"\\n"}'],
-    [null, 'NaN', null, null],
-  ]);
-  const refused = (code: string) => (error: unknown) => error instanceof NonRetryableError && error.code === code && error.message.endsWith('.');
+    (
+      await Array.fromAsync(
+        rowsOf(columns, new Set(supers), Readable.from([Buffer.from(text)]), {
+          bytes,
+          advice: 'Shorten it.',
+        }),
+      )
+    ).map((row) => row.values);
+  assert.deepEqual(
+    await read(
+      'a\\tb\\\\N\t-inf\t2015-09-12T01:02:03.000004Z\t{"a":"\\\\n"}\n\\N\tnan\t\\N\t\\N\n',
+    ),
+    [
+      ['a\tb\\N', '-Infinity', '2015-09-12 01:02:03.000004+00', '{"a":"\\n"}'],
+      [null, 'NaN', null, null],
+    ],
+  );
+  const refused = (code: string) => (error: unknown) =>
+    error instanceof NonRetryableError && error.code === code && error.message.endsWith('.');
   const fits = 'é'.repeat(32_767);
   assert.equal((await read(`${fits}x\t1\t\\N\t1\n`)).length, 1);
   await assert.rejects(read(`${fits}é\t1\t\\N\t1\n`), refused('value_refused'));
   await assert.rejects(read(`a\t1\t\\N\t"${fits}é"\n`), refused('value_refused'));
   assert.equal((await read(`a\t1\t\\N\t"${fits}é"\n`, ['j'])).length, 1);
   await assert.rejects(read(`a\t1\t\\N\t"${fits}é"\n`, ['j'], 65_000), refused('limit_exceeded'));
-  assert.equal(csvLine({ values: ['a,"b"\n', '', null, 'sluice-null-1'], size_bytes: 0 }, 'sluice-null-1'), '"a,""b""\n","",sluice-null-1,"sluice-null-1"\n');
+  assert.equal(
+    csvLine({ values: ['a,"b"\n', '', null, 'sluice-null-1'], size_bytes: 0 }, 'sluice-null-1'),
+    '"a,""b""\n","",sluice-null-1,"sluice-null-1"\n',
+  );
 });
 
 test('a long receipt is cut between characters', () => {
@@ -133,12 +207,17 @@ test('a long receipt is cut between characters', () => {
   ] as const) {
     const parts = partsOf(text, bytes_max);
     assert.equal(parts.join(''), text);
-    assert.ok(parts.every((part) => part !== '' && Buffer.byteLength(part) <= bytes_max && part.isWellFormed()));
+    assert.ok(
+      parts.every(
+        (part) => part !== '' && Buffer.byteLength(part) <= bytes_max && part.isWellFormed(),
+      ),
+    );
   }
 });
 
 test('what it cannot take of the columns of a query is said', () => {
-  const names = (...given: string[]) => redshiftColumnFaults(given.map((name) => column(name, 'text')));
+  const names = (...given: string[]) =>
+    redshiftColumnFaults(given.map((name) => column(name, 'text')));
   assert.deepEqual(names('a', 'select', 'A b'), []);
   for (const [given, pattern] of [
     [['a', 'A'], /upper from lower/],
@@ -151,13 +230,43 @@ test('what it cannot take of the columns of a query is said', () => {
 
 test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
   const cases: [string, string, boolean, string][] = [
-    ['XX000', 'S3ServiceException:Access Denied,Status 403,Error AccessDenied', false, 'permission_denied'],
-    ['XX000', 'User arn:aws:redshift:x is not authorized to assume IAM Role arn:aws:iam::1:role/x', false, 'permission_denied'],
-    ['XX000', 'S3ServiceException:The bucket you are attempting to access must be addressed using the specified endpoint.', false, 'wrong_region'],
-    ['XX000', 'S3ServiceException:The specified key does not exist.,Status 404,Error NoSuchKey', true, 'slice_lost'],
-    ['XX000', "Load into table 'sluice_stage' failed.  Check 'sys_load_error_detail' system table for details.", false, 'value_refused'],
+    [
+      'XX000',
+      'S3ServiceException:Access Denied,Status 403,Error AccessDenied',
+      false,
+      'permission_denied',
+    ],
+    [
+      'XX000',
+      'User arn:aws:redshift:x is not authorized to assume IAM Role arn:aws:iam::1:role/x',
+      false,
+      'permission_denied',
+    ],
+    [
+      'XX000',
+      'S3ServiceException:The bucket you are attempting to access must be addressed using the specified endpoint.',
+      false,
+      'wrong_region',
+    ],
+    [
+      'XX000',
+      'S3ServiceException:The specified key does not exist.,Status 404,Error NoSuchKey',
+      true,
+      'slice_lost',
+    ],
+    [
+      'XX000',
+      "Load into table 'sluice_stage' failed.  Check 'sys_load_error_detail' system table for details.",
+      false,
+      'value_refused',
+    ],
     ['XX000', 'Value too long for character type', false, 'value_refused'],
-    ['XX000', '1023 DETAIL: Serializable isolation violation on table - 1, transactions forming the cycle are: 1, 2', true, 'conflict'],
+    [
+      'XX000',
+      '1023 DETAIL: Serializable isolation violation on table - 1, transactions forming the cycle are: 1, 2',
+      true,
+      'conflict',
+    ],
     ['XX000', 'Disk Full', true, 'disk_full'],
     ['XX000', 'something else', true, 'server_fault'],
     ['42501', 'permission denied for relation events', false, 'permission_denied'],
@@ -167,7 +276,10 @@ test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
   ];
   for (const [code, message, isRetryable, name] of cases) {
     const error = redshiftError(Object.assign(new Error(message), { code }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, message);
+    assert.ok(
+      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+      message,
+    );
     assert.equal((error as RetryableError).code, name, message);
   }
 });

@@ -20,17 +20,27 @@ const floats: Record<string, string> = { inf: 'Infinity', '-inf': '-Infinity', n
  * The rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error of the stream; with NonRetryableError `value_refused` for a text that no VARCHAR holds, and
  * `limit_exceeded` for a row beyond the limit. Nothing is cut.
  */
-export async function* rowsOf(columns: Column[], supers: ReadonlySet<string>, bytes: Readable, limit: RowLimit): AsyncGenerator<Row> {
+export async function* rowsOf(
+  columns: Column[],
+  supers: ReadonlySet<string>,
+  bytes: Readable,
+  limit: RowLimit,
+): AsyncGenerator<Row> {
   for await (const line of linesOf(bytes)) {
     const values = line.split('\t').map((field, index) => valueOf(columns[index]?.type, field));
     let size_bytes = 0;
     for (const [index, value] of values.entries()) {
       const size = value === null ? 0 : Buffer.byteLength(value);
       const column = columns[index];
-      if (size > varchar_bytes_max && column !== undefined && !supers.has(column.name)) throw tooLong(column, size);
+      if (size > varchar_bytes_max && column !== undefined && !supers.has(column.name))
+        throw tooLong(column, size);
       size_bytes += size;
     }
-    if (size_bytes > limit.bytes) throw new NonRetryableError('limit_exceeded', `A row of ${size_bytes} bytes is larger than Redshift takes. ${limit.advice}`);
+    if (size_bytes > limit.bytes)
+      throw new NonRetryableError(
+        'limit_exceeded',
+        `A row of ${size_bytes} bytes is larger than Redshift takes. ${limit.advice}`,
+      );
     yield { values, size_bytes };
   }
 }
@@ -40,7 +50,10 @@ function tooLong({ name, type }: Column, size: number): NonRetryableError {
     type === 'json'
       ? 'Export to a table where this column is SUPER (properties_data_type super), or leave such events out at their source.'
       : 'Leave such events out at their source, or shorten the value in a custom query.';
-  return new NonRetryableError('value_refused', `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ${varchar_bytes_max}. ${advice}`);
+  return new NonRetryableError(
+    'value_refused',
+    `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ${varchar_bytes_max}. ${advice}`,
+  );
 }
 
 function valueOf(type: Column['type'] | undefined, field: string): string | null {
@@ -56,24 +69,42 @@ const parameters_max = 32_767;
 const statement_bytes = 4_000_000;
 
 /** Where rows go: a table, its columns, those of them that hold SUPER values, and a further column with one number for all rows. */
-export type InsertTarget = { table: string; columns: Column[]; supers: ReadonlySet<string>; write?: { column: string; number: number } };
+export type InsertTarget = {
+  table: string;
+  columns: Column[];
+  supers: ReadonlySet<string>;
+  write?: { column: string; number: number };
+};
 
 /** Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and bytes than a statement may have. JSON for SUPER columns is parsed by the server. */
-export async function* insertsOf({ table, columns, supers, write }: InsertTarget, rows: AsyncIterable<Row>): AsyncGenerator<Insert> {
+export async function* insertsOf(
+  { table, columns, supers, write }: InsertTarget,
+  rows: AsyncIterable<Row>,
+): AsyncGenerator<Insert> {
   const rows_max = Math.floor(parameters_max / columns.length);
   const list = write === undefined ? listOf(columns) : `${write.column}, ${listOf(columns)}`;
   const first = write === undefined ? '' : `${write.number}, `;
   let held: Row[] = [];
   let held_bytes = 0;
   const take = (): Insert => {
-    const tuples = held.map((_, row) => `(${first}${placesOf(columns, supers, row * columns.length)})`);
-    const insert = { text: `INSERT INTO ${table} (${list}) VALUES ${tuples.join(', ')}`, values: held.flatMap(({ values }) => values), records: held.length };
+    const tuples = held.map(
+      (_, row) => `(${first}${placesOf(columns, supers, row * columns.length)})`,
+    );
+    const insert = {
+      text: `INSERT INTO ${table} (${list}) VALUES ${tuples.join(', ')}`,
+      values: held.flatMap(({ values }) => values),
+      records: held.length,
+    };
     held = [];
     held_bytes = 0;
     return insert;
   };
   for await (const row of rows) {
-    if (held.length > 0 && (held.length === rows_max || held_bytes + row.size_bytes > statement_bytes)) yield take();
+    if (
+      held.length > 0 &&
+      (held.length === rows_max || held_bytes + row.size_bytes > statement_bytes)
+    )
+      yield take();
     held.push(row);
     held_bytes += row.size_bytes;
   }
@@ -81,7 +112,11 @@ export async function* insertsOf({ table, columns, supers, write }: InsertTarget
 }
 
 function placesOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
-  return columns.map(({ name }, index) => (supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`)).join(', ');
+  return columns
+    .map(({ name }, index) =>
+      supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`,
+    )
+    .join(', ');
 }
 
 /** A row as a line of CSV: every value in quotes, null as the marker without them, which no value can be taken for. */

@@ -3,7 +3,15 @@ import type { Delivery, SliceOutcome } from '../../destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { freeName, newWrite, stageLost, stageName, stagePrefix, stagedState, wholeSlices } from '../../sql_tables/stages.ts';
+import {
+  freeName,
+  newWrite,
+  stageLost,
+  stageName,
+  stagePrefix,
+  stagedState,
+  wholeSlices,
+} from '../../sql_tables/stages.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
@@ -15,7 +23,10 @@ import { inTransaction, waiting } from './transactions.ts';
 type Place = { connection: Connection; config: RedshiftConfig; delivery: Delivery };
 
 /** Puts rows into a table in one transaction, with the number of their write in a column, and gives how many they were. */
-type InsertRows = (target: { table: string; write: { column: string; number: number } }, bytes: Readable) => Promise<number>;
+type InsertRows = (
+  target: { table: string; write: { column: string; number: number } },
+  bytes: Readable,
+) => Promise<number>;
 
 /** A table of one attempt, in which finished slices outlive it. Its name is the attempt's own: the next attempt renames it, which is the fence against the earlier one. */
 export type SliceTable = {
@@ -30,7 +41,14 @@ export async function openSliceTable(place: Place): Promise<SliceTable | undefin
   if (await hasReceipt(connection, config, delivery.delivery_id)) throw stageLost();
   const name = stageName(delivery);
   try {
-    await connection.rows(sliceTableStatement(quotedName(place, name), writeColumn(place), targetOf(config).quoted, delivery.columns));
+    await connection.rows(
+      sliceTableStatement(
+        quotedName(place, name),
+        writeColumn(place),
+        targetOf(config).quoted,
+        delivery.columns,
+      ),
+    );
   } catch (error) {
     if ((error as { code?: unknown }).code === '42501') return undefined;
     throw error;
@@ -39,7 +57,10 @@ export async function openSliceTable(place: Place): Promise<SliceTable | undefin
 }
 
 /** Takes the table of an earlier attempt over, with those of the outcomes that are in it whole, and removes everything else that waits of the delivery. Undefined where nothing is whole. */
-export async function takeOver(place: Place, outcomes: SliceOutcome[]): Promise<{ table: SliceTable; whole: SliceOutcome[] } | undefined> {
+export async function takeOver(
+  place: Place,
+  outcomes: SliceOutcome[],
+): Promise<{ table: SliceTable; whole: SliceOutcome[] } | undefined> {
   for (const from of outcomes.length === 0 ? [] : await listTables(place)) {
     const to = stageName(place.delivery);
     const whole = await unlessGone(() => renameWhole(place, outcomes, { from, to }));
@@ -52,17 +73,29 @@ export async function takeOver(place: Place, outcomes: SliceOutcome[]): Promise<
 }
 
 /** The lock comes first: what the transaction sees is settled by the first statement that reads, and that must be after a slice that the earlier attempt is writing. */
-function renameWhole(place: Place, outcomes: SliceOutcome[], { from, to }: { from: string; to: string }): Promise<SliceOutcome[]> {
+function renameWhole(
+  place: Place,
+  outcomes: SliceOutcome[],
+  { from, to }: { from: string; to: string },
+): Promise<SliceOutcome[]> {
   const { connection } = place;
   const table = quotedName(place, from);
   const column = writeColumn(place);
   return inTransaction(connection, async () => {
-    await waiting(connection, 'the stage of this delivery', () => connection.rows(`LOCK TABLE ${table}`));
-    const counted = await connection.rows<{ number: string; records: string }>(`SELECT ${column} AS number, COUNT(*) AS records FROM ${table} GROUP BY 1`);
-    const whole = wholeSlices(outcomes, new Map(counted.map(({ number, records }) => [Number(number), Number(records)])));
+    await waiting(connection, 'the stage of this delivery', () =>
+      connection.rows(`LOCK TABLE ${table}`),
+    );
+    const counted = await connection.rows<{ number: string; records: string }>(
+      `SELECT ${column} AS number, COUNT(*) AS records FROM ${table} GROUP BY 1`,
+    );
+    const whole = wholeSlices(
+      outcomes,
+      new Map(counted.map(({ number, records }) => [Number(number), Number(records)])),
+    );
     if (whole.length === 0) return whole;
     const kept = whole.map((outcome) => stagedState(outcome)?.write);
-    if (counted.some(({ number }) => !kept.includes(Number(number)))) await connection.rows(`DELETE FROM ${table} WHERE ${column} NOT IN (${kept.join(', ')})`);
+    if (counted.some(({ number }) => !kept.includes(Number(number))))
+      await connection.rows(`DELETE FROM ${table} WHERE ${column} NOT IN (${kept.join(', ')})`);
     await connection.rows(`ALTER TABLE ${table} RENAME TO ${quoted(to)}`);
     return whole;
   });
@@ -73,7 +106,9 @@ export async function dropSliceTables(place: Place, kept?: string): Promise<void
   const { connection } = place;
   for (const table of await listTables(place)) {
     if (table === kept) continue;
-    await waiting(connection, 'the stage of this delivery', () => connection.rows(`DROP TABLE IF EXISTS ${quotedName(place, table)}`));
+    await waiting(connection, 'the stage of this delivery', () =>
+      connection.rows(`DROP TABLE IF EXISTS ${quotedName(place, table)}`),
+    );
   }
 }
 
@@ -94,7 +129,9 @@ function sliceTable(place: Place, name: string): SliceTable {
       const number = newWrite();
       let slice_bytes = 0;
       const counted = measured(bytes, (size) => (slice_bytes += size));
-      const records = await unlessGone(() => insert({ table, write: { column: writeColumn(place), number } }, counted));
+      const records = await unlessGone(() =>
+        insert({ table, write: { column: writeColumn(place), number } }, counted),
+      );
       return { records, state: { write: number, slice_bytes } };
     },
   };

@@ -13,14 +13,23 @@ import { stage, stageStatement } from './table.ts';
 import { inTransaction } from './transactions.ts';
 
 /** What a stage works with: `supers` are the columns that hold SUPER values. */
-export type StagePlace = { connection: Connection; config: RedshiftConfig; delivery: Delivery; supers: ReadonlySet<string> };
+export type StagePlace = {
+  connection: Connection;
+  config: RedshiftConfig;
+  delivery: Delivery;
+  supers: ReadonlySet<string>;
+};
 
 /** Where rows wait, in one of two ways, until all of them are brought into the table at once. */
 export type Stage = {
   /** Of the slices that earlier attempts finished, those that wait whole; what else waits of this delivery is removed. */
   recover(place: StagePlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /** Takes a slice's rows; gives their number and what finds them again. When it rejects, nothing of the slice counts. */
-  write(place: StagePlace, slice: Slice, bytes: Readable): Promise<{ records: number; state: Json }>;
+  write(
+    place: StagePlace,
+    slice: Slice,
+    bytes: Readable,
+  ): Promise<{ records: number; state: Json }>;
   /** Brings the rows of all slices into one table, with nothing else, and gives its quoted name. */
   load(place: StagePlace, outcomes: SliceOutcome[]): Promise<string>;
   /** Removes what waits of this delivery elsewhere than in tables. */
@@ -28,7 +37,10 @@ export type Stage = {
 };
 
 // The 16 MB that a statement may have, but for the text around the values.
-const row_limit: RowLimit = { bytes: 15_500_000, advice: 'Leave such events out at their source, or export to files.' };
+const row_limit: RowLimit = {
+  bytes: 15_500_000,
+  advice: 'Leave such events out at their source, or export to files.',
+};
 
 /**
  * The stage of the mode INSERT. A slice is one transaction. What is the only slice waits in a temporary table, as it is repeated after a crash in any case; several wait in a table that survives the session, or, where the
@@ -49,7 +61,8 @@ export function insertStage(): Stage {
         table = isOnly(slice) ? undefined : await openSliceTable(place);
         isTemporary = table === undefined;
       }
-      if (table !== undefined) return table.write((target, counted) => insertRows(place, target, counted), bytes);
+      if (table !== undefined)
+        return table.write((target, counted) => insertRows(place, target, counted), bytes);
       await make(place);
       return { records: await insertRows(place, { table: stage }, bytes), state: null };
     },
@@ -69,7 +82,10 @@ function insertRows(
 ): Promise<number> {
   return inTransaction(connection, async () => {
     let records = 0;
-    for await (const insert of insertsOf({ ...target, columns: delivery.columns, supers }, rowsOf(delivery.columns, supers, bytes, row_limit))) {
+    for await (const insert of insertsOf(
+      { ...target, columns: delivery.columns, supers },
+      rowsOf(delivery.columns, supers, bytes, row_limit),
+    )) {
       await connection.rows(insert.text, insert.values);
       records += insert.records;
     }
@@ -88,9 +104,19 @@ export function stageMaker(): (place: StagePlace) => Promise<void> {
 }
 
 /** Throws when the table does not hold as many rows as the slices have: what is shown must be what was counted. */
-export async function requireStaged(connection: Connection, table: string, outcomes: SliceOutcome[]): Promise<void> {
+export async function requireStaged(
+  connection: Connection,
+  table: string,
+  outcomes: SliceOutcome[],
+): Promise<void> {
   const expected = recordsIn(outcomes);
-  const [row] = await connection.rows<{ records: string }>(`SELECT COUNT(*) AS records FROM ${table}`);
+  const [row] = await connection.rows<{ records: string }>(
+    `SELECT COUNT(*) AS records FROM ${table}`,
+  );
   const found = Number(row?.records ?? 0);
-  if (found !== expected) throw new RetryableError('count_mismatch', `The slices have ${expected} rows, but the cluster took ${found}.`);
+  if (found !== expected)
+    throw new RetryableError(
+      'count_mismatch',
+      `The slices have ${expected} rows, but the cluster took ${found}.`,
+    );
 }

@@ -34,12 +34,21 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
   const names = new Set<string>();
   for (const { name } of columns) {
     const folded = name.toLowerCase();
-    if (Buffer.byteLength(name) > 127) faults.push(`Redshift takes names of at most 127 bytes: give the column \`${name}\` a shorter alias.`);
-    if (system_columns.has(folded)) faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
-    if (names.has(folded)) faults.push(`Redshift does not tell upper from lower case in names: give the column \`${name}\` another alias.`);
+    if (Buffer.byteLength(name) > 127)
+      faults.push(
+        `Redshift takes names of at most 127 bytes: give the column \`${name}\` a shorter alias.`,
+      );
+    if (system_columns.has(folded))
+      faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
+    if (names.has(folded))
+      faults.push(
+        `Redshift does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+      );
     names.add(folded);
   }
-  return columns.length > columns_max ? [...faults, `A table of Redshift has at most ${columns_max} columns.`] : faults;
+  return columns.length > columns_max
+    ? [...faults, `A table of Redshift has at most ${columns_max} columns.`]
+    : faults;
 }
 
 /** The statement that makes the table of an export, or a temporary one like it. Redshift does not enforce keys, so it gets none. */
@@ -58,7 +67,11 @@ export function receiptsStatement(receipts: string): string {
 }
 
 /** The type of each column of a table by the column's name in lower case, or undefined when there is no such table. Quoted names lose their letter case unless the cluster is set to keep it. */
-export async function columnTypes(connection: Connection, schema: string, table: string): Promise<Map<string, string> | undefined> {
+export async function columnTypes(
+  connection: Connection,
+  schema: string,
+  table: string,
+): Promise<Map<string, string> | undefined> {
   const rows = await connection.rows<{ place: string; name: string; type: string }>(
     `SELECT n.nspname || '.' || c.relname AS place, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
        FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -68,27 +81,51 @@ export async function columnTypes(connection: Connection, schema: string, table:
   const exact = `${schema}.${table}`;
   const place = rows.some((row) => row.place === exact) ? exact : exact.toLowerCase();
   const own = rows.filter((row) => row.place === place);
-  return own.length === 0 ? undefined : new Map(own.map((row) => [row.name.toLowerCase(), row.type]));
+  return own.length === 0
+    ? undefined
+    : new Map(own.map((row) => [row.name.toLowerCase(), row.type]));
 }
 
 /**
  * Makes the table and the table of receipts where they are missing, each in its own transaction, and refuses a table that cannot take the export before anything is written: missing
  * columns are all named. Gives the names of the columns that hold SUPER values.
  */
-export async function prepareTables(connection: Connection, config: RedshiftConfig, columns: Column[]): Promise<ReadonlySet<string>> {
+export async function prepareTables(
+  connection: Connection,
+  config: RedshiftConfig,
+  columns: Column[],
+): Promise<ReadonlySet<string>> {
   const target = targetOf(config);
-  const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE lower(nspname) = lower($1)', [target.schema]);
+  const [schema] = await connection.rows(
+    'SELECT 1 FROM pg_namespace WHERE lower(nspname) = lower($1)',
+    [target.schema],
+  );
   if (schema === undefined)
-    throw new NonRetryableError('schema_missing', `There is no schema ${target.schema} in the database; make it or change the key schema.`);
+    throw new NonRetryableError(
+      'schema_missing',
+      `There is no schema ${target.schema} in the database; make it or change the key schema.`,
+    );
   // A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
-  if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined) await connection.rows(receiptsStatement(target.receipts));
+  if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined)
+    await connection.rows(receiptsStatement(target.receipts));
   const found = await columnTypes(connection, target.schema, target.table);
-  if (found === undefined) await connection.rows(tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns));
-  const there = found ?? new Map(columns.map((column) => [column.name.toLowerCase(), typeOf(config, column)]));
-  const missing = columns.filter(({ name }) => !there.has(name.toLowerCase())).map((column) => `${column.name} ${typeOf(config, column)}`);
+  if (found === undefined)
+    await connection.rows(
+      tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns),
+    );
+  const there =
+    found ?? new Map(columns.map((column) => [column.name.toLowerCase(), typeOf(config, column)]));
+  const missing = columns
+    .filter(({ name }) => !there.has(name.toLowerCase()))
+    .map((column) => `${column.name} ${typeOf(config, column)}`);
   if (missing.length > 0)
-    throw new NonRetryableError('columns_missing', `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
-  return new Set(columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name));
+    throw new NonRetryableError(
+      'columns_missing',
+      `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+    );
+  return new Set(
+    columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name),
+  );
 }
 
 /** The table of a session that rows are collected in before they are shown; it has the types of the target and goes with the session. */
@@ -100,7 +137,12 @@ export function stageStatement(target: string, columns: Column[]): string {
 }
 
 /** The statement that makes a table like the target for slices that outlive their session; `column` says by which write a row came. */
-export function sliceTableStatement(name: string, column: string, target: string, columns: Column[]): string {
+export function sliceTableStatement(
+  name: string,
+  column: string,
+  target: string,
+  columns: Column[],
+): string {
   return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${listOf(columns)} FROM ${target} LIMIT 0`;
 }
 
@@ -113,15 +155,26 @@ export function listOf(columns: Column[]): string {
  * The statements that bring the rows of the source, a quoted table, into the target. Persons are merged: of several staged versions of a person the highest counts, and a row of the table gives way only to one with
  * a higher person version or mapping version; where the export has no versions the newer delivery wins.
  */
-export function showStatements(target: string, table: string, layout: Layout, source: string): string[] {
+export function showStatements(
+  target: string,
+  table: string,
+  layout: Layout,
+  source: string,
+): string[] {
   const list = listOf(layout.columns);
   if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
   const key = person_key.map(quoted);
   const versions = versionColumns(layout).map(quoted);
-  const order = versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
+  const order =
+    versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
   const newest = 'sluice_newest';
   const isSame = key.map((name) => `${quoted(table)}.${name} = ${newest}.${name}`).join(' AND ');
-  const isNewer = versions.map((version) => `${quoted(table)}.${version} IS NULL OR ${newest}.${version} > ${quoted(table)}.${version}`).join(' OR ');
+  const isNewer = versions
+    .map(
+      (version) =>
+        `${quoted(table)}.${version} IS NULL OR ${newest}.${version} > ${quoted(table)}.${version}`,
+    )
+    .join(' OR ');
   return [
     `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')} ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
     `DELETE FROM ${target} USING ${newest} WHERE ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,

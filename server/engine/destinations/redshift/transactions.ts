@@ -6,7 +6,11 @@ const lock_wait_milliseconds = 60_000;
 const cancelled = '57014';
 
 /** Runs a statement that may wait for another session's lock on the `locked` (`the table of receipts`), a minute at most. Redshift has no bound on locks alone, so it is one on the statement. */
-export async function waiting<Result>(connection: Connection, locked: string, work: () => Promise<Result>): Promise<Result> {
+export async function waiting<Result>(
+  connection: Connection,
+  locked: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   await connection.rows(`SET statement_timeout TO ${lock_wait_milliseconds}`);
   try {
     const result = await work();
@@ -14,12 +18,17 @@ export async function waiting<Result>(connection: Connection, locked: string, wo
     return result;
   } catch (error) {
     if ((error as { code?: unknown }).code !== cancelled) throw error;
-    throw new RetryableError('locked', `Another delivery or session holds a lock on ${locked}.`, { cause: error });
+    throw new RetryableError('locked', `Another delivery or session holds a lock on ${locked}.`, {
+      cause: error,
+    });
   }
 }
 
 /** Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it is. */
-export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(
+  connection: Connection,
+  work: () => Promise<Result>,
+): Promise<Result> {
   await connection.rows('BEGIN');
   try {
     const result = await work();

@@ -8,13 +8,32 @@ import { bucketViolations, endpointViolations, textOf } from '../../object_store
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
   {
-    bucket_name: Type.String({ minLength: 1, maxLength: 255, description: 'Bucket to write to; it must exist.' }),
-    region: Type.String({ minLength: 1, maxLength: 64, description: 'Region of the bucket, as eu-central-1.' }),
+    bucket_name: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Bucket to write to; it must exist.',
+    }),
+    region: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Region of the bucket, as eu-central-1.',
+    }),
     prefix: prefixKey('Beginning of the keys.'),
     aws_access_key_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: "Access key. Left out: the server's own credentials, where its operator allows that." }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description:
+          "Access key. Left out: the server's own credentials, where its operator allows that.",
+      }),
     ),
-    aws_secret_access_key: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Secret of the access key; goes with it.' })),
+    aws_secret_access_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        description: 'Secret of the access key; goes with it.',
+      }),
+    ),
     ...file_keys,
     encryption: Type.Optional(
       nullable(
@@ -26,14 +45,29 @@ export const s3_config = Type.Object(
         }),
       ),
     ),
-    kms_key_id: Type.Optional(nullable(Type.String({ maxLength: 2048, default: null, description: 'Key of the encryption aws:kms.' }))),
+    kms_key_id: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: 2048,
+          default: null,
+          description: 'Key of the encryption aws:kms.',
+        }),
+      ),
+    ),
     endpoint_url: Type.Optional(
-      nullable(Type.String({ maxLength: 2048, default: null, description: 'Address of another store that speaks S3. Null or empty: AWS.' })),
+      nullable(
+        Type.String({
+          maxLength: 2048,
+          default: null,
+          description: 'Address of another store that speaks S3. Null or empty: AWS.',
+        }),
+      ),
     ),
     use_virtual_style_addressing: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'With an endpoint_url: the bucket is a part of the host name and not of the path. AWS itself is always addressed so.',
+        description:
+          'With an endpoint_url: the bucket is a part of the host name and not of the path. AWS itself is always addressed so.',
       }),
     ),
   },
@@ -47,24 +81,42 @@ export type S3Config = Static<typeof s3_config>;
 export function s3Violations(config: S3Config, rules: OperatorRules = {}): ConfigViolation[] {
   const found = [...fileViolations(config), ...credentialViolations(config, rules)];
   if (textOf(config.kms_key_id) !== undefined && config.encryption !== 'aws:kms') {
-    found.push({ attr: 'kms_key_id', code: 'invalid_input', detail: 'A kms_key_id needs the encryption aws:kms.' });
+    found.push({
+      attr: 'kms_key_id',
+      code: 'invalid_input',
+      detail: 'A kms_key_id needs the encryption aws:kms.',
+    });
   }
-  return [...found, ...bucketViolations(config), ...endpointViolations(textOf(config.endpoint_url))];
+  return [
+    ...found,
+    ...bucketViolations(config),
+    ...endpointViolations(textOf(config.endpoint_url)),
+  ];
 }
 
 /** Are the credentials those of the server's own surroundings? */
 export function isWithoutKey(config: S3Config): boolean {
-  return textOf(config.aws_access_key_id) === undefined && textOf(config.aws_secret_access_key) === undefined;
+  return (
+    textOf(config.aws_access_key_id) === undefined &&
+    textOf(config.aws_secret_access_key) === undefined
+  );
 }
 
 /** What is said of a config without an access key where the operator does not allow that. */
 export const no_environment_credentials =
   "Give an access key: the operator does not let exports use this server's own credentials (SLUICE_S3_ENVIRONMENT_CREDENTIALS).";
 
-function credentialViolations(config: S3Config, { has_environment_credentials = false }: OperatorRules): ConfigViolation[] {
+function credentialViolations(
+  config: S3Config,
+  { has_environment_credentials = false }: OperatorRules,
+): ConfigViolation[] {
   const isKeyless = isWithoutKey(config);
   if (isKeyless && has_environment_credentials) return [];
   return (['aws_access_key_id', 'aws_secret_access_key'] as const)
     .filter((attr) => textOf(config[attr]) === undefined)
-    .map((attr) => ({ attr, code: 'required', detail: isKeyless ? no_environment_credentials : 'An access key and its secret go together.' }));
+    .map((attr) => ({
+      attr,
+      code: 'required',
+      detail: isKeyless ? no_environment_credentials : 'An access key and its secret go together.',
+    }));
 }

@@ -22,7 +22,12 @@ import { s3 } from './s3.ts';
 
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let server: S3Server;
 let base: S3Config;
 let places = 0;
@@ -49,7 +54,8 @@ const topOf = (config: Config) => String(config['prefix']).split('/')[0] ?? '';
 
 async function keys(config: Config): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of bucketOf(config).list(`${topOf(config)}/`, { direct: false })) found.push(key);
+  for await (const key of bucketOf(config).list(`${topOf(config)}/`, { direct: false }))
+    found.push(key);
   return found.sort();
 }
 
@@ -73,7 +79,8 @@ testDestination({
   readBack: async (config) => {
     const names = (await keys(config)).filter((name) => name.endsWith('.parquet'));
     const rows = [];
-    for (const name of names) rows.push(...(await parseParquet(await content(config, name), contractColumns)));
+    for (const name of names)
+      rows.push(...(await parseParquet(await content(config, name), contractColumns)));
     return rows;
   },
   leftovers: async (config) => [
@@ -81,26 +88,70 @@ testDestination({
     ...(await keys(config)).filter((key) => key.includes('check')),
   ],
   misconfigure: async (config) => [
-    { name: 'wrong secret', config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' }, code: 'authentication_failed' },
-    { name: 'unknown key', config: { ...config, aws_access_key_id: 'AKIAOFNOBODY' }, code: 'authentication_failed' },
-    { name: 'no such bucket', config: { ...config, bucket_name: 'no-such-bucket' }, code: 'bucket_missing' },
-    { name: 'metadata service', config: { ...config, endpoint_url: 'http://169.254.169.254/' }, code: 'outbound_refused' },
-    { name: 'no such host', config: { ...config, endpoint_url: 'http://no-such-host.invalid/' }, code: 'host_not_found' },
+    {
+      name: 'wrong secret',
+      config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'unknown key',
+      config: { ...config, aws_access_key_id: 'AKIAOFNOBODY' },
+      code: 'authentication_failed',
+    },
+    {
+      name: 'no such bucket',
+      config: { ...config, bucket_name: 'no-such-bucket' },
+      code: 'bucket_missing',
+    },
+    {
+      name: 'metadata service',
+      config: { ...config, endpoint_url: 'http://169.254.169.254/' },
+      code: 'outbound_refused',
+    },
+    {
+      name: 'no such host',
+      config: { ...config, endpoint_url: 'http://no-such-host.invalid/' },
+      code: 'host_not_found',
+    },
   ],
   invalid: [
     { name: 'no bucket', change: { bucket_name: undefined }, attr: 'bucket_name' },
     { name: 'bucket is a path', change: { bucket_name: 'a/../b' }, attr: 'bucket_name' },
     { name: 'no region', change: { region: undefined }, attr: 'region' },
     { name: 'region is a host', change: { region: 'x.evil.example/' }, attr: 'region' },
-    { name: 'no secret', change: { aws_secret_access_key: undefined }, attr: 'aws_secret_access_key' },
+    {
+      name: 'no secret',
+      change: { aws_secret_access_key: undefined },
+      attr: 'aws_secret_access_key',
+    },
     { name: 'no prefix', change: { prefix: undefined }, attr: 'prefix' },
     { name: 'unknown variable', change: { prefix: '{yesterday}' }, attr: 'prefix' },
     { name: 'unknown encryption', change: { encryption: 'rot13' }, attr: 'encryption' },
-    { name: 'kms key without kms', change: { kms_key_id: 'key', encryption: 'AES256' }, attr: 'kms_key_id' },
-    { name: 'endpoint without protocol', change: { endpoint_url: 'minio:9000' }, attr: 'endpoint_url' },
-    { name: 'endpoint with a user', change: { endpoint_url: 'https://user:pw@example.com' }, attr: 'endpoint_url' },
-    { name: 'compression of another format', change: { file_format: 'JSONLines', compression: 'lz4' }, attr: 'compression' },
-    { name: 'style is text', change: { use_virtual_style_addressing: 'true' }, attr: 'use_virtual_style_addressing' },
+    {
+      name: 'kms key without kms',
+      change: { kms_key_id: 'key', encryption: 'AES256' },
+      attr: 'kms_key_id',
+    },
+    {
+      name: 'endpoint without protocol',
+      change: { endpoint_url: 'minio:9000' },
+      attr: 'endpoint_url',
+    },
+    {
+      name: 'endpoint with a user',
+      change: { endpoint_url: 'https://user:pw@example.com' },
+      attr: 'endpoint_url',
+    },
+    {
+      name: 'compression of another format',
+      change: { file_format: 'JSONLines', compression: 'lz4' },
+      attr: 'compression',
+    },
+    {
+      name: 'style is text',
+      change: { use_virtual_style_addressing: 'true' },
+      attr: 'use_virtual_style_addressing',
+    },
   ],
   damage: {
     changed: async (config, [outcome]) => {
@@ -109,10 +160,16 @@ testDestination({
       const bucket = bucketOf(config);
       const facts = { mark: 'mark', content_type: 'text/plain' };
       const id = await bucket.startUpload(outcome?.name ?? '', facts);
-      await bucket.completeUpload(outcome?.name ?? '', id, await uploadParts(bucket, outcome?.name ?? '', id, Readable.from([bytes])), facts);
+      await bucket.completeUpload(
+        outcome?.name ?? '',
+        id,
+        await uploadParts(bucket, outcome?.name ?? '', id, Readable.from([bytes])),
+        facts,
+      );
     },
     missing: (config, [outcome]) => bucketOf(config).remove(outcome?.name ?? ''),
-    added: (config, [outcome]) => bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
+    added: (config, [outcome]) =>
+      bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
   },
   has_nul: true,
   recovers: true,
@@ -138,10 +195,16 @@ test('a large slice goes up in parts of bounded size and comes back whole', asyn
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
   const sink = await s3.open(config, delivery, deps);
   const before = server.requests.length;
-  const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from(Array.from({ length: 21 }, () => piece)));
+  const { name, state } = await sink.write(
+    { number: 0, records: 1 },
+    Readable.from(Array.from({ length: 21 }, () => piece)),
+  );
   const parts = server.requests.slice(before).filter((request) => request.includes('partNumber='));
   assert.equal(parts.length, 3);
-  await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], { name: 'manifest', text: '{}' });
+  await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
   const back = Buffer.concat((await (await bucket.read(name))?.toArray()) ?? []);
   assert.ok(back.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
 });
@@ -168,7 +231,10 @@ test('an access key that may only write can deliver', async () => {
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
   server.failNext(/^GET .*list-type/, 403, 'AccessDenied');
   server.failNext(/^HEAD /, 403, 'AccessDenied');
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
   assert.equal((await keys(config)).length, 2);
 });
 
@@ -178,7 +244,10 @@ test('a passing fault of the store is tried again by itself, a lasting one is re
   server.failNext(/partNumber=1/, 503, 'SlowDown');
   await sink.write({ number: 0, records: 1 }, text('{}\n'));
   for (let times = 0; times < 3; times += 1) server.failNext(/partNumber=1/, 503, 'SlowDown');
-  await assert.rejects(sink.write({ number: 1, records: 1 }, text('{}\n')), (error) => error instanceof RetryableError && error.code === 'throttled');
+  await assert.rejects(
+    sink.write({ number: 1, records: 1 }, text('{}\n')),
+    (error) => error instanceof RetryableError && error.code === 'throttled',
+  );
   await sink.abort([]);
   assert.deepEqual(
     server.openUploads(bucket_name).filter((key) => key.startsWith('slow')),
@@ -192,7 +261,10 @@ test('a store that cannot be reached is worth another attempt', async () => {
   const { port } = listener.address() as AddressInfo;
   listener.close();
   const sink = await s3.open({ ...base, endpoint_url: `http://127.0.0.1:${port}` }, delivery, deps);
-  await assert.rejects(sink.write({ number: 0, records: 1 }, text('{}\n')), (error) => error instanceof RetryableError && error.code === 'connection_failed');
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, text('{}\n')),
+    (error) => error instanceof RetryableError && error.code === 'connection_failed',
+  );
 });
 
 test('encryption and addressing are passed on', async () => {
@@ -203,18 +275,37 @@ test('encryption and addressing are passed on', async () => {
     request.resume();
     response
       .writeHead(200, { 'content-type': 'application/xml', etag: '"1"' })
-      .end('<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>');
+      .end(
+        '<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>',
+      );
   });
   store.listen(0, '127.0.0.1');
   await once(store, 'listening');
   const endpoint_url = `http://localhost:${(store.address() as AddressInfo).port}`;
-  const config = { ...base, endpoint_url, encryption: 'aws:kms', kms_key_id: 'my-key', compression: 'gzip' } as const;
-  await openBucket(config, outbound, deps.signal).startUpload('a/key', { mark: 'mark', content_type: 'text/csv' });
+  const config = {
+    ...base,
+    endpoint_url,
+    encryption: 'aws:kms',
+    kms_key_id: 'my-key',
+    compression: 'gzip',
+  } as const;
+  await openBucket(config, outbound, deps.signal).startUpload('a/key', {
+    mark: 'mark',
+    content_type: 'text/csv',
+  });
   assert.equal(seen[0]?.path, `/${bucket_name}/a/key?uploads=`);
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption'], 'aws:kms');
   assert.equal(seen[0]?.headers['x-amz-server-side-encryption-aws-kms-key-id'], 'my-key');
   assert.equal(seen[0]?.headers['x-amz-meta-sluice-upload'], 'mark');
-  await openBucket({ ...config, endpoint_url: endpoint_url.replace('localhost', 'store.localhost'), use_virtual_style_addressing: true }, outbound, deps.signal)
+  await openBucket(
+    {
+      ...config,
+      endpoint_url: endpoint_url.replace('localhost', 'store.localhost'),
+      use_virtual_style_addressing: true,
+    },
+    outbound,
+    deps.signal,
+  )
     .startUpload('a/key', { mark: 'mark', content_type: 'text/csv' })
     .catch((error: Error) => seen.push({ path: '', headers: { host: error.message } }));
   assert.match(String(seen[1]?.headers['host']), new RegExp(`${bucket_name}.store.localhost`));
@@ -224,7 +315,8 @@ test('encryption and addressing are passed on', async () => {
 
 test("the server's own credentials are used only where the operator allows it and the config has no key", async () => {
   const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
-  const attrs = (config: S3Config, has_environment_credentials: boolean) => s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
+  const attrs = (config: S3Config, has_environment_credentials: boolean) =>
+    s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
   const cases: [S3Config, boolean, string[]][] = [
     [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
     [keyless, true, []],
@@ -233,7 +325,8 @@ test("the server's own credentials are used only where the operator allows it an
     [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
     [base, false, []],
   ];
-  for (const [config, isAllowed, expected] of cases) assert.deepEqual(attrs(config, isAllowed), expected);
+  for (const [config, isAllowed, expected] of cases)
+    assert.deepEqual(attrs(config, isAllowed), expected);
   const allowed = { ...deps, has_environment_credentials: true };
   setEnvironmentCredentials(server);
   await assert.rejects(
@@ -242,10 +335,17 @@ test("the server's own credentials are used only where the operator allows it an
   );
   const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
   assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
   // The config's own key counts where there is one, right or wrong.
-  const wrong = await s3.open({ ...base, aws_secret_access_key: 'wrong', prefix: 'own' }, delivery, allowed);
+  const wrong = await s3.open(
+    { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
+    delivery,
+    allowed,
+  );
   await assert.rejects(
     wrong.write({ number: 1, records: 1 }, text('{}\n')),
     (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
@@ -257,10 +357,18 @@ test('encryption AES256 is asked for at the upload and at the manifest, and need
   const before = server.requests.length;
   const sink = await s3.open(config, delivery, deps);
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], { name: 'manifest', text: '{}' });
-  const asking = server.requests.slice(before).filter((_, index) => server.encryptions[before + index] === 'AES256');
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  const asking = server.requests
+    .slice(before)
+    .filter((_, index) => server.encryptions[before + index] === 'AES256');
   assert.equal(asking.length, 2, asking.join());
-  assert.ok(asking.some((request) => request.startsWith('POST')) && asking.some((request) => request.startsWith('PUT') && request.includes('manifest')));
+  assert.ok(
+    asking.some((request) => request.startsWith('POST')) &&
+      asking.some((request) => request.startsWith('PUT') && request.includes('manifest')),
+  );
 });
 
 test('faults are told apart by name and status', () => {
@@ -282,12 +390,19 @@ test('faults are told apart by name and status', () => {
     ['TimeoutError', 0, true, 'connection_lost'],
   ];
   for (const [name, httpStatusCode, isRetryable, code] of cases) {
-    const error = s3_faults.explain(Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }));
-    assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, name);
+    const error = s3_faults.explain(
+      Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }),
+    );
+    assert.ok(
+      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+      name,
+    );
     assert.equal((error as RetryableError).code, code, name);
   }
   for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
-    assert.ok(s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError);
+    assert.ok(
+      s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError,
+    );
   const source = new Error('the query failed');
   assert.equal(s3_faults.explain(source), source);
 });

@@ -13,7 +13,8 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   validate: s3Violations,
   openStore: async (config, deps) => {
     // The operator may have changed the setting since the export was made.
-    if (isWithoutKey(config) && deps.has_environment_credentials !== true) throw new NonRetryableError('authentication_failed', no_environment_credentials);
+    if (isWithoutKey(config) && deps.has_environment_credentials !== true)
+      throw new NonRetryableError('authentication_failed', no_environment_credentials);
     return openBucket(config, deps.outbound, deps.signal);
   },
 });

@@ -17,7 +17,12 @@ import { s3 } from './s3.ts';
 
 const bucket_name = 'test-bucket';
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let server: S3Server;
 let base: S3Config;
 
@@ -42,7 +47,8 @@ const bucketOf = (config: S3Config) => openBucket(config, outbound, deps.signal)
 
 async function keys(config: S3Config): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of bucketOf(config).list(`${config.prefix}/`, { direct: false })) found.push(key);
+  for await (const key of bucketOf(config).list(`${config.prefix}/`, { direct: false }))
+    found.push(key);
   return found.sort();
 }
 
@@ -68,11 +74,23 @@ test('a connection that breaks in the middle of a part is tried again by itself,
   server.dropNext(/-0000.*partNumber=1/);
   const before = server.requests.length;
   const written = await sink.write({ number: 0, records: 1 }, pieces());
-  assert.equal(server.requests.slice(before).filter((request) => request.includes('partNumber=1')).length, 2);
+  assert.equal(
+    server.requests.slice(before).filter((request) => request.includes('partNumber=1')).length,
+    2,
+  );
   for (let times = 0; times < 3; times += 1) server.dropNext(/-0001.*partNumber=1/);
-  await assert.rejects(sink.write({ number: 1, records: 1 }, pieces()), (error) => error instanceof RetryableError && error.code === 'connection_lost');
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }], { name: 'manifest', text: '{}' });
-  assert.deepEqual(Buffer.concat((await (await bucketOf(config).read(written.name))?.toArray()) ?? []), Buffer.concat([piece, piece, piece]));
+  await assert.rejects(
+    sink.write({ number: 1, records: 1 }, pieces()),
+    (error) => error instanceof RetryableError && error.code === 'connection_lost',
+  );
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  assert.deepEqual(
+    Buffer.concat((await (await bucketOf(config).read(written.name))?.toArray()) ?? []),
+    Buffer.concat([piece, piece, piece]),
+  );
   await sink.abort([]);
   assert.deepEqual(
     server.openUploads(bucket_name).filter((key) => key.startsWith('dropped')),
@@ -86,22 +104,35 @@ test('a store that does not answer is left at once when the run is stopped, and 
     [/partNumber=1/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
     [/^GET .*_manifest/, (sink) => sink.isCommitted()],
     [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
-    [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], { name: 'manifest', text: '{}' })],
+    [
+      /^POST .*uploadId/,
+      (sink, outcome) => sink.commit([outcome], { name: 'manifest', text: '{}' }),
+    ],
     [/^GET .*uploads/, (sink) => sink.abort([])],
   ];
   for (const [number, [pattern, wait]] of waits.entries()) {
     const config = { ...base, prefix: `held-${number}` };
     const stop = new AbortController();
     const sink = await s3.open(config, delivery, { ...deps, signal: stop.signal });
-    const outcome = { number: 0, ...(await sink.write({ number: 0, records: 1 }, text('{}\n'))), records: 1, bytes: 3, sha256: '' };
+    const outcome = {
+      number: 0,
+      ...(await sink.write({ number: 0, records: 1 }, text('{}\n'))),
+      records: 1,
+      bytes: 3,
+      sha256: '',
+    };
     server.holdNext(pattern);
     const seen = server.requests.length;
     const waiting = assert.rejects(wait(sink, outcome));
-    await eventually('the request has not come', () => server.requests.slice(seen).some((request) => pattern.test(request)));
+    await eventually('the request has not come', () =>
+      server.requests.slice(seen).some((request) => pattern.test(request)),
+    );
     stop.abort('cancelled');
     await waiting;
     await assert.rejects(s3.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
-    const after = server.openUploads(bucket_name).filter((key) => key.startsWith(`${config.prefix}/`));
+    const after = server
+      .openUploads(bucket_name)
+      .filter((key) => key.startsWith(`${config.prefix}/`));
     assert.deepEqual(after, [outcome.name], String(pattern));
     await (await s3.open(config, delivery, deps)).abort([]);
   }
@@ -138,8 +169,18 @@ test('commit puts no manifest when an object is gone again', async () => {
   };
   const sink = openObjectSink(disturbed, config, delivery, deps.log);
   const outcomes: SliceOutcome[] = [];
-  for (const number of [0, 1]) outcomes.push({ number, ...(await sink.write({ number, records: 1 }, text('{}\n'))), records: 1, bytes: 3, sha256: '' });
-  await assert.rejects(sink.commit(outcomes, { name: 'manifest', text: '{}' }), (error) => error instanceof RetryableError && error.code === 'slice_lost');
+  for (const number of [0, 1])
+    outcomes.push({
+      number,
+      ...(await sink.write({ number, records: 1 }, text('{}\n'))),
+      records: 1,
+      bytes: 3,
+      sha256: '',
+    });
+  await assert.rejects(
+    sink.commit(outcomes, { name: 'manifest', text: '{}' }),
+    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+  );
   assert.deepEqual(await keys(config), [outcomes[1]?.name]);
 });
 
@@ -147,6 +188,9 @@ test('a manifest of any size says that its delivery is there', async () => {
   const config = { ...base, prefix: 'long' };
   const sink = await s3.open(config, delivery, deps);
   const filler = 'x'.repeat(66 * 1024 * 1024);
-  await bucketOf(config).put(manifestName(config.prefix, delivery), `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`);
+  await bucketOf(config).put(
+    manifestName(config.prefix, delivery),
+    `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`,
+  );
   assert.equal(await sink.isCommitted(), true);
 });

@@ -12,15 +12,30 @@ import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { snowflakeError } from './faults.ts';
 import { openLoader, temporaryName, textColumn } from './load.ts';
-import { checkTable, findTableKind, tableStatement, textExpression, valueExpression } from './table.ts';
+import {
+  checkTable,
+  findTableKind,
+  tableStatement,
+  textExpression,
+  valueExpression,
+} from './table.ts';
 import type { TableColumns } from './table.ts';
 
 /** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
-export async function checkSnowflake(config: SnowflakeConfig, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]> {
+export async function checkSnowflake(
+  config: SnowflakeConfig,
+  columns: Column[],
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
   let connection: Connection | undefined;
   const scratch = quoted(temporaryName('check'));
   try {
-    const steps = stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps)));
+    const steps = stepsOf(
+      config,
+      columns,
+      scratch,
+      async () => (connection ??= await connect(config, deps)),
+    );
     return await runSteps(steps, (error) => {
       const explained = snowflakeError(error);
       deps.log.info({ err: explained }, 'connection test failed');
@@ -28,24 +43,42 @@ export async function checkSnowflake(config: SnowflakeConfig, columns: Column[],
     });
   } finally {
     // A step after the making of the scratch table may have failed.
-    await connection?.rows(`DROP TABLE IF EXISTS ${scratch}`).catch((error: unknown) => deps.log.warn({ err: error }, 'a scratch table may be left behind'));
+    await connection
+      ?.rows(`DROP TABLE IF EXISTS ${scratch}`)
+      .catch((error: unknown) =>
+        deps.log.warn({ err: error }, 'a scratch table may be left behind'),
+      );
     await connection?.close();
   }
 }
 
-function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, connected: () => Promise<Connection>) {
+function stepsOf(
+  config: SnowflakeConfig,
+  columns: Column[],
+  scratch: string,
+  connected: () => Promise<Connection>,
+) {
   const target = targetOf(config);
   const layout = testedLayout(columns);
   let found: TableColumns | undefined;
   let row = sampleRow(columns);
   // What a table that the first delivery makes would have.
-  let types: TableColumns = new Map(columns.map(({ name, type }) => [name, type === 'json' ? 'VARIANT' : 'TEXT']));
+  let types: TableColumns = new Map(
+    columns.map(({ name, type }) => [name, type === 'json' ? 'VARIANT' : 'TEXT']),
+  );
   return [
-    { name: 'Connect', run: () => connected().then(() => 'The account let the user in, with this role, warehouse, database and schema.') },
+    {
+      name: 'Connect',
+      run: () =>
+        connected().then(
+          () => 'The account let the user in, with this role, warehouse, database and schema.',
+        ),
+    },
     {
       name: 'Check the table',
       run: async () => {
-        if ((await findTableKind(await connected(), config, target.table)) === undefined) return `${target.name} is not there; the first delivery makes it.`;
+        if ((await findTableKind(await connected(), config, target.table)) === undefined)
+          return `${target.name} is not there; the first delivery makes it.`;
         types = found = await checkTable(await connected(), config, layout);
         row = fitted(row, types);
         return `${target.name} has the columns of the export.`;
@@ -55,7 +88,11 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
       name: 'Write a row',
       run: async () => {
         const connection = await connected();
-        await connection.rows(found === undefined ? tableStatement(scratch, columns) : `CREATE TEMPORARY TABLE ${scratch} LIKE ${target.quoted}`);
+        await connection.rows(
+          found === undefined
+            ? tableStatement(scratch, columns)
+            : `CREATE TEMPORARY TABLE ${scratch} LIKE ${target.quoted}`,
+        );
         await writeRow(connection, row, types, scratch);
         return `A row with a value in every column was brought to a stage, and from there into a scratch table${found === undefined ? '' : ` like ${target.name}`}.`;
       },
@@ -84,22 +121,44 @@ function stepsOf(config: SnowflakeConfig, columns: Column[], scratch: string, co
 
 /** A column of the type ARRAY makes a list of what is none, so it is given one. */
 function fitted(row: SampleRow, types: TableColumns): SampleRow {
-  const isList = row.columns.map(({ name, type }) => type === 'json' && types.get(name) === 'ARRAY');
-  return { ...row, values: row.values.map((value, index) => (isList[index] === true ? `[${value}]` : value)) };
+  const isList = row.columns.map(
+    ({ name, type }) => type === 'json' && types.get(name) === 'ARRAY',
+  );
+  return {
+    ...row,
+    values: row.values.map((value, index) => (isList[index] === true ? `[${value}]` : value)),
+  };
 }
 
-async function writeRow(connection: Connection, row: SampleRow, types: TableColumns, scratch: string): Promise<void> {
+async function writeRow(
+  connection: Connection,
+  row: SampleRow,
+  types: TableColumns,
+  scratch: string,
+): Promise<void> {
   const { columns } = row;
   const loader = await openLoader(connection);
   requireOne('took', await loader.load(columns, Readable.from([Buffer.from(sampleLine(row))])));
   const names = columns.map(({ name }) => quoted(name));
   const values = columns.map((column, index) => valueExpression(column, textColumn(index), types));
-  await connection.rows(`INSERT INTO ${scratch} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`);
+  await connection.rows(
+    `INSERT INTO ${scratch} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${loader.table}`,
+  );
 }
 
-async function readRow(connection: Connection, { columns }: SampleRow, types: TableColumns, scratch: string): Promise<unknown[]> {
-  const texts = columns.map((column, index) => `${textExpression(column, `t.${quoted(column.name)}`, types)} AS "c${index}"`);
-  const found = await connection.rows<Record<string, unknown>>(`SELECT ${texts.join(', ')} FROM ${scratch} AS t`);
+async function readRow(
+  connection: Connection,
+  { columns }: SampleRow,
+  types: TableColumns,
+  scratch: string,
+): Promise<unknown[]> {
+  const texts = columns.map(
+    (column, index) =>
+      `${textExpression(column, `t.${quoted(column.name)}`, types)} AS "c${index}"`,
+  );
+  const found = await connection.rows<Record<string, unknown>>(
+    `SELECT ${texts.join(', ')} FROM ${scratch} AS t`,
+  );
   requireOne('gave back', found.length);
   return columns.map((_, index) => found[0]?.[`c${index}`]);
 }

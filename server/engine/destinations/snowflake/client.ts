@@ -18,7 +18,12 @@ export type ClientFault = {
 
 type Call =
   | { kind: 'connect'; options: Record<string, unknown>; certificates: string[] }
-  | { kind: 'execute'; statement: string; values?: string[] | undefined; bytes?: Uint8Array | undefined }
+  | {
+      kind: 'execute';
+      statement: string;
+      values?: string[] | undefined;
+      bytes?: Uint8Array | undefined;
+    }
   | { kind: 'close' };
 
 /** A request to the thread of the client. To connect it needs the client's options, and the authorities that this process trusts. */
@@ -54,7 +59,13 @@ const login_retries_max = 1;
  * Starts the client in a thread of its own, with a tunnel through the guard as its only way out. A connection that the guard or the system refuses ends the client with that
  * error: the client itself would try for minutes and then not know why.
  */
-export async function openClient({ outbound, signal }: { outbound: Outbound; signal: AbortSignal }): Promise<Client> {
+export async function openClient({
+  outbound,
+  signal,
+}: {
+  outbound: Outbound;
+  signal: AbortSignal;
+}): Promise<Client> {
   const calls = new Calls();
   const tunnel = await openTunnel(outbound, (error) => calls.lose(error));
   const thread = takeThread();
@@ -71,11 +82,19 @@ export async function openClient({ outbound, signal }: { outbound: Outbound; sig
   return {
     connect: async (options) => {
       const certificates = tls.getCACertificates('default');
-      await calls.send(thread, { kind: 'connect', options: { ...options, ...proxyOptions(tunnel) }, certificates });
+      await calls.send(thread, {
+        kind: 'connect',
+        options: { ...options, ...proxyOptions(tunnel) },
+        certificates,
+      });
       is_connected = true;
     },
     execute: (statement, values, bytes) =>
-      calls.send(thread, { kind: 'execute', statement, values, bytes }, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]),
+      calls.send(
+        thread,
+        { kind: 'execute', statement, values, bytes },
+        bytes === undefined ? [] : [bytes.buffer as ArrayBuffer],
+      ),
     close: async () => {
       signal.removeEventListener('abort', stop);
       const isReusable = (await signOut()) && calls.isIdle();
@@ -104,12 +123,17 @@ function lostClient(message: string): SnowflakeFault {
 
 /** The calls that wait for the thread's answer. */
 class Calls {
-  private readonly waiting = new Map<number, { resolve(rows: unknown[]): void; reject(error: Error): void }>();
+  private readonly waiting = new Map<
+    number,
+    { resolve(rows: unknown[]): void; reject(error: Error): void }
+  >();
   private lost: Error | undefined;
   private sent = 0;
 
   send(thread: Worker, call: Call, handed_over: ArrayBuffer[] = []): Promise<unknown[]> {
-    return this.lost === undefined ? this.sendLast(thread, call, handed_over) : Promise.reject(this.lost);
+    return this.lost === undefined
+      ? this.sendLast(thread, call, handed_over)
+      : Promise.reject(this.lost);
   }
 
   /** As `send`, whether or not something went wrong before; never settles when the thread has ended. */

@@ -10,13 +10,25 @@ import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
  */
 const ignore = (): void => undefined;
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };
-snowflake.configure({ logLevel: 'OFF', customLogger: silent, disableOCSPChecks: true, keepAlive: true, useEnvProxy: false });
+snowflake.configure({
+  logLevel: 'OFF',
+  customLogger: silent,
+  disableOCSPChecks: true,
+  keepAlive: true,
+  useEnvProxy: false,
+});
 
 let connection: Connection | undefined;
 
 /** Settles with what a callback of the client is told. */
-function answerOf(call: (callback: (error: SnowflakeError | null | undefined, rows?: unknown[]) => void) => void): Promise<unknown[]> {
-  return new Promise((resolve, reject) => call((error, rows) => (error === undefined || error === null ? resolve(rows ?? []) : reject(error))));
+function answerOf(
+  call: (callback: (error: SnowflakeError | null | undefined, rows?: unknown[]) => void) => void,
+): Promise<unknown[]> {
+  return new Promise((resolve, reject) =>
+    call((error, rows) =>
+      error === undefined || error === null ? resolve(rows ?? []) : reject(error),
+    ),
+  );
 }
 
 async function run(request: ClientRequest): Promise<unknown[]> {
@@ -33,7 +45,10 @@ async function run(request: ClientRequest): Promise<unknown[]> {
     return answerOf((callback) => current.destroy((error) => callback(error)));
   }
   const { statement, values, bytes } = request;
-  const file = bytes === undefined ? {} : { fileStream: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) as never };
+  const file =
+    bytes === undefined
+      ? {}
+      : { fileStream: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) as never };
   return answerOf((callback) =>
     current.execute({
       sqlText: statement,
@@ -45,7 +60,12 @@ async function run(request: ClientRequest): Promise<unknown[]> {
 }
 
 /** Only what tells faults apart: the client's errors also carry requests and answers. */
-function faultOf(error: SnowflakeError & { cause?: { code?: unknown; message?: string }; response?: { statusCode?: number } }): ClientFault {
+function faultOf(
+  error: SnowflakeError & {
+    cause?: { code?: unknown; message?: string };
+    response?: { statusCode?: number };
+  },
+): ClientFault {
   const { code, sqlState, message, cause, response } = error;
   return {
     code: String(code ?? ''),

@@ -36,12 +36,18 @@ const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FA
  * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role, warehouse, database and schema are those of the config, or the call rejects with
  * what is missing; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
-export async function connect(config: SnowflakeConfig, deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>): Promise<Connection> {
+export async function connect(
+  config: SnowflakeConfig,
+  deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+): Promise<Connection> {
   const { outbound, signal, noteProgress } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { host, port } = addressOf(config);
-  await unlessStopped(shakeHands(await unlessStopped(outbound.resolveHost(host), starting), host, port), starting);
+  await unlessStopped(
+    shakeHands(await unlessStopped(outbound.resolveHost(host), starting), host, port),
+    starting,
+  );
   const client = await openClient({ outbound, signal });
   try {
     await unlessStopped(begin(client, config), starting);
@@ -53,8 +59,16 @@ export async function connect(config: SnowflakeConfig, deps: Pick<DestinationDep
 }
 
 /** The client's errors do not say what was wrong with the way to the account: these do. */
-async function shakeHands({ address }: { address: string }, host: string, port: number): Promise<void> {
-  const socket = tls.connect({ host: address, port, ...(isIP(host) === 0 ? { servername: host } : {}) });
+async function shakeHands(
+  { address }: { address: string },
+  host: string,
+  port: number,
+): Promise<void> {
+  const socket = tls.connect({
+    host: address,
+    port,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  });
   try {
     await once(socket, 'secureConnect');
   } finally {
@@ -76,7 +90,9 @@ function optionsOf(config: SnowflakeConfig): Record<string, unknown> {
     jsTreatIntegerAsBigInt: false,
     // Without it the client uploads to Google's storage under a wrong name.
     gcsUseDownscopedCredential: true,
-    ...('password' in credentials ? { password: credentials.password } : { authenticator: 'SNOWFLAKE_JWT', privateKey: credentials.private_key.trimEnd() }),
+    ...('password' in credentials
+      ? { password: credentials.password }
+      : { authenticator: 'SNOWFLAKE_JWT', privateKey: credentials.private_key.trimEnd() }),
   };
 }
 
@@ -88,18 +104,48 @@ async function begin(client: Client, config: SnowflakeConfig): Promise<void> {
   }
   const role = textOf(config.role);
   if (role !== undefined)
-    await use(client, `ROLE ${quoted(role)}`, 'permission_denied', `The user may not work as the role ${role}; grant it, or correct the key role`);
+    await use(
+      client,
+      `ROLE ${quoted(role)}`,
+      'permission_denied',
+      `The user may not work as the role ${role}; grant it, or correct the key role`,
+    );
   const grant = 'or the role may not use it';
-  await use(client, `WAREHOUSE ${quoted(config.warehouse)}`, 'warehouse_missing', `There is no warehouse ${config.warehouse}, ${grant}`);
-  await use(client, `DATABASE ${quoted(config.database)}`, 'database_missing', `There is no database ${config.database}, ${grant}`);
-  await use(client, `SCHEMA ${quoted(config.schema)}`, 'schema_missing', `There is no schema ${config.schema} in the database ${config.database}, ${grant}`);
+  await use(
+    client,
+    `WAREHOUSE ${quoted(config.warehouse)}`,
+    'warehouse_missing',
+    `There is no warehouse ${config.warehouse}, ${grant}`,
+  );
+  await use(
+    client,
+    `DATABASE ${quoted(config.database)}`,
+    'database_missing',
+    `There is no database ${config.database}, ${grant}`,
+  );
+  await use(
+    client,
+    `SCHEMA ${quoted(config.schema)}`,
+    'schema_missing',
+    `There is no schema ${config.schema} in the database ${config.database}, ${grant}`,
+  );
   await client.execute(session_statement);
 }
 
 /** An account that there is not has a host all the same, which answers with a page. */
 function notSnowflake(error: unknown): NonRetryableError | undefined {
-  if (!(error instanceof SnowflakeFault) || error.fault.status === undefined || error.fault.status >= 500 || error.fault.status === 429) return undefined;
-  return new NonRetryableError('not_snowflake', 'What answers at this host is not a Snowflake account; check the keys account and host.', { cause: error });
+  if (
+    !(error instanceof SnowflakeFault) ||
+    error.fault.status === undefined ||
+    error.fault.status >= 500 ||
+    error.fault.status === 429
+  )
+    return undefined;
+  return new NonRetryableError(
+    'not_snowflake',
+    'What answers at this host is not a Snowflake account; check the keys account and host.',
+    { cause: error },
+  );
 }
 
 const refusals_of_use = ['002043', '002003', '003001', '003107', '002001'];
@@ -108,10 +154,18 @@ async function use(client: Client, what: string, code: string, message: string):
   try {
     await client.execute(`USE ${what}`);
   } catch (error) {
-    if (!(error instanceof SnowflakeFault) || !refusals_of_use.includes(error.fault.code.padStart(6, '0'))) throw error;
-    throw new NonRetryableError(code, `${message}. Names are taken with their letter case: those that were made without quotes are in upper case.`, {
-      cause: error,
-    });
+    if (
+      !(error instanceof SnowflakeFault) ||
+      !refusals_of_use.includes(error.fault.code.padStart(6, '0'))
+    )
+      throw error;
+    throw new NonRetryableError(
+      code,
+      `${message}. Names are taken with their letter case: those that were made without quotes are in upper case.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -122,7 +176,8 @@ function connectionOf(client: Client, noteProgress: DestinationDeps['noteProgres
     return rows;
   };
   return {
-    rows: async <Row>(statement: string, values?: string[]) => (await execute(statement, values)) as Row[],
+    rows: async <Row>(statement: string, values?: string[]) =>
+      (await execute(statement, values)) as Row[],
     put: async (stage, folder, name, bytes) => {
       const statement = `PUT file://${name} @${quoted(stage)}/${folder} AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = GZIP OVERWRITE = TRUE`;
       try {

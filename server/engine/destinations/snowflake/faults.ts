@@ -12,12 +12,18 @@ const unverified = final(
   'tls_not_verified',
   'The certificate of the host is not signed by an authority known here, or is for another host. Check the keys account and host.',
 );
-const unencrypted = final('tls_not_offered', 'The host offers no TLS at this port; check the key host.');
+const unencrypted = final(
+  'tls_not_offered',
+  'The host offers no TLS at this port; check the key host.',
+);
 const unreachable = passing(
   'connection_failed',
   'The account does not answer. Check the keys account and host, and that the firewall of this server lets it out.',
 );
-const broken = passing('connection_lost', 'The connection to the account broke, or its session ended.');
+const broken = passing(
+  'connection_lost',
+  'The connection to the account broke, or its session ended.',
+);
 const credentials = final(
   'authentication_failed',
   'Snowflake refused the user (%). Check the keys user and password or private_key, whether the user is locked or needs a second factor, and the network policy.',
@@ -26,18 +32,27 @@ const denied = final(
   'permission_denied',
   'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the table.',
 );
-const value = final('value_refused', 'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.');
+const value = final(
+  'value_refused',
+  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+);
 const asleep = passing(
   'warehouse_unavailable',
   'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of its resource monitor.',
 );
 const cancelled = passing('cancelled_by_server', 'Snowflake cancelled the statement (%).');
-const locked = passing('locked', 'Another delivery or session holds a lock on the table or on this delivery for more than a minute.');
+const locked = passing(
+  'locked',
+  'Another delivery or session holds a lock on the table or on this delivery for more than a minute.',
+);
 
 /** By Snowflake's number, with six digits, by the number of the official client, or by the error code of Node. `%` stands for what was said. */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: final('host_not_found', 'There is no host of this name; check the keys account and host.'),
+    host_not_found: final(
+      'host_not_found',
+      'There is no host of this name; check the keys account and host.',
+    ),
     lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
     unreachable,
     broken,
@@ -45,15 +60,27 @@ const faults: Record<string, Fault> = {
     tls_not_verified: unverified,
   }),
   outbound_refused: final('outbound_refused', '%'),
-  client_lost: passing('connection_lost', 'The client of the account ended in the middle of its work.'),
-  upload_failed: passing('store_fault', 'A file could not be brought to the stage of the account (%).'),
+  client_lost: passing(
+    'connection_lost',
+    'The client of the account ended in the middle of its work.',
+  ),
+  upload_failed: passing(
+    'store_fault',
+    'A file could not be brought to the stage of the account (%).',
+  ),
   // The session, which may have ended while nothing was asked of it.
   390104: broken,
   390111: broken,
   390112: broken,
   390114: broken,
-  '002003': final('table_missing', 'The table or one that it needs is gone, or the role may not see it (%).'),
-  '002043': final('table_missing', 'The table or one that it needs is gone, or the role may not see it (%).'),
+  '002003': final(
+    'table_missing',
+    'The table or one that it needs is gone, or the role may not see it (%).',
+  ),
+  '002043': final(
+    'table_missing',
+    'The table or one that it needs is gone, or the role may not see it (%).',
+  ),
   '003001': denied,
   '000606': asleep,
   '000607': asleep,
@@ -71,8 +98,14 @@ const faults: Record<string, Fault> = {
 
 const classes: Record<string, Fault> = {
   '22': value,
-  '23': final('constraint_violated', 'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.'),
-  '40': passing('conflict', 'Snowflake ended the transaction because of a conflict with another one.'),
+  '23': final(
+    'constraint_violated',
+    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
+  ),
+  '40': passing(
+    'conflict',
+    'Snowflake ended the transaction because of a conflict with another one.',
+  ),
   '42': final(
     'statement_refused',
     'Snowflake refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
@@ -85,8 +118,18 @@ const said_characters_max = 300;
 
 /** A fault of the account or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
 export function snowflakeError(error: unknown): unknown {
-  if (error instanceof NonRetryableError || error instanceof RetryableError || !(error instanceof Error)) return error;
-  if (error instanceof SnowflakeFault) return faultError(faultOf(error.fault), error, error.fault.cause_message ?? error.fault.message);
+  if (
+    error instanceof NonRetryableError ||
+    error instanceof RetryableError ||
+    !(error instanceof Error)
+  )
+    return error;
+  if (error instanceof SnowflakeFault)
+    return faultError(
+      faultOf(error.fault),
+      error,
+      error.fault.cause_message ?? error.fault.message,
+    );
   const { code } = error as NodeJS.ErrnoException;
   const fault = code === undefined ? undefined : faults[code];
   return fault === undefined ? error : faultError(fault, error, error.message);
@@ -94,20 +137,29 @@ export function snowflakeError(error: unknown): unknown {
 
 function faultOf(fault: ClientFault): Fault {
   const { status, cause_code, message } = fault;
-  const code = fault.code.length < 6 && /^\d+$/.test(fault.code) ? fault.code.padStart(6, '0') : fault.code;
+  const code =
+    fault.code.length < 6 && /^\d+$/.test(fault.code) ? fault.code.padStart(6, '0') : fault.code;
   if (status === 429) return passing('throttled', 'Snowflake asks for fewer requests.');
-  if (status !== undefined) return passing('server_fault', `Snowflake, or a proxy before it, answered with status ${status}.`);
+  if (status !== undefined)
+    return passing(
+      'server_fault',
+      `Snowflake, or a proxy before it, answered with status ${status}.`,
+    );
   if (cause_code !== undefined && faults[cause_code] !== undefined) return faults[cause_code];
   if (faults[code] !== undefined) return faults[code];
   if (code.startsWith('390')) return credentials;
   if (/\block(ed|s)?\b/i.test(message) && fault.sql_state.startsWith('57')) return locked;
-  return classes[fault.sql_state.slice(0, 2)] ?? passing('server_fault', 'Snowflake reported a fault (%).');
+  return (
+    classes[fault.sql_state.slice(0, 2)] ??
+    passing('server_fault', 'Snowflake reported a fault (%).')
+  );
 }
 
 /** What was said, in a line, without the query of an address, which may hold the token of a storage. */
 function faultError(fault: Fault, cause: Error, text: string): Error {
   const said = text.replaceAll(/\?\S*/g, '').replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
-  const clipped = said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
+  const clipped =
+    said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
   const message = fault.message === '%' ? cause.message : fault.message.replace('%', () => clipped);
   return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause });
 }

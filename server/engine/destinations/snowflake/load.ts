@@ -41,9 +41,12 @@ export async function openLoader(connection: Connection): Promise<Loader> {
       // Of its own for each load: the files of one that has failed are not taken by the next.
       const folder = `load_${(loads += 1)}`;
       let parts = 0;
-      for await (const part of csvParts(columns, bytes)) await connection.put(stage, folder, `part_${(parts += 1)}.csv.gz`, part);
+      for await (const part of csvParts(columns, bytes))
+        await connection.put(stage, folder, `part_${(parts += 1)}.csv.gz`, part);
       const texts = columns.map((_column, index) => `${textColumn(index)} VARCHAR`);
-      await connection.rows(`CREATE OR REPLACE TEMPORARY TABLE ${table} ("c0" VARCHAR, ${texts.join(', ')})`);
+      await connection.rows(
+        `CREATE OR REPLACE TEMPORARY TABLE ${table} ("c0" VARCHAR, ${texts.join(', ')})`,
+      );
       if (parts === 0) return 0;
       const files = await connection.rows<{ rows_loaded?: number }>(
         `COPY INTO ${table} FROM @${quoted(stage)}/${folder}/ FILE_FORMAT = ${file_format} ON_ERROR = ABORT_STATEMENT PURGE = TRUE`,

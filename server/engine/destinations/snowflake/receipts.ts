@@ -11,12 +11,19 @@ type Receipt = { records: number; manifest: string };
 const now = 'CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6))';
 
 /** Is there a table of receipts, that the role may see? */
-export async function hasReceipts(connection: Connection, config: SnowflakeConfig): Promise<boolean> {
+export async function hasReceipts(
+  connection: Connection,
+  config: SnowflakeConfig,
+): Promise<boolean> {
   return (await findTableKind(connection, config, receipts_table)) !== undefined;
 }
 
 /** The signed text of a delivery that is in the table, or undefined. */
-export async function findReceipt(connection: Connection, config: SnowflakeConfig, delivery_id: string): Promise<string | undefined> {
+export async function findReceipt(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivery_id: string,
+): Promise<string | undefined> {
   const [row] = await connection.rows<{ manifest: string }>(
     `SELECT "manifest" FROM ${targetOf(config).receipts} WHERE "delivery_id" = ? AND "manifest" IS NOT NULL`,
     [delivery_id],
@@ -25,7 +32,12 @@ export async function findReceipt(connection: Connection, config: SnowflakeConfi
 }
 
 /** Says that an attempt is about to deliver: from now on no attempt that said so before may show its rows. */
-export async function claim(connection: Connection, config: SnowflakeConfig, delivery: Delivery, attempt_id: string): Promise<void> {
+export async function claim(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivery: Delivery,
+  attempt_id: string,
+): Promise<void> {
   const { receipts, name } = targetOf(config);
   await connection.rows(
     `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id", "table_name", "written_at") SELECT ?, ?, ?, ?, ?, ${now}`,
@@ -41,10 +53,18 @@ type Attempt = { id: string; is_delivered: boolean };
  * another attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so two attempts are kept apart by a lock: the UPDATE rewrites all lines of the
  * delivery, and who waits for it then reads what the other one committed.
  */
-export async function holdClaims(connection: Connection, config: SnowflakeConfig, delivery: Delivery, attempt: Attempt): Promise<{ is_shown: boolean }> {
+export async function holdClaims(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivery: Delivery,
+  attempt: Attempt,
+): Promise<{ is_shown: boolean }> {
   const { receipts } = targetOf(config);
   const ours = [delivery.delivery_id];
-  await connection.rows(`UPDATE ${receipts} SET "delivery_id" = "delivery_id" WHERE "delivery_id" = ?`, ours);
+  await connection.rows(
+    `UPDATE ${receipts} SET "delivery_id" = "delivery_id" WHERE "delivery_id" = ?`,
+    ours,
+  );
   const lines = await connection.rows<{ attempt_id: string; is_shown: boolean }>(
     `SELECT "attempt_id", "manifest" IS NOT NULL AS "is_shown" FROM ${receipts} WHERE "delivery_id" = ? ORDER BY "written_at" DESC, "attempt_id" DESC`,
     ours,
@@ -52,22 +72,46 @@ export async function holdClaims(connection: Connection, config: SnowflakeConfig
   const shown = lines.find((line) => line.is_shown);
   if (attempt.is_delivered && shown !== undefined) return { is_shown: true };
   if ((shown ?? lines[0])?.attempt_id !== attempt.id)
-    throw new RetryableError('conflict', 'Another attempt has taken this delivery over, or its line in the table of receipts was removed by hand.');
+    throw new RetryableError(
+      'conflict',
+      'Another attempt has taken this delivery over, or its line in the table of receipts was removed by hand.',
+    );
   return { is_shown: shown !== undefined };
 }
 
 /** Writes the receipt over what the attempts of the delivery have left: one line stays. The receipt of a repeat replaces the earlier one. */
-export async function writeReceipt(connection: Connection, config: SnowflakeConfig, delivery: Delivery, attempt_id: string, receipt: Receipt): Promise<void> {
+export async function writeReceipt(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivery: Delivery,
+  attempt_id: string,
+  receipt: Receipt,
+): Promise<void> {
   const { receipts, name } = targetOf(config);
   await connection.rows(`DELETE FROM ${receipts} WHERE "delivery_id" = ?`, [delivery.delivery_id]);
   await connection.rows(
     `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id", "table_name", "records", "manifest", "written_at") SELECT ?, ?, ?, ?, ?, CAST(? AS NUMBER(38, 0)), ?, ${now}`,
-    [delivery.delivery_id, attempt_id, delivery.batch_export_id, delivery.run_id, name, String(receipt.records), receipt.manifest],
+    [
+      delivery.delivery_id,
+      attempt_id,
+      delivery.batch_export_id,
+      delivery.run_id,
+      name,
+      String(receipt.records),
+      receipt.manifest,
+    ],
   );
 }
 
 /** Removes what attempts have said that came to no receipt. */
-export async function dropClaims(connection: Connection, config: SnowflakeConfig, delivery: Delivery): Promise<void> {
+export async function dropClaims(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivery: Delivery,
+): Promise<void> {
   if (!(await hasReceipts(connection, config))) return;
-  await connection.rows(`DELETE FROM ${targetOf(config).receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`, [delivery.delivery_id]);
+  await connection.rows(
+    `DELETE FROM ${targetOf(config).receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`,
+    [delivery.delivery_id],
+  );
 }

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
 import { RetryableError, isOnly, withCertainty } from '../../destination.ts';
-import type { Delivery, DestinationDeps, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
@@ -14,7 +21,14 @@ import type { Connection } from './connection.ts';
 import { snowflakeError, withSnowflakeErrors } from './faults.ts';
 import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
-import { claim, dropClaims, findReceipt, hasReceipts, holdClaims, writeReceipt } from './receipts.ts';
+import {
+  claim,
+  dropClaims,
+  findReceipt,
+  hasReceipts,
+  holdClaims,
+  writeReceipt,
+} from './receipts.ts';
 import { dropStages, openStage, openTemporaryStage, takeOver } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { prepareTables, showStatement, valueExpression } from './table.ts';
@@ -38,7 +52,11 @@ type Session = {
 };
 
 /** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stage; otherwise nothing is changed yet. */
-export async function openSnowflakeSink(config: SnowflakeConfig, delivery: Delivery, deps: DestinationDeps): Promise<Sink> {
+export async function openSnowflakeSink(
+  config: SnowflakeConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Sink> {
   const session = await withSnowflakeErrors(() => openSession(config, delivery, deps));
   return {
     isCommitted: async () => session.is_delivered,
@@ -54,10 +72,16 @@ export async function openSnowflakeSink(config: SnowflakeConfig, delivery: Deliv
   };
 }
 
-async function openSession(config: SnowflakeConfig, delivery: Delivery, deps: DestinationDeps): Promise<Session> {
+async function openSession(
+  config: SnowflakeConfig,
+  delivery: Delivery,
+  deps: DestinationDeps,
+): Promise<Session> {
   const connection = await connect(config, deps);
   try {
-    const is_delivered = (await hasReceipts(connection, config)) && (await findReceipt(connection, config, delivery.delivery_id)) !== undefined;
+    const is_delivered =
+      (await hasReceipts(connection, config)) &&
+      (await findReceipt(connection, config, delivery.delivery_id)) !== undefined;
     const session: Session = {
       connection,
       config,
@@ -97,7 +121,11 @@ async function prepare(session: Session): Promise<Prepared> {
 }
 
 /** The stage has the target's own types, so a value that does not fit is refused while slices are written and not in the commit. */
-async function prepareStage(session: Session, { columns }: Prepared, isOnly: boolean): Promise<Stage> {
+async function prepareStage(
+  session: Session,
+  { columns }: Prepared,
+  isOnly: boolean,
+): Promise<Stage> {
   const place = { ...session, columns };
   session.stage ??= isOnly ? undefined : await openStage(place);
   session.stage ??= await openTemporaryStage(place);
@@ -105,7 +133,11 @@ async function prepareStage(session: Session, { columns }: Prepared, isOnly: boo
 }
 
 /** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<{ name: string; state: StagedState | null }> {
+async function write(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: StagedState | null }> {
   const { name } = targetOf(session.config);
   try {
     if (session.is_delivered) await leaveAside(bytes);
@@ -115,7 +147,11 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<{
   }
 }
 
-async function stageSlice(session: Session, slice: Slice, bytes: Readable): Promise<StagedState | null> {
+async function stageSlice(
+  session: Session,
+  slice: Slice,
+  bytes: Readable,
+): Promise<StagedState | null> {
   const { delivery } = session;
   const prepared = await prepare(session);
   const stage = await prepareStage(session, prepared, isOnly(slice));
@@ -123,28 +159,49 @@ async function stageSlice(session: Session, slice: Slice, bytes: Readable): Prom
   const counted = measured(bytes, (size) => (slice_bytes += size));
   const loaded = await prepared.loader.load(delivery.columns, counted);
   if (loaded !== slice.records)
-    throw new RetryableError('count_mismatch', `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is written again.`);
+    throw new RetryableError(
+      'count_mismatch',
+      `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is written again.`,
+    );
   const columns = delivery.columns.map((column) => quoted(column.name)).join(', ');
-  const values = delivery.columns.map((column, index) => valueExpression(column, textColumn(index), prepared.columns)).join(', ');
+  const values = delivery.columns
+    .map((column, index) => valueExpression(column, textColumn(index), prepared.columns))
+    .join(', ');
   const write = await stage.insert({ columns, values, from: prepared.loader.table });
   return write === undefined ? null : { write, slice_bytes };
 }
 
 /** One transaction: the lock on the lines of this delivery, its rows, its receipt. */
-async function commit(session: Session, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   const { connection, config, delivery, attempt_id, is_delivered } = session;
   const records = recordsIn(outcomes);
-  const stage = is_delivered ? undefined : await prepareStage(session, await prepare(session), true);
+  const stage = is_delivered
+    ? undefined
+    : await prepareStage(session, await prepare(session), true);
   await connection.rows('BEGIN TRANSACTION');
   try {
-    const { is_shown } = await holdClaims(connection, config, delivery, { id: attempt_id, is_delivered });
+    const { is_shown } = await holdClaims(connection, config, delivery, {
+      id: attempt_id,
+      is_delivered,
+    });
     session.may_show = is_shown;
     if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
-    await writeReceipt(connection, config, delivery, attempt_id, { records, manifest: manifest.text });
+    await writeReceipt(connection, config, delivery, attempt_id, {
+      records,
+      manifest: manifest.text,
+    });
     session.may_show = true;
     await connection.rows('COMMIT');
   } catch (error) {
-    await connection.rows('ROLLBACK').catch((fault: unknown) => session.log.warn({ err: fault }, 'a transaction was left to the server to roll back'));
+    await connection
+      .rows('ROLLBACK')
+      .catch((fault: unknown) =>
+        session.log.warn({ err: fault }, 'a transaction was left to the server to roll back'),
+      );
     throw error;
   }
   session.is_delivered = true;
@@ -154,16 +211,28 @@ async function commit(session: Session, outcomes: SliceOutcome[], manifest: Mani
 /** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
 async function tidyUp(session: Session): Promise<void> {
   await dropStages(session).catch((error: unknown) =>
-    session.log.warn({ err: snowflakeError(error), delivery_id: session.delivery.delivery_id }, 'the stage table of a committed delivery could not be removed'),
+    session.log.warn(
+      { err: snowflakeError(error), delivery_id: session.delivery.delivery_id },
+      'the stage table of a committed delivery could not be removed',
+    ),
   );
 }
 
-async function show({ connection, config, delivery }: Session, stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
+async function show(
+  { connection, config, delivery }: Session,
+  stage: Stage,
+  outcomes: SliceOutcome[],
+): Promise<void> {
   const records = recordsIn(outcomes);
-  const [answer] = await connection.rows<Record<string, number>>(showStatement(targetOf(config).quoted, stage.rowsOf(outcomes), delivery));
+  const [answer] = await connection.rows<Record<string, number>>(
+    showStatement(targetOf(config).quoted, stage.rowsOf(outcomes), delivery),
+  );
   const shown = answer?.['number of rows inserted'] ?? 0;
   if (!isMerged(delivery) && shown !== records)
-    throw new RetryableError('count_mismatch', `The delivery has ${records} rows, but Snowflake would show ${shown}; it is made again.`);
+    throw new RetryableError(
+      'count_mismatch',
+      `The delivery has ${records} rows, but Snowflake would show ${shown}; it is made again.`,
+    );
 }
 
 async function abort(session: Session): Promise<void> {

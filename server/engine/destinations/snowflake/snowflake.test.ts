@@ -9,7 +9,13 @@ import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
 import { contractColumns } from '../../../../test/contract_rows.ts';
-import { assertChanged, deliverText, freshDelivery, readContractRows, tablesIn } from '../../../../test/deliveries.ts';
+import {
+  assertChanged,
+  deliverText,
+  freshDelivery,
+  readContractRows,
+  tablesIn,
+} from '../../../../test/deliveries.ts';
 import { testDestination } from '../../../../test/destination_contract.ts';
 import type { Config } from '../../../../test/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
@@ -28,7 +34,12 @@ import type { SnowflakeConfig } from './config.ts';
 import { snowflake } from './snowflake.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
-const deps = { log: silentLog(), outbound, export_dir: '/nowhere', signal: new AbortController().signal };
+const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
 let stores: TestStores;
 let server: SnowflakeServer;
 let pool: pg.Pool;
@@ -58,21 +69,34 @@ async function freshConfig(): Promise<SnowflakeConfig> {
   const schema = `Place "${(schemas += 1)}"`;
   await pool.query(`CREATE SCHEMA ${quoted(schema)}`);
   const { host, user, password } = server;
-  return { account: 'myorg-myaccount', host, user, password, database: 'ANALYTICS', warehouse: 'LOADING', role: 'EXPORTER', schema };
+  return {
+    account: 'myorg-myaccount',
+    host,
+    user,
+    password,
+    database: 'ANALYTICS',
+    warehouse: 'LOADING',
+    role: 'EXPORTER',
+    schema,
+  };
 }
 
-const inSchema = (config: Config, table = 'events') => `${quoted(String(config['schema']))}.${quoted(table)}`;
+const inSchema = (config: Config, table = 'events') =>
+  `${quoted(String(config['schema']))}.${quoted(table)}`;
 
 const tables = (config: Config) => tablesIn(pool, config['schema']);
 
-const readBack = async (config: Config) => ((await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : []);
+const readBack = async (config: Config) =>
+  (await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : [];
 
 /** Tables that are not the export's, and lines of attempts that came to no receipt. */
 async function leftovers(config: Config): Promise<string[]> {
   const found = await tables(config);
   const others = found.filter((name) => !['events', 'sluice_receipts'].includes(name));
   if (!found.includes('sluice_receipts')) return others;
-  const claims = await pool.query<{ attempt_id: string }>(`SELECT attempt_id FROM ${inSchema(config, 'sluice_receipts')} WHERE manifest IS NULL`);
+  const claims = await pool.query<{ attempt_id: string }>(
+    `SELECT attempt_id FROM ${inSchema(config, 'sluice_receipts')} WHERE manifest IS NULL`,
+  );
   return [...others, ...claims.rows.map((row) => row.attempt_id)];
 }
 
@@ -82,9 +106,22 @@ testDestination({
   stop: async () => undefined,
   configure: freshConfig,
   alternatives: async (config) => {
-    const cipher = { format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' } as const;
+    const cipher = {
+      format: 'pem',
+      type: 'pkcs8',
+      cipher: 'aes-256-cbc',
+      passphrase: 'open sesame',
+    } as const;
     const private_key = createPrivateKey(server.private_key).export(cipher).toString();
-    return [{ ...config, authentication_type: 'keypair', password: null, private_key, private_key_passphrase: cipher.passphrase }];
+    return [
+      {
+        ...config,
+        authentication_type: 'keypair',
+        password: null,
+        private_key,
+        private_key_passphrase: cipher.passphrase,
+      },
+    ];
   },
   readBack,
   leftovers,
@@ -93,29 +130,85 @@ testDestination({
     await pool.query(`CREATE VIEW ${inSchema(config, 'view')} AS SELECT 1 AS uuid`);
     const { port } = plain.address() as AddressInfo;
     return [
-      { name: 'wrong password', config: { ...config, password: 'wrong-password' }, code: 'authentication_failed' },
-      { name: 'no such user', config: { ...config, user: 'NOBODY' }, code: 'authentication_failed' },
-      { name: 'no such role', config: { ...config, role: 'ACCOUNTADMIN' }, code: 'permission_denied' },
-      { name: 'no such warehouse', config: { ...config, warehouse: 'loading' }, code: 'warehouse_missing' },
-      { name: 'no such database', config: { ...config, database: 'analytics' }, code: 'database_missing' },
+      {
+        name: 'wrong password',
+        config: { ...config, password: 'wrong-password' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such user',
+        config: { ...config, user: 'NOBODY' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such role',
+        config: { ...config, role: 'ACCOUNTADMIN' },
+        code: 'permission_denied',
+      },
+      {
+        name: 'no such warehouse',
+        config: { ...config, warehouse: 'loading' },
+        code: 'warehouse_missing',
+      },
+      {
+        name: 'no such database',
+        config: { ...config, database: 'analytics' },
+        code: 'database_missing',
+      },
       { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
-      { name: 'no such host', config: { ...config, host: 'no-such-host.invalid' }, code: 'host_not_found' },
-      { name: 'a private address', config: { ...config, host: '10.0.0.1' }, code: 'outbound_refused' },
-      { name: 'TLS is not offered', config: { ...config, host: `localhost:${port}` }, code: 'tls_not_offered' },
-      { name: 'certificate for another host', config: { ...config, host: server.host.replace('localhost', '127.0.0.1') }, code: 'tls_not_verified' },
-      { name: 'missing columns', config: { ...config, table_name: 'other' }, code: 'columns_missing' },
+      {
+        name: 'no such host',
+        config: { ...config, host: 'no-such-host.invalid' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'a private address',
+        config: { ...config, host: '10.0.0.1' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'TLS is not offered',
+        config: { ...config, host: `localhost:${port}` },
+        code: 'tls_not_offered',
+      },
+      {
+        name: 'certificate for another host',
+        config: { ...config, host: server.host.replace('localhost', '127.0.0.1') },
+        code: 'tls_not_verified',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_name: 'other' },
+        code: 'columns_missing',
+      },
       { name: 'a view', config: { ...config, table_name: 'view' }, code: 'table_unsuitable' },
     ];
   },
   invalid: [
     { name: 'no account', change: { account: undefined }, attr: 'account' },
-    { name: 'account is a URL', change: { account: 'https://myorg-myaccount.snowflakecomputing.com' }, attr: 'account' },
-    { name: 'account is a host', change: { account: 'myorg-myaccount.snowflakecomputing.com' }, attr: 'account' },
+    {
+      name: 'account is a URL',
+      change: { account: 'https://myorg-myaccount.snowflakecomputing.com' },
+      attr: 'account',
+    },
+    {
+      name: 'account is a host',
+      change: { account: 'myorg-myaccount.snowflakecomputing.com' },
+      attr: 'account',
+    },
     { name: 'no password', change: { password: undefined }, attr: 'password' },
     { name: 'password is null', change: { password: null }, attr: 'password' },
-    { name: 'another authentication', change: { authentication_type: 'oauth' }, attr: 'authentication_type' },
+    {
+      name: 'another authentication',
+      change: { authentication_type: 'oauth' },
+      attr: 'authentication_type',
+    },
     { name: 'no key', change: { authentication_type: 'keypair' }, attr: 'private_key' },
-    { name: 'key is no key', change: { authentication_type: 'keypair', private_key: 'secret' }, attr: 'private_key' },
+    {
+      name: 'key is no key',
+      change: { authentication_type: 'keypair', private_key: 'secret' },
+      attr: 'private_key',
+    },
     { name: 'host with a path', change: { host: 'localhost/x' }, attr: 'host' },
     { name: 'host with a wrong port', change: { host: 'localhost:70000' }, attr: 'host' },
     { name: 'schema is null', change: { schema: null }, attr: 'schema' },
@@ -123,9 +216,16 @@ testDestination({
     { name: 'NUL in a name', change: { warehouse: 'a\0b' }, attr: 'warehouse' },
   ],
   damage: {
-    changed: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`)),
-    missing: async (config) => void (await pool.query(`DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`)),
-    added: async (config) => void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
+    changed: async (config) =>
+      void (await pool.query(
+        `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
+      )),
+    missing: async (config) =>
+      void (await pool.query(
+        `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
+      )),
+    added: async (config) =>
+      void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
   has_nul: false,
   recovers: true,
@@ -133,19 +233,35 @@ testDestination({
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
 
-const delivery = (changes: Partial<Delivery> = {}) => freshDelivery({ columns: noteOnly, ...changes });
+const delivery = (changes: Partial<Delivery> = {}) =>
+  freshDelivery({ columns: noteOnly, ...changes });
 
-const deliver = (config: SnowflakeConfig, given: Delivery, text: string) => deliverText(snowflake, { config, delivery: given, deps }, text);
+const deliver = (config: SnowflakeConfig, given: Delivery, text: string) =>
+  deliverText(snowflake, { config, delivery: given, deps }, text);
 
 test('signs in by key pair, with the key as it is or under a passphrase, and not with another key', async () => {
-  const config: SnowflakeConfig = { ...(await freshConfig()), authentication_type: 'keypair', password: null, private_key: server.private_key };
+  const config: SnowflakeConfig = {
+    ...(await freshConfig()),
+    authentication_type: 'keypair',
+    password: null,
+    private_key: server.private_key,
+  };
   const failed = async (changes: Partial<SnowflakeConfig>) =>
-    (await snowflake.check({ ...config, ...changes }, noteOnly, deps)).find((step) => step.status === 'failed')?.detail;
+    (await snowflake.check({ ...config, ...changes }, noteOnly, deps)).find(
+      (step) => step.status === 'failed',
+    )?.detail;
   assert.equal(await failed({}), undefined);
-  const locked = createPrivateKey(server.private_key).export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' }).toString();
-  assert.equal(await failed({ private_key: locked, private_key_passphrase: 'open sesame' }), undefined);
+  const locked = createPrivateKey(server.private_key)
+    .export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' })
+    .toString();
+  assert.equal(
+    await failed({ private_key: locked, private_key_passphrase: 'open sesame' }),
+    undefined,
+  );
   assert.deepEqual(
-    snowflake.validate({ ...config, private_key: locked, private_key_passphrase: 'sesame' }).map(({ attr }) => attr),
+    snowflake
+      .validate({ ...config, private_key: locked, private_key_passphrase: 'sesame' })
+      .map(({ attr }) => attr),
     ['private_key'],
   );
   const other = generateKeyPairSync('rsa', {
@@ -153,30 +269,61 @@ test('signs in by key pair, with the key as it is or under a passphrase, and not
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
-  assert.match((await failed({ private_key: other.privateKey })) ?? '', /^Snowflake refused the user/);
+  assert.match(
+    (await failed({ private_key: other.privateKey })) ?? '',
+    /^Snowflake refused the user/,
+  );
 });
 
 test('the connection test names a column of which another value comes back, whether the way or the own table changes it', async (context) => {
   const config = await freshConfig();
-  const custom = (name: string, type: Column['type']) => ({ name, type, nullable: true, expression: 'x', is_calculated: true });
+  const custom = (name: string, type: Column['type']) => ({
+    name,
+    type,
+    nullable: true,
+    expression: 'x',
+    is_calculated: true,
+  });
   const columns = [...contractColumns, custom('c1', 'json'), custom('C "1"', 'text')];
-  const check = (table_name = 'events') => snowflake.check({ ...config, table_name }, columns, deps);
+  const check = (table_name = 'events') =>
+    snowflake.check({ ...config, table_name }, columns, deps);
   const { storage } = server.account;
   const { kept } = storage;
   context.after(() => (storage.kept = kept));
   const spoiled: Record<string, [from: string, to: string]>[] = [
     { timestamp: ['678901', '679'] },
     { event: ['"$pageview"', '""'] },
-    { event: ['"$pageview"', ''], properties: ['}"', '"'], amount: ['"1"', '"2"'], ratio: ['"0.5"', '"0.49999999999999994"'], is_new: ['"true"', '"false"'] },
+    {
+      event: ['"$pageview"', ''],
+      properties: ['}"', '"'],
+      amount: ['"1"', '"2"'],
+      ratio: ['"0.5"', '"0.49999999999999994"'],
+      is_new: ['"true"', '"false"'],
+    },
   ];
   for (const changes of spoiled) {
-    storage.kept = (content) => Buffer.from(Object.values(changes).reduce((text, [from, to]) => text.replace(from, () => to), content.toString()));
+    storage.kept = (content) =>
+      Buffer.from(
+        Object.values(changes).reduce(
+          (text, [from, to]) => text.replace(from, () => to),
+          content.toString(),
+        ),
+      );
     assertChanged(await check(), Object.keys(changes));
   }
   storage.kept = (content) => Buffer.concat([content, content]);
-  assert.match((await check()).find(({ status }) => status === 'failed')?.detail ?? '', /^Snowflake took 2 rows where there should be one\./);
+  assert.match(
+    (await check()).find(({ status }) => status === 'failed')?.detail ?? '',
+    /^Snowflake took 2 rows where there should be one\./,
+  );
   storage.kept = kept;
-  const types = { properties: 'snowflake_parts.object', timestamp: 'timestamptz', amount: 'float8', ratio: 'real', is_new: 'text' };
+  const types = {
+    properties: 'snowflake_parts.object',
+    timestamp: 'timestamptz',
+    amount: 'float8',
+    ratio: 'real',
+    is_new: 'text',
+  };
   for (const [column, type] of [
     [undefined, 'types'],
     ['timestamp', 'timestamp(3)'],
@@ -184,7 +331,9 @@ test('the connection test names a column of which another value comes back, whet
     ['ratio', 'numeric(38, 0)'],
   ] as const) {
     const table = `own ${type}`;
-    const others = Object.entries(column === undefined ? types : { ...types, [column]: type }).map((one) => one.join(' '));
+    const others = Object.entries(column === undefined ? types : { ...types, [column]: type }).map(
+      (one) => one.join(' '),
+    );
     const own = `uuid text, event text, note text, c1 snowflake_parts.array, "C ""1""" text, own text DEFAULT 'own'`;
     await pool.query(`CREATE TABLE ${inSchema(config, table)} (${[own, ...others].join(', ')})`);
     const steps = await check(table);
@@ -206,14 +355,19 @@ test('files reach the storage of each cloud, encrypted, and only over the guard'
     await deliver(config, delivery(), `${kind}\\n"quoted", 'é'\n`);
   }
   server.setStorage('S3');
-  const found = await pool.query<{ note: string }>(`SELECT note FROM ${inSchema(config)} ORDER BY ctid`);
+  const found = await pool.query<{ note: string }>(
+    `SELECT note FROM ${inSchema(config)} ORDER BY ctid`,
+  );
   assert.deepEqual(
     found.rows.map((row) => row.note),
     ['S3', 'AZURE', 'GCS'].map((kind) => `${kind}\n"quoted", 'é'`),
   );
   const { address } = server.account.storage;
   server.account.storage.address = '10.0.0.1:443';
-  await assert.rejects(deliver(config, delivery(), 'x\n'), (error) => error instanceof NonRetryableError && error.code === 'outbound_refused');
+  await assert.rejects(
+    deliver(config, delivery(), 'x\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'outbound_refused',
+  );
   server.account.storage.address = address;
   // Nothing was sent that nobody has asked for: no telemetry, above all.
   assert.deepEqual(server.unknown_paths, []);
@@ -224,12 +378,26 @@ test('persons are merged: a row gives way to a higher version only, whole, and v
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, mapping: number, name: string) =>
     `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
-  const given = [delivery({ model: 'persons', columns }), delivery({ model: 'persons', columns })] as const;
-  await deliver(config, given[0], row('a', 5, 0, 'five') + row('b', 1, 9, 'one') + row('c', 1, 1, 'mapped') + row('A', 1, 0, 'another'));
+  const given = [
+    delivery({ model: 'persons', columns }),
+    delivery({ model: 'persons', columns }),
+  ] as const;
+  await deliver(
+    config,
+    given[0],
+    row('a', 5, 0, 'five') +
+      row('b', 1, 9, 'one') +
+      row('c', 1, 1, 'mapped') +
+      row('A', 1, 0, 'another'),
+  );
   await deliver(
     config,
     given[1],
-    row('a', 4, 0, 'older') + row('b', 2, 3, 'two') + row('c', 1, 2, 'remapped') + row('d', 3, 0, 'high') + row('d', 1, 0, 'low'),
+    row('a', 4, 0, 'older') +
+      row('b', 2, 3, 'two') +
+      row('c', 1, 2, 'remapped') +
+      row('d', 3, 0, 'high') +
+      row('d', 1, 0, 'low'),
   );
   const found = await pool.query<{ person: string }>(
     `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':', person_distinct_id_version) AS person FROM ${inSchema(config, 'persons')} ORDER BY distinct_id COLLATE "C"`,
@@ -245,15 +413,22 @@ test('persons are merged: a row gives way to a higher version only, whole, and v
   assert.deepEqual(await snowflake.verify(config, delivered, keys, deps), []);
   await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
   assert.deepEqual(
-    (await snowflake.verify(config, delivered, keys, deps)).map(({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`),
+    (await snowflake.verify(config, delivered, keys, deps)).map(
+      ({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`,
+    ),
     ['missing b'],
   );
 });
 
 test("a table of the user's own keeps its defaults, JSON stays text where the column is, and a value that does not fit is final before anything is shown", async () => {
   const config = await freshConfig();
-  await pool.query(`CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text, note varchar(3) NOT NULL)`);
-  const columns: Column[] = [...noteOnly, { name: 'properties', type: 'json', nullable: false, expression: 'properties' }];
+  await pool.query(
+    `CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text, note varchar(3) NOT NULL)`,
+  );
+  const columns: Column[] = [
+    ...noteOnly,
+    { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
+  ];
   await deliver(config, delivery({ columns }), 'abc\t{ "a" : 1.0, "a":2 }\n');
   const found = await pool.query(`SELECT own, properties, note FROM ${inSchema(config)}`);
   assert.deepEqual(found.rows, [{ own: 'own', properties: '{ "a" : 1.0, "a":2 }', note: 'abc' }]);
@@ -273,11 +448,16 @@ test('a slice goes in several files, a value of 10 MB passes, and one of more th
   server.statements.length = 0;
   await deliver(config, delivery(), `${'é"'.repeat(3_000_000)}\n`.repeat(3));
   assert.equal(server.statements.filter((statement) => statement.startsWith('PUT')).length, 2);
-  const found = await pool.query(`SELECT DISTINCT octet_length(note) AS bytes, count(*)::int AS rows FROM ${inSchema(config)} GROUP BY 1`);
+  const found = await pool.query(
+    `SELECT DISTINCT octet_length(note) AS bytes, count(*)::int AS rows FROM ${inSchema(config)} GROUP BY 1`,
+  );
   assert.deepEqual(found.rows, [{ bytes: 9_000_000, rows: 3 }]);
   await assert.rejects(
     deliver(config, delivery(), `${'é'.repeat(9_000_000)}\n`),
-    (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded' && error.message.includes('18000000 bytes'),
+    (error) =>
+      error instanceof NonRetryableError &&
+      error.code === 'limit_exceeded' &&
+      error.message.includes('18000000 bytes'),
   );
 });
 
@@ -285,7 +465,12 @@ test('a delivery is these statements and no others', async () => {
   const config = { ...(await freshConfig()), role: null };
   server.statements.length = 0;
   await deliver(config, delivery(), 'abc\n');
-  const text = server.statements.map((statement) => statement.replaceAll(/sluice_([a-z]+)_[0-9a-f]{16}/g, '$1')).join('\n');
-  const expected = await readFile(new URL('../../../../test/snowflake_delivery.sql', import.meta.url), 'utf8');
+  const text = server.statements
+    .map((statement) => statement.replaceAll(/sluice_([a-z]+)_[0-9a-f]{16}/g, '$1'))
+    .join('\n');
+  const expected = await readFile(
+    new URL('../../../../test/snowflake_delivery.sql', import.meta.url),
+    'utf8',
+  );
   assert.equal(`${text}\n`, expected.replaceAll('SCHEMA_NAME', quoted(config.schema)));
 });

@@ -12,7 +12,10 @@ import { writeSlice } from '../../../../test/killed_delivery.ts';
 import { uuidDelivery } from '../../../../test/postgres_destination.ts';
 import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
 import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
-import type { SnowflakeFault as Fault, SnowflakeServer } from '../../../../test/snowflake_server.ts';
+import type {
+  SnowflakeFault as Fault,
+  SnowflakeServer,
+} from '../../../../test/snowflake_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
@@ -43,7 +46,15 @@ beforeEach(async () => {
   const schema = `S${(schemas += 1)}`;
   await pool.query(`CREATE SCHEMA "${schema}"`);
   const { host, user, password } = server;
-  config = { account: 'myorg-myaccount', host, user, password, database: 'ANALYTICS', warehouse: 'LOADING', schema };
+  config = {
+    account: 'myorg-myaccount',
+    host,
+    user,
+    password,
+    database: 'ANALYTICS',
+    warehouse: 'LOADING',
+    schema,
+  };
 });
 
 after(async () => {
@@ -53,12 +64,16 @@ after(async () => {
   await stores.close();
 });
 
-const outcomes: SliceOutcome[] = [{ number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null }];
-const delivery = (): Delivery => uuidDelivery({ columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }] });
+const outcomes: SliceOutcome[] = [
+  { number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null },
+];
+const delivery = (): Delivery =>
+  uuidDelivery({ columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }] });
 
 const open = (given: Delivery, signal = new AbortController().signal): Promise<Sink> =>
   snowflake.open(config, given, { log: silentLog(), outbound, export_dir: '/nowhere', signal });
-const write = (sink: Sink) => sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a note\n')]));
+const write = (sink: Sink) =>
+  sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a note\n')]));
 const manifest = { name: 'manifest', text: '{"signed":true}' };
 const commit = (sink: Sink) => sink.commit(outcomes, manifest);
 
@@ -73,41 +88,115 @@ async function deliver(given: Delivery): Promise<void> {
 }
 
 async function count(table: string): Promise<number> {
-  return (await pool.query<{ rows: number }>(`SELECT count(*)::int AS rows FROM "${config.schema}"."${table}"`)).rows[0]?.rows ?? 0;
+  return (
+    (
+      await pool.query<{ rows: number }>(
+        `SELECT count(*)::int AS rows FROM "${config.schema}"."${table}"`,
+      )
+    ).rows[0]?.rows ?? 0
+  );
 }
 
-const refusal = (code: string, sql_state: string, message: string): Fault => ({ code, sql_state, message });
+const refusal = (code: string, sql_state: string, message: string): Fault => ({
+  code,
+  sql_state,
+  message,
+});
 
 for (const [name, pattern, fault, isRetryable, code] of [
-  ['a key that is not the registered one', /LOGIN/, refusal('390144', '', 'JWT token is invalid. [0b9d]'), false, 'authentication_failed'],
-  ['a network policy', /LOGIN/, refusal('390422', '', 'Incoming request with IP 1.2.3.4 is not allowed to access Snowflake.'), false, 'authentication_failed'],
+  [
+    'a key that is not the registered one',
+    /LOGIN/,
+    refusal('390144', '', 'JWT token is invalid. [0b9d]'),
+    false,
+    'authentication_failed',
+  ],
+  [
+    'a network policy',
+    /LOGIN/,
+    refusal('390422', '', 'Incoming request with IP 1.2.3.4 is not allowed to access Snowflake.'),
+    false,
+    'authentication_failed',
+  ],
   ['a host that is no account', /LOGIN/, { status: 404 }, false, 'not_snowflake'],
   ['too many requests', /LOGIN/, { status: 429 }, true, 'throttled'],
   ['a proxy that fails', /LOGIN/, { status: 502 }, true, 'server_fault'],
   ['a broken login', /LOGIN/, 'drop', true, 'connection_lost'],
-  ['a warehouse that is suspended', /^COPY/, refusal('000606', '57P03', 'No active warehouse selected in the current session.'), true, 'warehouse_unavailable'],
   [
-    'a quota that is used up',
+    'a warehouse that is suspended',
     /^COPY/,
-    refusal('90073', '57014', "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota."),
+    refusal('000606', '57P03', 'No active warehouse selected in the current session.'),
     true,
     'warehouse_unavailable',
   ],
-  ['no right to make the table', /^CREATE TABLE/, refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"), false, 'permission_denied'],
-  ['a table that went away', /^INSERT INTO "events"/, refusal('002003', '42S02', "Table 'EVENTS' does not exist or not authorized."), false, 'table_missing'],
-  ['a lock that is not released', /^UPDATE/, refusal('000625', '57014', 'Statement was aborted because the lock was not released.'), true, 'locked'],
-  ['a statement that was cancelled', /^MERGE|^INSERT INTO "events"/, refusal('000604', '57014', 'SQL execution canceled'), true, 'cancelled_by_server'],
-  ['a fault without a name', /^COPY/, refusal('300002', 'XX000', 'Processing aborted by error 300002'), true, 'server_fault'],
-  ['a session that is gone', /^COPY/, refusal('390111', '', 'Session no longer exists.'), true, 'connection_lost'],
+  [
+    'a quota that is used up',
+    /^COPY/,
+    refusal(
+      '90073',
+      '57014',
+      "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota.",
+    ),
+    true,
+    'warehouse_unavailable',
+  ],
+  [
+    'no right to make the table',
+    /^CREATE TABLE/,
+    refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
+    false,
+    'permission_denied',
+  ],
+  [
+    'a table that went away',
+    /^INSERT INTO "events"/,
+    refusal('002003', '42S02', "Table 'EVENTS' does not exist or not authorized."),
+    false,
+    'table_missing',
+  ],
+  [
+    'a lock that is not released',
+    /^UPDATE/,
+    refusal('000625', '57014', 'Statement was aborted because the lock was not released.'),
+    true,
+    'locked',
+  ],
+  [
+    'a statement that was cancelled',
+    /^MERGE|^INSERT INTO "events"/,
+    refusal('000604', '57014', 'SQL execution canceled'),
+    true,
+    'cancelled_by_server',
+  ],
+  [
+    'a fault without a name',
+    /^COPY/,
+    refusal('300002', 'XX000', 'Processing aborted by error 300002'),
+    true,
+    'server_fault',
+  ],
+  [
+    'a session that is gone',
+    /^COPY/,
+    refusal('390111', '', 'Session no longer exists.'),
+    true,
+    'connection_lost',
+  ],
   ['a storage that refuses', /UPLOAD/, { status: 403 }, true, 'store_fault'],
 ] as const) {
   test(`${name} is ${code}, ${isRetryable ? 'tried again' : 'final'}, and leaves nothing to see`, async () => {
     server.fail(pattern, fault, name === 'a storage that refuses' ? 100 : 2);
     const given = delivery();
     await assert.rejects(deliver(given), (error) => {
-      assert.ok(isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError, String(error));
+      assert.ok(
+        isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+        String(error),
+      );
       assert.equal((error as RetryableError).code, code, (error as Error).message);
-      assert.ok(!(error as Error).message.includes(server.password) && (error as Error).message.endsWith('.'));
+      assert.ok(
+        !(error as Error).message.includes(server.password) &&
+          (error as Error).message.endsWith('.'),
+      );
       return true;
     });
     server.recover();
@@ -178,10 +267,16 @@ test('an attempt that was believed dead cannot show anything after a newer one h
   await write(old);
   const newer = await open(given);
   await write(newer);
-  await assert.rejects(commit(old), (error) => error instanceof RetryableError && error.code === 'conflict');
+  await assert.rejects(
+    commit(old),
+    (error) => error instanceof RetryableError && error.code === 'conflict',
+  );
   assert.equal(await count('events'), 0);
   await commit(newer);
-  await assert.rejects(commit(old), (error) => error instanceof RetryableError && error.code === 'conflict');
+  await assert.rejects(
+    commit(old),
+    (error) => error instanceof RetryableError && error.code === 'conflict',
+  );
   assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
   await old.close();
   await newer.close();
@@ -199,7 +294,9 @@ test('two attempts that commit at once show the rows once', async () => {
 const writeOne = (sink: Sink, number: number) => writeSlice(sink, number, `note ${number}\n`);
 
 async function stages(): Promise<string[]> {
-  const found = await pool.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_name LIKE 'sluice_stage%'");
+  const found = await pool.query<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_name LIKE 'sluice_stage%'",
+  );
   return found.rows.map(({ name }) => name);
 }
 
@@ -224,7 +321,9 @@ test('an attempt that loses its session in the third of five slices has only tha
   assert.equal(await count('events'), 0);
   await next.commit(all, manifest);
   await next.close();
-  const found = await pool.query<{ note: string }>(`SELECT note FROM "${config.schema}".events ORDER BY 1`);
+  const found = await pool.query<{ note: string }>(
+    `SELECT note FROM "${config.schema}".events ORDER BY 1`,
+  );
   assert.deepEqual(
     found.rows.map(({ note }) => note),
     [0, 1, 2, 3, 4].map((number) => `note ${number}`),
@@ -241,7 +340,9 @@ test('an attempt whose stage another one has taken over adds nothing to it, and 
     assert.deepEqual(await next.recover([first]), [first]);
     await assert.rejects(writeOne(dead, 1), isLost);
     const before = await count('events');
-    await (end === 'commit' ? next.commit([first, await writeOne(next, 1)], manifest) : next.abort([first]));
+    await (end === 'commit'
+      ? next.commit([first, await writeOne(next, 1)], manifest)
+      : next.abort([first]));
     await next.close();
     await assert.rejects(writeOne(dead, 1), isLost);
     await dead.close();
@@ -252,7 +353,11 @@ test('an attempt whose stage another one has taken over adds nothing to it, and 
 
 test('a role that may not make tables has all slices wait in the session; of persons in a stage the newest counts', async () => {
   await deliver(delivery());
-  server.fail(/^CREATE TRANSIENT TABLE/, refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"), 2);
+  server.fail(
+    /^CREATE TRANSIENT TABLE/,
+    refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
+    2,
+  );
   const sink = await open(delivery());
   const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
   assert.deepEqual(await stages(), []);
@@ -260,13 +365,31 @@ test('a role that may not make tables has all slices wait in the session; of per
   await sink.close();
   assert.equal(await count('events'), 3);
   server.recover();
-  const column = (name: string, type: 'integer' | 'text') => ({ name, type, nullable: false, expression: name });
-  const columns = [column('team_id', 'integer'), column('distinct_id', 'text'), column('sluice_write', 'text'), column('person_version', 'integer')];
+  const column = (name: string, type: 'integer' | 'text') => ({
+    name,
+    type,
+    nullable: false,
+    expression: name,
+  });
+  const columns = [
+    column('team_id', 'integer'),
+    column('distinct_id', 'text'),
+    column('sluice_write', 'text'),
+    column('person_version', 'integer'),
+  ];
   config = { ...config, table_name: 'persons' };
   const persons = await open({ ...delivery(), model: 'persons', columns });
-  await persons.commit([await writeSlice(persons, 0, '7\ta\told\t1\n'), await writeSlice(persons, 1, '7\ta\tnew\t2\n')], manifest);
+  await persons.commit(
+    [
+      await writeSlice(persons, 0, '7\ta\told\t1\n'),
+      await writeSlice(persons, 1, '7\ta\tnew\t2\n'),
+    ],
+    manifest,
+  );
   await persons.close();
-  assert.deepEqual((await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows, [{ sluice_write: 'new' }]);
+  assert.deepEqual((await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows, [
+    { sluice_write: 'new' },
+  ]);
 });
 
 test('the tunnel lets nobody through without its password, nor to a place that the guard refuses', async () => {
@@ -274,7 +397,15 @@ test('the tunnel lets nobody through without its password, nor to a place that t
   const tunnel = await openTunnel(outbound, (error) => faults.push(error));
   const ask = async (path: string, password: string): Promise<number | undefined> => {
     const auth = `Basic ${Buffer.from(`${tunnel.user}:${password}`).toString('base64')}`;
-    const request = http.request({ host: '127.0.0.1', port: tunnel.port, method: 'CONNECT', path, headers: { 'proxy-authorization': auth } }).end();
+    const request = http
+      .request({
+        host: '127.0.0.1',
+        port: tunnel.port,
+        method: 'CONNECT',
+        path,
+        headers: { 'proxy-authorization': auth },
+      })
+      .end();
     const [response, socket] = (await once(request, 'connect')) as [http.IncomingMessage, Socket];
     socket.destroy();
     return response.statusCode;
@@ -292,7 +423,11 @@ test('the tunnel lets nobody through without its password, nor to a place that t
 test('errors of others stay as they are, and tokens of a storage are not repeated', () => {
   const source = new Error('the query failed');
   assert.equal(snowflakeError(source), source);
-  const upload = { code: 'upload_failed', sql_state: '', message: 'RestError: no https://a.blob/x?sig=secret' };
+  const upload = {
+    code: 'upload_failed',
+    sql_state: '',
+    message: 'RestError: no https://a.blob/x?sig=secret',
+  };
   assert.equal(
     (snowflakeError(new SnowflakeFault(upload)) as Error).message,
     'A file could not be brought to the stage of the account (RestError: no https://a.blob/x).',

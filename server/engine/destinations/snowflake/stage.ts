@@ -1,6 +1,14 @@
 import type { Delivery, SliceOutcome } from '../../destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
-import { freeName, isOfSlices, newWrite, stageLost, stageName, stagePrefix, wholeSlices } from '../../sql_tables/stages.ts';
+import {
+  freeName,
+  isOfSlices,
+  newWrite,
+  stageLost,
+  stageName,
+  stagePrefix,
+  wholeSlices,
+} from '../../sql_tables/stages.ts';
 import { SnowflakeFault } from './client.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
@@ -10,7 +18,12 @@ import { findReceipt } from './receipts.ts';
 import type { TableColumns } from './table.ts';
 
 /** Where a delivery goes, and the columns of the table there. */
-type Place = { connection: Connection; config: SnowflakeConfig; delivery: Delivery; columns: TableColumns };
+type Place = {
+  connection: Connection;
+  config: SnowflakeConfig;
+  delivery: Delivery;
+  columns: TableColumns;
+};
 
 /**
  * A table like the target in which the rows of finished slices wait. One that outlives the session carries the number of each row's write, and its name is the attempt's own: the next attempt renames it, which is the
@@ -39,7 +52,8 @@ export async function openTemporaryStage({ connection, config }: Place): Promise
 /** Makes a stage that outlives the session. Undefined where the role may not make tables. Throws `slice_lost` when the delivery is there by now: then nobody would remove the stage. */
 export async function openStage(place: Place): Promise<Stage | undefined> {
   const { connection, config, delivery } = place;
-  if ((await findReceipt(connection, config, delivery.delivery_id)) !== undefined) throw stageLost();
+  if ((await findReceipt(connection, config, delivery.delivery_id)) !== undefined)
+    throw stageLost();
   const name = stageName(delivery);
   try {
     await connection.rows(`CREATE TRANSIENT TABLE ${quoted(name)} LIKE ${targetOf(config).quoted}`);
@@ -47,18 +61,26 @@ export async function openStage(place: Place): Promise<Stage | undefined> {
     if (sqlState(error) === '42501') return undefined;
     throw error;
   }
-  await connection.rows(`ALTER TABLE ${quoted(name)} ADD COLUMN ${writeColumn(place)} NUMBER(38, 0)`);
+  await connection.rows(
+    `ALTER TABLE ${quoted(name)} ADD COLUMN ${writeColumn(place)} NUMBER(38, 0)`,
+  );
   // Nobody looks back at what it held: without this its rows would be kept, and paid for, a day after it is dropped.
   await connection.rows(`ALTER TABLE ${quoted(name)} SET DATA_RETENTION_TIME_IN_DAYS = 0`);
   return stageAt(place, name);
 }
 
 /** Takes the stage of an earlier attempt over, with those of the outcomes that are in it whole, and removes every other stage of the delivery. Undefined where nothing is whole. */
-export async function takeOver(place: Place, outcomes: SliceOutcome[]): Promise<{ stage: Stage; whole: SliceOutcome[] } | undefined> {
+export async function takeOver(
+  place: Place,
+  outcomes: SliceOutcome[],
+): Promise<{ stage: Stage; whole: SliceOutcome[] } | undefined> {
   const { connection } = place;
   let taken: { stage: Stage; whole: SliceOutcome[] } | undefined;
   for (const name of await listStages(place)) {
-    const whole = taken === undefined && outcomes.length > 0 ? wholeSlices(outcomes, await countWrites(place, name)) : [];
+    const whole =
+      taken === undefined && outcomes.length > 0
+        ? wholeSlices(outcomes, await countWrites(place, name))
+        : [];
     if (whole.length === 0) {
       await connection.rows(`DROP TABLE IF EXISTS ${quoted(name)}`);
       continue;
@@ -72,7 +94,8 @@ export async function takeOver(place: Place, outcomes: SliceOutcome[]): Promise<
 
 /** Removes all stages of the delivery that outlive sessions, whoever made them. */
 export async function dropStages(place: Omit<Place, 'columns'>): Promise<void> {
-  for (const name of await listStages(place)) await place.connection.rows(`DROP TABLE IF EXISTS ${quoted(name)}`);
+  for (const name of await listStages(place))
+    await place.connection.rows(`DROP TABLE IF EXISTS ${quoted(name)}`);
 }
 
 function stageAt(place: Place, name: string): Stage {
@@ -81,7 +104,9 @@ function stageAt(place: Place, name: string): Stage {
     insert: async ({ columns, values, from }) => {
       const write = newWrite();
       try {
-        await place.connection.rows(`INSERT INTO ${quoted(name)} (${column}, ${columns}) SELECT ${write}, ${values} FROM ${from}`);
+        await place.connection.rows(
+          `INSERT INTO ${quoted(name)} (${column}, ${columns}) SELECT ${write}, ${values} FROM ${from}`,
+        );
       } catch (error) {
         throw sqlState(error) === '42S02' ? stageLost(error) : error;
       }
@@ -92,7 +117,11 @@ function stageAt(place: Place, name: string): Stage {
   };
 }
 
-async function listStages({ connection, config, delivery }: Omit<Place, 'columns'>): Promise<string[]> {
+async function listStages({
+  connection,
+  config,
+  delivery,
+}: Omit<Place, 'columns'>): Promise<string[]> {
   const prefix = stagePrefix(delivery);
   const found = await connection.rows<{ name: string }>(
     `SELECT TABLE_NAME AS "name" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND LEFT(TABLE_NAME, ${prefix.length}) = ? ORDER BY TABLE_NAME`,
@@ -110,7 +139,9 @@ async function countWrites(place: Place, name: string): Promise<Map<number, numb
 
 /** A name that no column of the table has either. */
 function writeColumn({ columns, delivery }: Place): string {
-  return quoted(freeName('sluice_write', [...columns.keys(), ...delivery.columns.map(({ name }) => name)]));
+  return quoted(
+    freeName('sluice_write', [...columns.keys(), ...delivery.columns.map(({ name }) => name)]),
+  );
 }
 
 function sqlState(error: unknown): string | undefined {

@@ -10,7 +10,13 @@ import { NonRetryableError } from '../../destination.ts';
 import { addressOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { csvParts } from './csv_parts.ts';
-import { showStatement, snowflakeColumnFaults, tableStatement, textExpression, valueExpression } from './table.ts';
+import {
+  showStatement,
+  snowflakeColumnFaults,
+  tableStatement,
+  textExpression,
+  valueExpression,
+} from './table.ts';
 
 const column = (name: string, type: Column['type'] = 'text', is_calculated = false): Column => ({
   name,
@@ -34,27 +40,44 @@ test('the table of events is made with these types', () => {
 
 test('rows of events are inserted, and so are those of persons whose key a query has made', () => {
   const layout = { model: 'events' as const, columns: [column('uuid'), column('a "b"')] };
-  assert.equal(showStatement('"events"', '"stage"', layout), 'INSERT INTO "events" ("uuid", "a ""b""") SELECT "uuid", "a ""b""" FROM "stage"');
-  const calculated = { model: 'persons' as const, columns: [column('team_id', 'integer'), column('distinct_id', 'text', true)] };
+  assert.equal(
+    showStatement('"events"', '"stage"', layout),
+    'INSERT INTO "events" ("uuid", "a ""b""") SELECT "uuid", "a ""b""" FROM "stage"',
+  );
+  const calculated = {
+    model: 'persons' as const,
+    columns: [column('team_id', 'integer'), column('distinct_id', 'text', true)],
+  };
   assert.match(showStatement('"persons"', '"stage"', calculated), /^INSERT INTO/);
 });
 
 test('persons are merged by their key and versions', () => {
-  const columns = persons.columns.tables.filter(({ name }) => ['team_id', 'distinct_id', 'properties', 'person_version'].includes(name));
+  const columns = persons.columns.tables.filter(({ name }) =>
+    ['team_id', 'distinct_id', 'properties', 'person_version'].includes(name),
+  );
   const rank = '"sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first"';
   const list = '"team_id", "distinct_id", "properties", "person_version"';
   const merge = (order: string) =>
     `MERGE INTO "persons" AS there USING (SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id" ORDER BY ${order}) AS ${rank} FROM "stage") AS ranked ` +
     `WHERE ${rank} = 1) AS came ON there."team_id" = came."team_id" AND there."distinct_id" = came."distinct_id"`;
-  const update = 'THEN UPDATE SET "properties" = came."properties", "person_version" = came."person_version"';
+  const update =
+    'THEN UPDATE SET "properties" = came."properties", "person_version" = came."person_version"';
   const insert = `WHEN NOT MATCHED THEN INSERT (${list}) VALUES (came."team_id", came."distinct_id", came."properties", came."person_version")`;
   assert.equal(
     showStatement('"persons"', '"stage"', { model: 'persons', columns }),
     `${merge('"person_version" DESC NULLS LAST')} WHEN MATCHED AND (there."person_version" IS NULL OR came."person_version" > there."person_version") ${update} ${insert}`,
   );
-  const unversioned = columns.map((one) => (one.name === 'person_version' ? { ...one, is_calculated: true } : one));
-  assert.equal(showStatement('"persons"', '"stage"', { model: 'persons', columns: unversioned }), `${merge(list)} WHEN MATCHED ${update} ${insert}`);
-  assert.doesNotMatch(showStatement('"persons"', '"stage"', { model: 'persons', columns: columns.slice(0, 2) }), /WHEN MATCHED/);
+  const unversioned = columns.map((one) =>
+    one.name === 'person_version' ? { ...one, is_calculated: true } : one,
+  );
+  assert.equal(
+    showStatement('"persons"', '"stage"', { model: 'persons', columns: unversioned }),
+    `${merge(list)} WHEN MATCHED ${update} ${insert}`,
+  );
+  assert.doesNotMatch(
+    showStatement('"persons"', '"stage"', { model: 'persons', columns: columns.slice(0, 2) }),
+    /WHEN MATCHED/,
+  );
 });
 
 test('values are made of text by the type of the column, and JSON by the type of the table', () => {
@@ -66,24 +89,36 @@ test('values are made of text by the type of the column, and JSON by the type of
     ['json', 'OBJECT', `CAST(COALESCE(TRY_PARSE_JSON("c1", 'd'), TO_VARIANT("c1")) AS OBJECT)`],
     ['json', 'TEXT', '"c1"'],
   ];
-  for (const [type, there, expected] of cases) assert.equal(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
+  for (const [type, there, expected] of cases)
+    assert.equal(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
 });
 
 test('the text of a value is that of its column, and of an instant it has all microseconds whatever the type of the table', () => {
   const cases: [Column['type'], string, string][] = [
     ['text', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
-    ['timestamp', 'TIMESTAMP_NTZ', `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`],
-    ['timestamp', 'TEXT', `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`],
+    [
+      'timestamp',
+      'TIMESTAMP_NTZ',
+      `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
+    ],
+    [
+      'timestamp',
+      'TEXT',
+      `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
+    ],
     ['json', 'VARIANT', 'TO_JSON(t."x")'],
     ['json', 'ARRAY', 'TO_JSON(t."x")'],
     ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
   ];
-  for (const [type, there, expected] of cases) assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
+  for (const [type, there, expected] of cases)
+    assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
 });
 
 test('names that Snowflake keeps for itself are faults', () => {
   assert.deepEqual(
-    [['uuid', 'METADATA'], ['metadata$action'], ['a\0b']].map((names) => snowflakeColumnFaults(names.map((name) => column(name))).length),
+    [['uuid', 'METADATA'], ['metadata$action'], ['a\0b']].map(
+      (names) => snowflakeColumnFaults(names.map((name) => column(name))).length,
+    ),
     [0, 1, 1],
   );
 });
@@ -91,7 +126,10 @@ test('names that Snowflake keeps for itself are faults', () => {
 test('an account is at a host of its own', () => {
   const cases: [Partial<SnowflakeConfig>, string][] = [
     [{ account: 'MyOrg-my_account' }, 'myorg-my-account.snowflakecomputing.com:443'],
-    [{ account: 'xy12345.eu-central-1.privatelink', host: '' }, 'xy12345.eu-central-1.privatelink.snowflakecomputing.com:443'],
+    [
+      { account: 'xy12345.eu-central-1.privatelink', host: '' },
+      'xy12345.eu-central-1.privatelink.snowflakecomputing.com:443',
+    ],
     [{ account: 'a-b', host: 'Snow.example.com:8443' }, 'snow.example.com:8443'],
   ];
   for (const [config, expected] of cases) {
@@ -102,13 +140,22 @@ test('an account is at a host of its own', () => {
 
 test('CSV keeps null, the empty text and every character apart, and no row is an empty line', async () => {
   const columns = [column('note'), column('at', 'timestamp')];
-  const text = '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N "a",\\n\\té😀\\0\\x\t2020-01-01T00:00:00.000000Z\n';
-  const parts = await Array.fromAsync(csvParts(columns, Readable.from([Buffer.from(text).subarray(0, 7), Buffer.from(text).subarray(7)])));
+  const text =
+    '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N "a",\\n\\té😀\\0\\x\t2020-01-01T00:00:00.000000Z\n';
+  const parts = await Array.fromAsync(
+    csvParts(
+      columns,
+      Readable.from([Buffer.from(text).subarray(0, 7), Buffer.from(text).subarray(7)]),
+    ),
+  );
   assert.equal(
     (await buffer(Readable.from(parts.map((part) => gunzipSync(part))))).toString(),
     '1,,\n1,"","1900-01-01 00:00:00.000001"\n1,"\\N ""a"",\n\té😀\0x","2020-01-01 00:00:00.000000"\n',
   );
   const tooLong = Readable.from([Buffer.from(`${'x'.repeat(16_777_217)}\t\\N\n`)]);
-  await assert.rejects(Array.fromAsync(csvParts(columns, tooLong)), (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded');
+  await assert.rejects(
+    Array.fromAsync(csvParts(columns, tooLong)),
+    (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
+  );
   assert.deepEqual(await Array.fromAsync(csvParts(columns, Readable.from([]))), []);
 });

@@ -36,7 +36,11 @@ export function tableStatement(table: string, columns: Column[]): string {
 }
 
 /** The kind of a table or view of the schema as the information schema names it (`BASE TABLE`, `VIEW`), or undefined when there is none that the role may see. */
-export async function findTableKind(connection: Connection, config: SnowflakeConfig, table: string): Promise<string | undefined> {
+export async function findTableKind(
+  connection: Connection,
+  config: SnowflakeConfig,
+  table: string,
+): Promise<string | undefined> {
   const [found] = await connection.rows<{ kind: string }>(
     'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
     [config.schema, table],
@@ -48,10 +52,16 @@ export async function findTableKind(connection: Connection, config: SnowflakeCon
  * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: all missing columns are named. To be called outside a
  * transaction, which the making of a table would end.
  */
-export async function prepareTables(connection: Connection, config: SnowflakeConfig, layout: Layout): Promise<TableColumns> {
+export async function prepareTables(
+  connection: Connection,
+  config: SnowflakeConfig,
+  layout: Layout,
+): Promise<TableColumns> {
   const target = targetOf(config);
-  if ((await findTableKind(connection, config, target.table)) === undefined) await connection.rows(tableStatement(target.quoted, layout.columns));
-  if ((await findTableKind(connection, config, receipts_table)) === undefined) await connection.rows(receiptsStatement(target.receipts));
+  if ((await findTableKind(connection, config, target.table)) === undefined)
+    await connection.rows(tableStatement(target.quoted, layout.columns));
+  if ((await findTableKind(connection, config, receipts_table)) === undefined)
+    await connection.rows(receiptsStatement(target.receipts));
   return checkTable(connection, config, layout);
 }
 
@@ -67,10 +77,18 @@ function receiptsStatement(receipts: string): string {
 }
 
 /** The columns of the export's table. Refuses a table that cannot take the export: what is no table of Snowflake's own, and one that lacks columns, of which all are named. */
-export async function checkTable(connection: Connection, config: SnowflakeConfig, layout: Layout): Promise<TableColumns> {
+export async function checkTable(
+  connection: Connection,
+  config: SnowflakeConfig,
+  layout: Layout,
+): Promise<TableColumns> {
   const { table, name } = targetOf(config);
   const kind = await findTableKind(connection, config, table);
-  if (kind === undefined) throw new NonRetryableError('permission_denied', `The role may not see the table ${name}; grant it SELECT, INSERT and UPDATE on it.`);
+  if (kind === undefined)
+    throw new NonRetryableError(
+      'permission_denied',
+      `The role may not see the table ${name}; grant it SELECT, INSERT and UPDATE on it.`,
+    );
   if (kind !== 'BASE TABLE') {
     throw new NonRetryableError(
       'table_unsuitable',
@@ -82,9 +100,14 @@ export async function checkTable(connection: Connection, config: SnowflakeConfig
     [config.schema, table],
   );
   const columns = new Map(found.map((column) => [column.name, column.type]));
-  const missing = layout.columns.filter((column) => !columns.has(column.name)).map((column) => `${column.name} ${types[column.type]}`);
+  const missing = layout.columns
+    .filter((column) => !columns.has(column.name))
+    .map((column) => `${column.name} ${types[column.type]}`);
   if (missing.length > 0)
-    throw new NonRetryableError('columns_missing', `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`);
+    throw new NonRetryableError(
+      'columns_missing',
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+    );
   return columns;
 }
 
@@ -105,12 +128,17 @@ export function valueExpression(column: Column, text: string, columns: TableColu
  * so that a string which only looks like an object is told from one.
  */
 export function textExpression(column: Column, value: string, columns: TableColumns): string {
-  if (column.type === 'timestamp') return `TO_VARCHAR(CAST(${value} AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`;
-  return column.type === 'json' && columns.get(column.name) !== 'TEXT' ? `TO_JSON(${value})` : `CAST(${value} AS VARCHAR)`;
+  if (column.type === 'timestamp')
+    return `TO_VARCHAR(CAST(${value} AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`;
+  return column.type === 'json' && columns.get(column.name) !== 'TEXT'
+    ? `TO_JSON(${value})`
+    : `CAST(${value} AS VARCHAR)`;
 }
 
 // Longer than the name of any column (64 characters), so that it cannot be one.
-const rank_name = quoted('sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first');
+const rank_name = quoted(
+  'sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first',
+);
 
 /**
  * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of equal keys the newest row counts, and a row of the table gives way only to one with a higher person version or
@@ -122,10 +150,13 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   if (!isMerged(layout)) return `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${stage}`;
   const keys = person_key.map(quoted);
   const versions = versionColumns(layout).map(quoted);
-  const order = versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');
+  const order =
+    versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');
   const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')} ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
   const changed = names.filter((name) => !keys.includes(name));
-  const newer = versions.map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`).join(' OR ');
+  const newer = versions
+    .map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`)
+    .join(' OR ');
   const update =
     changed.length === 0
       ? ''

@@ -12,7 +12,11 @@ let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
 export function takeThread(): Worker {
   if (spare === undefined) {
     return new Worker(new URL('./client_worker.ts', import.meta.url), {
-      env: { SNOWFLAKE_DISABLE_PLATFORM_DETECTION: 'true', SF_TELEMETRY_DISABLE_CONNECTION_SHAPE: 'true', SNOWFLAKE_DISABLE_MINICORE: 'true' },
+      env: {
+        SNOWFLAKE_DISABLE_PLATFORM_DETECTION: 'true',
+        SF_TELEMETRY_DISABLE_CONNECTION_SHAPE: 'true',
+        SNOWFLAKE_DISABLE_MINICORE: 'true',
+      },
       stdout: true,
       stderr: true,
     });

@@ -21,7 +21,10 @@ const user = 'sluice';
  * Opens a tunnel for a client that connects by itself and knows proxies. It does CONNECT and nothing else, so what passes is TLS from end to end. `onFault` is told of a
  * connection that could not be made, with the guard's or the system's own error: the client itself hears only that the proxy refused.
  */
-export async function openTunnel(outbound: Outbound, onFault: (error: Error) => void): Promise<Tunnel> {
+export async function openTunnel(
+  outbound: Outbound,
+  onFault: (error: Error) => void,
+): Promise<Tunnel> {
   const password = randomBytes(24).toString('base64url');
   const expected = Buffer.from(`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`);
   const sockets = new Set<Duplex>();
@@ -34,7 +37,8 @@ export async function openTunnel(outbound: Outbound, onFault: (error: Error) => 
   server.on('connect', (request: http.IncomingMessage, client: Duplex, first: Buffer) => {
     keep(client);
     const given = Buffer.from(request.headers['proxy-authorization'] ?? '');
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return refuse(client, '407 Proxy Authentication Required');
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+      return refuse(client, '407 Proxy Authentication Required');
     void join(request.url ?? '', client, first);
   });
   const join = async (target: string, client: Duplex, first: Buffer): Promise<void> => {

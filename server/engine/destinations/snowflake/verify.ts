@@ -1,6 +1,11 @@
 import { Readable } from 'node:stream';
 import { countDifference, recordsOf } from '../../destination.ts';
-import type { DeliveredSlices, DestinationDeps, Difference, SourceKeys } from '../../destination.ts';
+import type {
+  DeliveredSlices,
+  DestinationDeps,
+  Difference,
+  SourceKeys,
+} from '../../destination.ts';
 import { receiptDifferences, rowDifferences } from '../../sql_tables/differences.ts';
 import type { ComparedKey } from '../../sql_tables/differences.ts';
 import { isMerged, keyColumn, quoted } from '../../sql_tables/layout.ts';
@@ -19,12 +24,26 @@ const keys_per_page = 5_000;
  * Compares receipts, then the keys of the source with those of the table: the keys go into a temporary table of the account, so neither side has to fit into our memory. A
  * missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind. Rows of a query that have no key are counted.
  */
-export function verifySnowflake(config: SnowflakeConfig, delivered: DeliveredSlices[], source: SourceKeys, deps: DestinationDeps): Promise<Difference[]> {
+export function verifySnowflake(
+  config: SnowflakeConfig,
+  delivered: DeliveredSlices[],
+  source: SourceKeys,
+  deps: DestinationDeps,
+): Promise<Difference[]> {
   return withSnowflakeErrors(async () => {
     const connection = await connect(config, deps);
     try {
-      if (!(await hasReceipts(connection, config))) return [{ kind: 'missing', name: targetOf(config).receipts, detail: 'The table of receipts is gone.' }];
-      const differences = await receiptDifferences(delivered, (id) => findReceipt(connection, config, id));
+      if (!(await hasReceipts(connection, config)))
+        return [
+          {
+            kind: 'missing',
+            name: targetOf(config).receipts,
+            detail: 'The table of receipts is gone.',
+          },
+        ];
+      const differences = await receiptDifferences(delivered, (id) =>
+        findReceipt(connection, config, id),
+      );
       return [...differences, ...(await compareRows(connection, config, delivered, source))];
     } finally {
       await connection.close();
@@ -32,31 +51,53 @@ export function verifySnowflake(config: SnowflakeConfig, delivered: DeliveredSli
   });
 }
 
-async function compareRows(connection: Connection, config: SnowflakeConfig, delivered: DeliveredSlices[], source: SourceKeys): Promise<Difference[]> {
+async function compareRows(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivered: DeliveredSlices[],
+  source: SourceKeys,
+): Promise<Difference[]> {
   const [first] = delivered;
   if (first === undefined) return [];
   const target = targetOf(config);
   const key = keyColumn(first.delivery);
-  if ((await findTableKind(connection, config, target.table)) === undefined) return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
+  if ((await findTableKind(connection, config, target.table)) === undefined)
+    return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
   const is_shared = await hasOtherDeliveries(connection, config, delivered);
   if (key === undefined) return is_shared ? [] : compareCounts(connection, config, delivered);
   const loader = await openLoader(connection);
-  await loader.load([{ name: key, type: 'text', nullable: false, expression: key }], Readable.from(linesOf(delivered, source)));
+  await loader.load(
+    [{ name: key, type: 'text', nullable: false, expression: key }],
+    Readable.from(linesOf(delivered, source)),
+  );
   const table = quoted(temporaryName('differences'));
   const mergedTeamId = isMerged(first.delivery) ? first.delivery.team_id : undefined;
-  await connection.rows(`CREATE TEMPORARY TABLE ${table} AS ${comparison(config, loader.table, key, mergedTeamId)}`);
+  await connection.rows(
+    `CREATE TEMPORARY TABLE ${table} AS ${comparison(config, loader.table, key, mergedTeamId)}`,
+  );
   return rowDifferences(pagesOf(connection, table), { name: target.name, key, is_shared });
 }
 
 /** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
-async function compareCounts(connection: Connection, config: SnowflakeConfig, delivered: DeliveredSlices[]): Promise<Difference[]> {
+async function compareCounts(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivered: DeliveredSlices[],
+): Promise<Difference[]> {
   const target = targetOf(config);
-  const [row] = await connection.rows<{ records: number }>(`SELECT COUNT(*) AS "records" FROM ${target.quoted}`);
+  const [row] = await connection.rows<{ records: number }>(
+    `SELECT COUNT(*) AS "records" FROM ${target.quoted}`,
+  );
   return countDifference(target.name, recordsOf(delivered), row?.records ?? 0);
 }
 
 /** The keys that differ, numbered from 1. A merged row stands for all deliveries of its key. */
-function comparison(config: SnowflakeConfig, keys: string, key: string, mergedTeamId: number | undefined): string {
+function comparison(
+  config: SnowflakeConfig,
+  keys: string,
+  key: string,
+  mergedTeamId: number | undefined,
+): string {
   const expected = mergedTeamId === undefined ? 'COUNT(*)' : '1';
   const ofTeam = mergedTeamId === undefined ? '' : ` WHERE "team_id" = ${mergedTeamId}`;
   const there = `CAST(${quoted(key)} AS VARCHAR)`;
@@ -72,7 +113,8 @@ async function* pagesOf(connection: Connection, table: string): AsyncGenerator<C
     const page = await connection.rows<Record<keyof ComparedKey, string | number | null>>(
       `SELECT "key", "expected", "found" FROM ${table} WHERE "number" > ${from} AND "number" <= ${from + keys_per_page} ORDER BY "number"`,
     );
-    for (const { key, expected, found } of page) yield { key: String(key), expected: Number(expected), found: Number(found) };
+    for (const { key, expected, found } of page)
+      yield { key: String(key), expected: Number(expected), found: Number(found) };
     hasMore = page.length === keys_per_page;
   }
 }
@@ -93,7 +135,11 @@ async function* linesOf(delivered: DeliveredSlices[], source: SourceKeys): Async
   yield Buffer.from(lines);
 }
 
-async function hasOtherDeliveries(connection: Connection, config: SnowflakeConfig, delivered: DeliveredSlices[]): Promise<boolean> {
+async function hasOtherDeliveries(
+  connection: Connection,
+  config: SnowflakeConfig,
+  delivered: DeliveredSlices[],
+): Promise<boolean> {
   const target = targetOf(config);
   const rows = await connection.rows<{ delivery_id: string }>(
     `SELECT "delivery_id" FROM ${target.receipts} WHERE "table_name" = ? AND "manifest" IS NOT NULL LIMIT ${delivered.length + 1}`,

@@ -11,13 +11,20 @@ import { readZip } from './zip.ts';
  * given back are relative names that are different on every file system, with texts whose sizes and checksums were right. Links, devices, encrypted or
  * overlapping entries, names that lead out, and archives that are damaged or cut short are refused by a `PluginError` that says which and why.
  */
-export async function readArchive(bytes: AsyncIterable<Uint8Array> | Buffer, limits: PackageLimits = package_limits): Promise<PluginFiles> {
+export async function readArchive(
+  bytes: AsyncIterable<Uint8Array> | Buffer,
+  limits: PackageLimits = package_limits,
+): Promise<PluginFiles> {
   const archive = Buffer.isBuffer(bytes) ? bytes : await gather(bytes, limits.packed_bytes_max);
   if (archive.length > limits.packed_bytes_max) throw tooLarge(limits.packed_bytes_max);
   const collector = openCollector(limits, archive.length);
   if (isZip(archive)) await readZip(archive, collector);
   else if (isGzip(archive) || isTar(archive)) await readTar(archive, isGzip(archive), collector);
-  else throw new PluginError('invalid', 'This is neither a zip archive nor a tar archive. Give the address of one of these.');
+  else
+    throw new PluginError(
+      'invalid',
+      'This is neither a zip archive nor a tar archive. Give the address of one of these.',
+    );
   return collector.finish();
 }
 
@@ -33,7 +40,10 @@ async function gather(bytes: AsyncIterable<Uint8Array>, size_bytes_max: number):
 }
 
 function tooLarge(size_bytes_max: number): PluginError {
-  return new PluginError('too_large', `The archive is larger than ${showBytes(size_bytes_max)}; leave out what the plugin does not need to run.`);
+  return new PluginError(
+    'too_large',
+    `The archive is larger than ${showBytes(size_bytes_max)}; leave out what the plugin does not need to run.`,
+  );
 }
 
 function isZip(archive: Buffer): boolean {

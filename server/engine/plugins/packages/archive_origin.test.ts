@@ -6,7 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import { packFiles } from '../../../../test/plugin_archives.ts';
-import { openOriginWorld, origin_secret as secret, rejectsAs as refused } from '../../../../test/plugin_origins.ts';
+import {
+  openOriginWorld,
+  origin_secret as secret,
+  rejectsAs as refused,
+} from '../../../../test/plugin_origins.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
 import { openOrigin } from './origin.ts';
 
@@ -16,13 +20,16 @@ const files = (code: string) => ({ 'plugin.json': '{"name":"Counter"}', 'index.j
 test('archives: over https alone, bounded, and told apart by content', async (t) => {
   const world = await openOriginWorld();
   const latest = (url: string) => openOrigin({ url }, world.deps).findLatest(signal);
-  const fetched = (url: string, given = world.deps) => openOrigin({ url }, given).fetch(null, signal);
+  const fetched = (url: string, given = world.deps) =>
+    openOrigin({ url }, given).fetch(null, signal);
   const trusted = tls.getCACertificates('default');
-  const read = (name: string) => readFile(new URL(`../../../../test/certificates/${name}`, import.meta.url), 'utf8');
+  const read = (name: string) =>
+    readFile(new URL(`../../../../test/certificates/${name}`, import.meta.url), 'utf8');
   const [cert, key] = await Promise.all([read('localhost.crt'), read('localhost.key')]);
   let archive: Buffer = packFiles(files('one'));
   const server = https.createServer({ cert, key }, (request, response) => {
-    if (request.url?.startsWith('/to/') === true) response.writeHead(302, { location: decodeURIComponent(request.url.slice(4)) }).end();
+    if (request.url?.startsWith('/to/') === true)
+      response.writeHead(302, { location: decodeURIComponent(request.url.slice(4)) }).end();
     else if (request.url === '/huge') response.end(Buffer.alloc(21 * 1024 * 1024));
     else response.writeHead(request.url?.includes('?signature=') === true ? 200 : 403).end(archive);
   });
@@ -45,8 +52,20 @@ test('archives: over https alone, bounded, and told apart by content', async (t)
   assert.notEqual(await latest(url), first.tag);
   await refused(fetched(`${base}/x.zip`), 'refused', /refuses access to the archive/);
   await refused(fetched(`${base}/huge`), 'too_large', /more than 20 MiB/);
-  await refused(fetched(`${base}/to/${encodeURIComponent('http://127.0.0.1:1/')}`), 'refused', /from https to http/);
-  await refused(fetched(`${base}/to/${encodeURIComponent('https://[fd00:ec2::254]/')}`), 'refused', /not globally reachable/);
-  await refused(fetched(url, { ...world.deps, outbound: openOutbound({ allow: [] }) }), 'refused', /SLUICE_OUTBOUND_ALLOW/);
+  await refused(
+    fetched(`${base}/to/${encodeURIComponent('http://127.0.0.1:1/')}`),
+    'refused',
+    /from https to http/,
+  );
+  await refused(
+    fetched(`${base}/to/${encodeURIComponent('https://[fd00:ec2::254]/')}`),
+    'refused',
+    /not globally reachable/,
+  );
+  await refused(
+    fetched(url, { ...world.deps, outbound: openOutbound({ allow: [] }) }),
+    'refused',
+    /SLUICE_OUTBOUND_ALLOW/,
+  );
   assert(!world.logged().includes(secret));
 });

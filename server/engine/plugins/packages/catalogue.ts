@@ -12,7 +12,11 @@ export type CatalogueEntry = {
   maintainer: 'official' | 'community';
 };
 
-const collections: PluginCollection[] = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
+const collections: PluginCollection[] = [
+  'pipeline_destinations',
+  'pipeline_frontend_apps',
+  'pipeline_import_apps',
+];
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 
@@ -23,14 +27,27 @@ const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 export function readCatalogue(path: string | undefined): CatalogueEntry[] {
   const file = path ?? own_catalogue;
   const entries = readList(file);
-  const faults = entries.flatMap((entry, index) => faultsOf(entry).map((fault) => `entry ${index + 1}: ${fault}`));
+  const faults = entries.flatMap((entry, index) =>
+    faultsOf(entry).map((fault) => `entry ${index + 1}: ${fault}`),
+  );
   for (const key of ['name', 'url'] as const) {
     const values = entries.map((entry) => (isObject(entry) ? entry[key] : undefined));
-    const twice = values.filter((value, index) => typeof value === 'string' && values.indexOf(value) !== index);
+    const twice = values.filter(
+      (value, index) => typeof value === 'string' && values.indexOf(value) !== index,
+    );
     faults.push(...twice.map((value) => `the ${key} ${String(value)} is there twice`));
   }
-  if (faults.length > 0) throw new Error(`The plugin catalogue ${file} is wrong: ${faults.join('; ')}.`);
-  return (entries as CatalogueEntry[]).map(({ name, description, url, collection, maintainer }) => ({ name, description, url, collection, maintainer }));
+  if (faults.length > 0)
+    throw new Error(`The plugin catalogue ${file} is wrong: ${faults.join('; ')}.`);
+  return (entries as CatalogueEntry[]).map(
+    ({ name, description, url, collection, maintainer }) => ({
+      name,
+      description,
+      url,
+      collection,
+      maintainer,
+    }),
+  );
 }
 
 function readList(file: string): unknown[] {
@@ -38,7 +55,9 @@ function readList(file: string): unknown[] {
     const json: unknown = JSON.parse(readFileSync(file, 'utf8'));
     if (Array.isArray(json)) return json;
   } catch (error) {
-    throw new Error(`The plugin catalogue ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`The plugin catalogue ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   throw new Error(`The plugin catalogue ${file} is wrong: it must be a list of entries.`);
 }
@@ -46,12 +65,17 @@ function readList(file: string): unknown[] {
 function faultsOf(entry: unknown): string[] {
   if (!isObject(entry)) return ['must be an object'];
   const { name, description, url, collection, maintainer } = entry;
-  const isText = (value: unknown, length_max: number) => typeof value === 'string' && value.trim() !== '' && value.length <= length_max;
+  const isText = (value: unknown, length_max: number) =>
+    typeof value === 'string' && value.trim() !== '' && value.length <= length_max;
   return [
     isText(name, 200) ? [] : ['name must be text of 1 to 200 characters'],
     isText(description, 1000) ? [] : ['description must be text of 1 to 1000 characters'],
     isText(url, 800) ? [] : ['url must be text of 1 to 800 characters'],
-    collections.includes(collection as PluginCollection) ? [] : [`collection must be one of ${collections.join(', ')}`],
-    maintainers.includes(maintainer as CatalogueEntry['maintainer']) ? [] : [`maintainer must be one of ${maintainers.join(', ')}`],
+    collections.includes(collection as PluginCollection)
+      ? []
+      : [`collection must be one of ${collections.join(', ')}`],
+    maintainers.includes(maintainer as CatalogueEntry['maintainer'])
+      ? []
+      : [`maintainer must be one of ${maintainers.join(', ')}`],
   ].flat();
 }

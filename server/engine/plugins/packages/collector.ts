@@ -31,7 +31,10 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
       const name = checkName(kind === 'folder' ? given.replace(/\/$/, '') : given);
       counts[kind] += 1;
       if (counts[kind] > limits.files_max)
-        throw new PluginError('too_large', `The package has more than ${limits.files_max} ${kind}s; leave out what it does not need to run.`);
+        throw new PluginError(
+          'too_large',
+          `The package has more than ${limits.files_max} ${kind}s; leave out what it does not need to run.`,
+        );
       if (kind === 'file') names.push(name);
       enter(kinds, name, kind);
       return name;
@@ -45,7 +48,11 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
       if (text !== undefined) kept.push([name, text]);
     },
     finish: () => {
-      if (names.length === 0) throw new PluginError('invalid', 'The package is empty; it must have a plugin.json and code.');
+      if (names.length === 0)
+        throw new PluginError(
+          'invalid',
+          'The package is empty; it must have a plugin.json and code.',
+        );
       const root = commonRoot(names);
       return Object.fromEntries(kept.map(([name, text]) => [name.slice(root.length), text]));
     },
@@ -56,7 +63,11 @@ function checkName(given: string): string {
   // `tar -C folder .` writes every name with a leading "./".
   const name = given.replace(/^(\.\/)+/, '');
   const fault = nameFault(name);
-  if (fault !== undefined) throw new PluginError('invalid', `The package has a file whose name ${showName(given)} ${fault}. Pack it again without this file.`);
+  if (fault !== undefined)
+    throw new PluginError(
+      'invalid',
+      `The package has a file whose name ${showName(given)} ${fault}. Pack it again without this file.`,
+    );
   return name;
 }
 
@@ -75,14 +86,24 @@ function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file'
 }
 
 function duplicate(name: string): PluginError {
-  return new PluginError('invalid', `The package has two entries named ${showName(name)} (in some spelling of upper and lower case). Keep one of them.`);
+  return new PluginError(
+    'invalid',
+    `The package has two entries named ${showName(name)} (in some spelling of upper and lower case). Keep one of them.`,
+  );
 }
 
 function checkSize(unpacked: number, packed: number | undefined, limits: PackageLimits): void {
   if (unpacked > limits.unpacked_bytes_max) {
-    throw new PluginError('too_large', `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out what it does not need to run.`);
+    throw new PluginError(
+      'too_large',
+      `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out what it does not need to run.`,
+    );
   }
-  if (packed !== undefined && unpacked > limits.ratio_bytes_min && unpacked > packed * limits.ratio_max) {
+  if (
+    packed !== undefined &&
+    unpacked > limits.ratio_bytes_min &&
+    unpacked > packed * limits.ratio_max
+  ) {
     throw new PluginError(
       'too_large',
       `The package unpacks to more than ${limits.ratio_max} times its packed size, which no code does; leave out the files that are all the same byte.`,

@@ -12,13 +12,20 @@ const truth: Check = { must: 'true or false', holds: (value) => typeof value ===
 const conditions: Check = {
   must: 'a list of pairs, as [["field", "value"]], or [["field"]] for any value',
   holds: (value) =>
-    Array.isArray(value) && value.every((pair) => Array.isArray(pair) && (pair.length === 1 || pair.length === 2) && typeof pair[0] === 'string'),
+    Array.isArray(value) &&
+    value.every(
+      (pair) =>
+        Array.isArray(pair) &&
+        (pair.length === 1 || pair.length === 2) &&
+        typeof pair[0] === 'string',
+    ),
 };
 
 const checks: Record<keyof ConfigField, Check> = {
   key: {
     must: 'a name of 1 to 200 characters, not __proto__',
-    holds: (value) => typeof value === 'string' && /^[^]{1,200}$/.test(value) && value !== '__proto__',
+    holds: (value) =>
+      typeof value === 'string' && /^[^]{1,200}$/.test(value) && value !== '__proto__',
   },
   name: text,
   type: { must: `one of ${types.join(', ')}`, holds: (value) => types.includes(value as string) },
@@ -28,7 +35,11 @@ const checks: Record<keyof ConfigField, Check> = {
   order: { must: 'a number', holds: (value) => typeof value === 'number' },
   required: truth,
   secret: truth,
-  choices: { must: 'a list of texts', holds: (value) => Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string') },
+  choices: {
+    must: 'a list of texts',
+    holds: (value) =>
+      Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string'),
+  },
   required_if: conditions,
   visible_if: conditions,
   site: truth,
@@ -45,7 +56,10 @@ export function readFields(schema: unknown, faults: Faults): ConfigField[] {
       ? schema.map((item, index) => ({ path: `config[${index}]`, key: undefined, item }))
       : undefined;
   if (items === undefined) {
-    faults.add('config', `must be a list of fields or an object of fields by key, not ${show(schema)}`);
+    faults.add(
+      'config',
+      `must be a list of fields or an object of fields by key, not ${show(schema)}`,
+    );
     return [];
   }
   const keys = new Set<string>();
@@ -55,14 +69,19 @@ export function readFields(schema: unknown, faults: Faults): ConfigField[] {
       return [];
     }
     const field = readField(path, key === undefined ? item : { ...item, key }, faults);
-    if (field.key !== undefined && keys.has(field.key)) faults.add(`${path}.key`, `must be different from the others; ${show(field.key)} is there twice`);
+    if (field.key !== undefined && keys.has(field.key))
+      faults.add(
+        `${path}.key`,
+        `must be different from the others; ${show(field.key)} is there twice`,
+      );
     if (field.key !== undefined) keys.add(field.key);
     return [field];
   });
 }
 
 function fromObject(schema: Record<string, unknown>) {
-  const order = (item: unknown) => (isObject(item) && typeof item['order'] === 'number' ? item['order'] : order_missing);
+  const order = (item: unknown) =>
+    isObject(item) && typeof item['order'] === 'number' ? item['order'] : order_missing;
   return Object.entries(schema)
     .map(([key, item]) => ({ path: `config.${key}`, key, item }))
     .sort((one, other) => order(one.item) - order(other.item));
@@ -77,10 +96,17 @@ function readField(path: string, item: Record<string, unknown>, faults: Faults):
     if (check.holds(value)) field[key] = value;
     else faults.add(`${path}.${key}`, `must be ${check.must}, not ${show(value)}`);
   }
-  if (field['key'] === undefined && field['markdown'] === undefined && (item['key'] ?? null) === null) faults.add(path, 'needs a key, or markdown to be shown');
+  if (
+    field['key'] === undefined &&
+    field['markdown'] === undefined &&
+    (item['key'] ?? null) === null
+  )
+    faults.add(path, 'needs a key, or markdown to be shown');
   if (field['type'] === 'choice') {
-    if ((item['choices'] ?? null) === null) faults.add(`${path}.choices`, 'is required for the type choice');
-    if (field['secret'] === true) faults.add(`${path}.secret`, 'cannot be true for the type choice');
+    if ((item['choices'] ?? null) === null)
+      faults.add(`${path}.choices`, 'is required for the type choice');
+    if (field['secret'] === true)
+      faults.add(`${path}.secret`, 'cannot be true for the type choice');
   }
   return field;
 }

@@ -31,7 +31,8 @@ export function contentSha256(files: PluginFiles): string {
 export function findEntryFiles(files: PluginFiles, main: string | null): EntryFiles {
   const first = (names: string[]) => names.find((name) => Object.hasOwn(files, name)) ?? null;
   const named = main?.replace(/^(\.\/)+/, '');
-  const server = named === undefined ? first(default_main) : first([named, `${named}.js`, `${named}.ts`]);
+  const server =
+    named === undefined ? first(default_main) : first([named, `${named}.js`, `${named}.ts`]);
   if (named !== undefined && server === null)
     throw new PluginError(
       'invalid',
@@ -53,16 +54,26 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
     collector.add('file', name);
     collector.count(Buffer.byteLength(text));
     if (!text.isWellFormed() || text.includes('\0'))
-      throw new PluginError('invalid', `${name} is not text: it has half a character or U+0000. Write these as escapes.`, { file: name });
+      throw new PluginError(
+        'invalid',
+        `${name} is not text: it has half a character or U+0000. Write these as escapes.`,
+        { file: name },
+      );
   }
   collector.finish();
   const main = Object.hasOwn(files, manifest_file) ? readManifest(files).main : null;
   const entries = findEntryFiles(files, main);
   if (collection === 'pipeline_frontend_apps') {
     if (entries.site === null && entries.frontend === null)
-      throw new PluginError('invalid', 'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package has neither.');
+      throw new PluginError(
+        'invalid',
+        'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package has neither.',
+      );
   } else if (entries.server === null) {
-    throw new PluginError('invalid', 'The package has no code: it needs an index.js or index.ts, or the file that plugin.json names as main.');
+    throw new PluginError(
+      'invalid',
+      'The package has no code: it needs an index.js or index.ts, or the file that plugin.json names as main.',
+    );
   }
 }
 
@@ -70,7 +81,12 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
 export function assemblePackage(files: PluginFiles, tag: string | null): PluginPackage {
   const manifest = readManifest(files);
   const content_sha256 = contentSha256(files);
-  return { files, manifest, content_sha256, tag: tag ?? contentTag(manifest.version, content_sha256) };
+  return {
+    files,
+    manifest,
+    content_sha256,
+    tag: tag ?? contentTag(manifest.version, content_sha256),
+  };
 }
 
 /** As semantic versioning writes a build: two contents under one version are told apart, and the version stays readable. */

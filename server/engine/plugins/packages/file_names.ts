@@ -27,6 +27,9 @@ export function foldName(name: string): string {
 
 /** A name for use in a sentence: what cannot be seen is shown as U+XXXX, and long ones are cut. */
 export function showName(name: string): string {
-  const seen = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (letter) => `<U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`);
+  const seen = name.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+    (letter) => `<U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`,
+  );
   return `"${seen.length > 100 ? `${seen.slice(0, 100)}…` : seen}"`;
 }

@@ -20,7 +20,11 @@ export type ForgeApi = {
   /** Names of branches or tags that begin with the text, in any order. */
   listRefs(kind: 'branch' | 'tag', beginning: string, signal: AbortSignal): Promise<string[]>;
   /** The id of the newest commit, of the branch and below the folder if they are given; undefined when there is none. */
-  findNewestCommit(branch: string | undefined, folder: string, signal: AbortSignal): Promise<string | undefined>;
+  findNewestCommit(
+    branch: string | undefined,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
   /** The tag of the newest release, undefined when there is none. */
   findRelease(signal: AbortSignal): Promise<string | undefined>;
   /** The repository as it is at a commit, tag or branch, as an archive. */
@@ -28,12 +32,19 @@ export type ForgeApi = {
 };
 
 /** A tag, branch or commit as git allows them (git check-ref-format), so that a name can never become another part of an address. */
-const ref_form = /^(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s~^:?*[\]\\\p{Cc}./-][^\s~^:?*[\]\\\p{Cc}]*(?<![./])$/u;
+const ref_form =
+  /^(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s~^:?*[\]\\\p{Cc}./-][^\s~^:?*[\]\\\p{Cc}]*(?<![./])$/u;
 const commit_form = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** The origin of a package in a repository, or in a folder of it. A tag is a git tag or the full id of a commit. */
-export function openForgeOrigin(kind: 'github' | 'gitlab', shown_url: string, wanted: Wanted, api: ForgeApi): Origin {
-  const findTag = async ({ ref, branch, folder }: Place, signal: AbortSignal) => ref ?? (await api.findNewestCommit(branch, folder, signal)) ?? null;
+export function openForgeOrigin(
+  kind: 'github' | 'gitlab',
+  shown_url: string,
+  wanted: Wanted,
+  api: ForgeApi,
+): Origin {
+  const findTag = async ({ ref, branch, folder }: Place, signal: AbortSignal) =>
+    ref ?? (await api.findNewestCommit(branch, folder, signal)) ?? null;
   return {
     kind,
     shown_url,
@@ -42,8 +53,15 @@ export function openForgeOrigin(kind: 'github' | 'gitlab', shown_url: string, wa
       const place = await findPlace(wanted, api, signal);
       const tag = given ?? (await findTag(place, signal));
       if (tag === null)
-        throw new PluginError('not_found', `${api.title} has no commit yet${place.folder === '' ? '' : ` in the folder ${place.folder}`}. Check the address.`);
-      if (!ref_form.test(tag)) throw new PluginError('invalid', 'This tag is no name of a git tag, branch or commit. Take one that the repository has.');
+        throw new PluginError(
+          'not_found',
+          `${api.title} has no commit yet${place.folder === '' ? '' : ` in the folder ${place.folder}`}. Check the address.`,
+        );
+      if (!ref_form.test(tag))
+        throw new PluginError(
+          'invalid',
+          'This tag is no name of a git tag, branch or commit. Take one that the repository has.',
+        );
       const files = await readArchive(await api.downloadArchive(tag, signal));
       return assemblePackage(takeFolder(files, place.folder, api.title), tag);
     },
@@ -83,20 +101,31 @@ async function partPath(parts: string[], api: ForgeApi, signal: AbortSignal): Pr
   if (commit_form.test(first)) return { ref: first, branch: undefined, folder: rest };
   const path = parts.join('/');
   for (const kind of ['branch', 'tag'] as const) {
-    const names = (await api.listRefs(kind, first, signal)).filter((name) => path === name || path.startsWith(`${name}/`));
+    const names = (await api.listRefs(kind, first, signal)).filter(
+      (name) => path === name || path.startsWith(`${name}/`),
+    );
     const [name] = names.sort((one, other) => other.length - one.length);
     if (name === undefined) continue;
     const folder = path.slice(name.length + 1);
-    return kind === 'branch' ? { ref: undefined, branch: name, folder } : { ref: name, branch: undefined, folder };
+    return kind === 'branch'
+      ? { ref: undefined, branch: name, folder }
+      : { ref: name, branch: undefined, folder };
   }
   if (/^[0-9a-f]{7,}$/.test(first)) return { ref: first, branch: undefined, folder: rest };
-  throw new PluginError('not_found', `${api.title} has no branch, tag or commit that "${path}" begins with. Check the address.`);
+  throw new PluginError(
+    'not_found',
+    `${api.title} has no branch, tag or commit that "${path}" begins with. Check the address.`,
+  );
 }
 
 function takeFolder(files: PluginFiles, folder: string, title: string): PluginFiles {
   if (folder === '') return files;
   const inside = Object.entries(files).filter(([name]) => name.startsWith(`${folder}/`));
-  if (inside.length === 0) throw new PluginError('not_found', `${title} has no folder ${folder} at this version. Check the address.`);
+  if (inside.length === 0)
+    throw new PluginError(
+      'not_found',
+      `${title} has no folder ${folder} at this version. Check the address.`,
+    );
   return Object.fromEntries(inside.map(([name, text]) => [name.slice(folder.length + 1), text]));
 }
 
@@ -104,7 +133,10 @@ function takeFolder(files: PluginFiles, folder: string, title: string): PluginFi
 export function checkPlace(repository: string[], wanted: Wanted): void {
   const isName = (part: string) => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..';
   if (repository.length < 2 || !repository.every(isName))
-    throw new PluginError('invalid', 'The address names no repository. It must be followed by the owner and the name, as in /acme/plugin.');
+    throw new PluginError(
+      'invalid',
+      'The address names no repository. It must be followed by the owner and the name, as in /acme/plugin.',
+    );
   if (!isSafe(wanted))
     throw new PluginError(
       'invalid',

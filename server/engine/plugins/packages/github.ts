@@ -22,38 +22,68 @@ function readTail([page, ...rest]: string[]): Wanted {
   if (page === 'tree') return { kind: 'path', parts: rest };
   if (page === 'commit') return { kind: 'commit', id: path };
   if (page === 'releases' && (path === '' || path === 'latest')) return { kind: 'release' };
-  if (page === 'releases' && rest[0] === 'tag') return { kind: 'tag', name: rest.slice(1).join('/') };
-  const archived = page === 'archive' ? /^(refs\/tags\/|refs\/heads\/)?(.+)\.(?:zip|tar\.gz)$/.exec(path) : null;
+  if (page === 'releases' && rest[0] === 'tag')
+    return { kind: 'tag', name: rest.slice(1).join('/') };
+  const archived =
+    page === 'archive' ? /^(refs\/tags\/|refs\/heads\/)?(.+)\.(?:zip|tar\.gz)$/.exec(path) : null;
   if (archived?.[2] === undefined)
     throw new PluginError(
       'invalid',
       'This page of GitHub is no package. Give the address of the repository, of a branch, tag, commit or release, or of a folder.',
     );
-  return archived[1] === 'refs/tags/' ? { kind: 'tag', name: archived[2] } : { kind: 'path', parts: archived[2].split('/') };
+  return archived[1] === 'refs/tags/'
+    ? { kind: 'tag', name: archived[2] }
+    : { kind: 'path', parts: archived[2].split('/') };
 }
 
 /** GitHub's REST interface for one repository; also GitHub Enterprise's, which has it under /api/v3. */
-export function githubApi(deps: OriginDeps, repository: string, token: string | undefined): ForgeApi {
+export function githubApi(
+  deps: OriginDeps,
+  repository: string,
+  token: string | undefined,
+): ForgeApi {
   const request = (path: string, query: Record<string, string | undefined> = {}) => {
     const url = new URL(`${deps.github_api_url}/repos/${repository}/${path}`);
-    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') url.searchParams.set(name, value);
-    return { origin, thing: `the repository ${repository} or this part of it`, url, accept: 'application/vnd.github+json', token };
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && value !== '') url.searchParams.set(name, value);
+    return {
+      origin,
+      thing: `the repository ${repository} or this part of it`,
+      url,
+      accept: 'application/vnd.github+json',
+      token,
+    };
   };
   return {
     title: `${repository} on GitHub`,
     listRefs: async (kind, beginning, signal) => {
       const space = kind === 'branch' ? 'heads' : 'tags';
-      const found = await requestJson(deps, request(`git/matching-refs/${space}/${encodeURIComponent(beginning)}`), signal);
+      const found = await requestJson(
+        deps,
+        request(`git/matching-refs/${space}/${encodeURIComponent(beginning)}`),
+        signal,
+      );
       return textsOf(origin, found, 'ref').map((ref) => ref.slice(`refs/${space}/`.length));
     },
     findNewestCommit: async (branch, folder, signal) => {
-      const found = await requestJson(deps, request('commits', { sha: branch, path: folder, per_page: '1' }), signal);
+      const found = await requestJson(
+        deps,
+        request('commits', { sha: branch, path: folder, per_page: '1' }),
+        signal,
+      );
       return textsOf(origin, found, 'sha')[0];
     },
     findRelease: async (signal) => {
-      const found = await requestJson(deps, request('releases/latest'), signal).catch(undefinedWhenMissing);
+      const found = await requestJson(deps, request('releases/latest'), signal).catch(
+        undefinedWhenMissing,
+      );
       return found === undefined ? undefined : textsOf(origin, [found], 'tag_name')[0];
     },
-    downloadArchive: (ref, signal) => requestOrigin(deps, request(`tarball/${ref.split('/').map(encodeURIComponent).join('/')}`), signal),
+    downloadArchive: (ref, signal) =>
+      requestOrigin(
+        deps,
+        request(`tarball/${ref.split('/').map(encodeURIComponent).join('/')}`),
+        signal,
+      ),
   };
 }

@@ -14,7 +14,9 @@ const origin = 'GitLab';
 export function readGitlabPlace(parts: string[]): { repository: string; wanted: Wanted } {
   const dash = parts.indexOf('-');
   const names = dash === -1 ? parts : parts.slice(0, dash);
-  const repository = names.map((name, index) => (index === names.length - 1 ? name.replace(/\.git$/, '') : name));
+  const repository = names.map((name, index) =>
+    index === names.length - 1 ? name.replace(/\.git$/, '') : name,
+  );
   const wanted = dash === -1 ? ({ kind: 'newest' } as const) : readTail(parts.slice(dash + 1));
   checkPlace(repository, wanted);
   return { repository: repository.join('/'), wanted };
@@ -24,17 +26,28 @@ function readTail([page, ...rest]: string[]): Wanted {
   const path = rest.join('/');
   if (page === 'tree') return { kind: 'path', parts: rest };
   if (page === 'commit') return { kind: 'commit', id: path };
-  if (page === 'releases' && (path === '' || path === 'permalink/latest')) return { kind: 'release' };
+  if (page === 'releases' && (path === '' || path === 'permalink/latest'))
+    return { kind: 'release' };
   if (page === 'releases' || page === 'tags') return { kind: 'tag', name: path };
   if (page === 'archive' && rest.length >= 2) return { kind: 'path', parts: rest.slice(0, -1) };
-  throw new PluginError('invalid', 'This page of GitLab is no package. Give the address of the project, of a branch, tag, commit or release, or of a folder.');
+  throw new PluginError(
+    'invalid',
+    'This page of GitLab is no package. Give the address of the project, of a branch, tag, commit or release, or of a folder.',
+  );
 }
 
 /** GitLab's REST interface (version 4) for one project. */
-export function gitlabApi(deps: OriginDeps, repository: string, token: string | undefined): ForgeApi {
+export function gitlabApi(
+  deps: OriginDeps,
+  repository: string,
+  token: string | undefined,
+): ForgeApi {
   const request = (path: string, query: Record<string, string | undefined> = {}) => {
-    const url = new URL(`${deps.gitlab_url}/api/v4/projects/${encodeURIComponent(repository)}/${path}`);
-    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') url.searchParams.set(name, value);
+    const url = new URL(
+      `${deps.gitlab_url}/api/v4/projects/${encodeURIComponent(repository)}/${path}`,
+    );
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && value !== '') url.searchParams.set(name, value);
     // A bearer token is left behind by redirects to another host; GitLab's own header would not be.
     return { origin, thing: `the project ${repository} or this part of it`, url, token };
   };
@@ -42,17 +55,28 @@ export function gitlabApi(deps: OriginDeps, repository: string, token: string | 
     title: `${repository} on GitLab`,
     listRefs: async (kind, beginning, signal) => {
       const page = kind === 'branch' ? 'branches' : 'tags';
-      const found = await requestJson(deps, request(`repository/${page}`, { search: `^${beginning}`, per_page: '100' }), signal);
+      const found = await requestJson(
+        deps,
+        request(`repository/${page}`, { search: `^${beginning}`, per_page: '100' }),
+        signal,
+      );
       return textsOf(origin, found, 'name');
     },
     findNewestCommit: async (branch, folder, signal) => {
-      const found = await requestJson(deps, request('repository/commits', { ref_name: branch, path: folder, per_page: '1' }), signal);
+      const found = await requestJson(
+        deps,
+        request('repository/commits', { ref_name: branch, path: folder, per_page: '1' }),
+        signal,
+      );
       return textsOf(origin, found, 'id')[0];
     },
     findRelease: async (signal) => {
-      const found = await requestJson(deps, request('releases/permalink/latest'), signal).catch(undefinedWhenMissing);
+      const found = await requestJson(deps, request('releases/permalink/latest'), signal).catch(
+        undefinedWhenMissing,
+      );
       return found === undefined ? undefined : textsOf(origin, [found], 'tag_name')[0];
     },
-    downloadArchive: (ref, signal) => requestOrigin(deps, request('repository/archive.tar.gz', { sha: ref }), signal),
+    downloadArchive: (ref, signal) =>
+      requestOrigin(deps, request('repository/archive.tar.gz', { sha: ref }), signal),
   };
 }

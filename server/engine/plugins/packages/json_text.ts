@@ -16,8 +16,15 @@ export function parseJson(text: string, file: string): unknown {
     const offset = faultOffset(json) ?? json.length;
     const before = json.slice(0, offset).split('\n');
     const at = { line: before.length, column: before.at(-1)!.length + 1 };
-    const what = offset >= json.trimEnd().length ? 'it ends too early' : `${JSON.stringify(json.slice(offset, offset + 1))} cannot stand here`;
-    throw new PluginError('invalid', `${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`, { file, ...at, cause: error });
+    const what =
+      offset >= json.trimEnd().length
+        ? 'it ends too early'
+        : `${JSON.stringify(json.slice(offset, offset + 1))} cannot stand here`;
+    throw new PluginError(
+      'invalid',
+      `${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`,
+      { file, ...at, cause: error },
+    );
   }
 }
 
@@ -54,12 +61,14 @@ function step(expected: Expected, part: string, open: ('{' | '[')[]): Expected |
     return part === '{' ? 'name or }' : 'value or ]';
   }
   if (part === '}' || part === ']') {
-    const mayEnd = expected === ', or end' || expected === (part === '}' ? 'name or }' : 'value or ]');
+    const mayEnd =
+      expected === ', or end' || expected === (part === '}' ? 'name or }' : 'value or ]');
     if (!mayEnd || open.at(-1) !== (part === '}' ? '{' : '[')) return undefined;
     open.pop();
     return after();
   }
-  if (part === ',') return expected === ', or end' ? (open.at(-1) === '{' ? 'name' : 'value') : undefined;
+  if (part === ',')
+    return expected === ', or end' ? (open.at(-1) === '{' ? 'name' : 'value') : undefined;
   if (part === ':') return expected === ':' ? 'value' : undefined;
   if (part === 'text' && (expected === 'name' || expected === 'name or }')) return ':';
   return isValuePlace ? after() : undefined;

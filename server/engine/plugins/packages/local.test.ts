@@ -23,7 +23,10 @@ test('local: a folder of the plugin folder, and nothing beyond it', async () => 
   await writeFile(join(place('good'), 'index.js'), 'one');
   await symlink('/etc/passwd', join(place('good'), 'node_modules', 'x', 'passwd'));
   const first = await local('good').fetch(null, signal);
-  assert.deepEqual(first.files, { 'plugin.json': '{"name":"Good","version":"1.0.0"}', 'index.js': 'one' });
+  assert.deepEqual(first.files, {
+    'plugin.json': '{"name":"Good","version":"1.0.0"}',
+    'index.js': 'one',
+  });
   assert.match(first.tag!, /^1\.0\.0\+[0-9a-f]{12}$/);
   assert.equal(await local('good').findLatest(signal), first.tag);
   await writeFile(join(place('good'), 'index.js'), 'two');
@@ -36,18 +39,33 @@ test('local: a folder of the plugin folder, and nothing beyond it', async () => 
   await symlink(place('loop'), place('loop'));
   await writeFile(place('file'), '');
   await mkdir(place('empty'));
-  for (const name of ['escape', 'loop', 'missing', 'missing/deeper', 'file/deeper']) await refused(local(name).fetch(null, signal), 'not_found', /no folder/);
+  for (const name of ['escape', 'loop', 'missing', 'missing/deeper', 'file/deeper'])
+    await refused(local(name).fetch(null, signal), 'not_found', /no folder/);
   await refused(local('empty').fetch(null, signal), 'invalid', /empty/);
   await refused(local('file').fetch(null, signal), 'not_found', /no folder/);
   for (const name of ['', '.', '..', '../outside', '/etc', 'good/../../outside', 'a\0b', 'a\\b'])
-    assert.throws(() => local(name), { name: 'PluginError', code: 'invalid', message: /folder in the server's plugin folder/ });
-  await refused(openLocalOrigin('good', join(folder, 'none')).fetch(null, signal), 'not_found', /no folder/);
+    assert.throws(() => local(name), {
+      name: 'PluginError',
+      code: 'invalid',
+      message: /folder in the server's plugin folder/,
+    });
+  await refused(
+    openLocalOrigin('good', join(folder, 'none')).fetch(null, signal),
+    'not_found',
+    /no folder/,
+  );
 });
 
 test('the catalogue: our own, one of the operator, and wrong ones', async () => {
   const own = readCatalogue(undefined);
   assert(own.length >= 5);
-  const entry = { name: 'A', description: 'B', url: 'counter', collection: 'pipeline_destinations' as const, maintainer: 'official' as const };
+  const entry = {
+    name: 'A',
+    description: 'B',
+    url: 'counter',
+    collection: 'pipeline_destinations' as const,
+    maintainer: 'official' as const,
+  };
   const write = async (content: string) => {
     await writeFile(join(folder, 'catalogue.json'), content);
     return join(folder, 'catalogue.json');
@@ -59,7 +77,9 @@ test('the catalogue: our own, one of the operator, and wrong ones', async () => 
     [JSON.stringify([entry, entry]), /the name A is there twice; the url counter is there twice/],
     [JSON.stringify([7]), /entry 1: must be an object/],
     [
-      JSON.stringify([{ ...entry, name: '', url: 7, collection: 'x', maintainer: 'y', description: null }]),
+      JSON.stringify([
+        { ...entry, name: '', url: 7, collection: 'x', maintainer: 'y', description: null },
+      ]),
       /entry 1: name .*; .*description .*; .*url .*; .*collection .*; .*maintainer/,
     ],
   ] as const) {

@@ -19,9 +19,19 @@ const left_out = new Set(['node_modules', '.git']);
  */
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);
-  if (fault !== undefined) throw new PluginError('invalid', `The name ${showName(folder)} ${fault}. Give the name of a folder in the server's plugin folder.`);
-  const read = async (signal: AbortSignal) => assemblePackage(await readFolder(await realFolder(folder, plugin_dir), signal), null);
-  return { kind: 'local', shown_url: `file:${folder}`, findLatest: async (signal) => (await read(signal)).tag, fetch: (_tag, signal) => read(signal) };
+  if (fault !== undefined)
+    throw new PluginError(
+      'invalid',
+      `The name ${showName(folder)} ${fault}. Give the name of a folder in the server's plugin folder.`,
+    );
+  const read = async (signal: AbortSignal) =>
+    assemblePackage(await readFolder(await realFolder(folder, plugin_dir), signal), null);
+  return {
+    kind: 'local',
+    shown_url: `file:${folder}`,
+    findLatest: async (signal) => (await read(signal)).tag,
+    fetch: (_tag, signal) => read(signal),
+  };
 }
 
 async function realFolder(folder: string, plugin_dir: string): Promise<string> {
@@ -30,15 +40,21 @@ async function realFolder(folder: string, plugin_dir: string): Promise<string> {
     const real = await realpath(join(root, folder));
     if (real.startsWith(root + sep) && (await stat(real)).isDirectory()) return real;
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw unreadable(folder, error);
+    if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw unreadable(folder, error);
   }
-  throw new PluginError('not_found', `The server's plugin folder has no folder ${showName(folder)}. Put the package there, or correct the name.`);
+  throw new PluginError(
+    'not_found',
+    `The server's plugin folder has no folder ${showName(folder)}. Put the package there, or correct the name.`,
+  );
 }
 
 async function readFolder(root: string, signal: AbortSignal): Promise<PluginFiles> {
   const collector = openCollector(package_limits, undefined);
   const walk = async (folder: string): Promise<void> => {
-    for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => Promise.reject(unreadable(folder, error)))) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(
+      (error: unknown) => Promise.reject(unreadable(folder, error)),
+    )) {
       signal.throwIfAborted();
       if (left_out.has(entry.name)) continue;
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
@@ -46,7 +62,11 @@ async function readFolder(root: string, signal: AbortSignal): Promise<PluginFile
         collector.add('folder', name);
         await walk(name);
       } else if (entry.isFile()) await readFile(root, collector.add('file', name), collector);
-      else throw new PluginError('invalid', `The folder has ${showName(name)}, which is a link or no file. Put a copy of the file in its place.`);
+      else
+        throw new PluginError(
+          'invalid',
+          `The folder has ${showName(name)}, which is a link or no file. Put a copy of the file in its place.`,
+        );
     }
   };
   await walk('');
@@ -66,5 +86,9 @@ async function readFile(root: string, name: string, collector: Collector): Promi
 }
 
 function unreadable(name: string, cause: unknown): PluginError {
-  return new PluginError('refused', `The server may not read ${showName(name)} of its plugin folder. Give its user the right to.`, { cause });
+  return new PluginError(
+    'refused',
+    `The server may not read ${showName(name)} of its plugin folder. Give its user the right to.`,
+    { cause },
+  );
 }

@@ -7,7 +7,8 @@ import { assemblePackage, checkPackage, contentSha256, findEntryFiles } from './
 import { faultOffset, parseJson } from './json_text.ts';
 import { configFaults, readManifest } from './manifest.ts';
 
-const read = (json: unknown, files: Record<string, string> = {}) => readManifest({ 'plugin.json': JSON.stringify(json), ...files });
+const read = (json: unknown, files: Record<string, string> = {}) =>
+  readManifest({ 'plugin.json': JSON.stringify(json), ...files });
 const faultOf = (work: () => unknown): PluginError => {
   try {
     work();
@@ -21,8 +22,25 @@ const faultOf = (work: () => unknown): PluginError => {
 test('a manifest in the list layout', () => {
   const config = [
     { markdown: 'Hello' },
-    { key: 'token', name: 'Token', type: 'string', secret: true, required: true, hint: 'from there', default: '' },
-    { key: 'region', type: 'choice', choices: ['eu', 'us'], default: 'eu', site: true, visible_if: [['token']], required_if: [['token', 'x']], order: 3 },
+    {
+      key: 'token',
+      name: 'Token',
+      type: 'string',
+      secret: true,
+      required: true,
+      hint: 'from there',
+      default: '',
+    },
+    {
+      key: 'region',
+      type: 'choice',
+      choices: ['eu', 'us'],
+      default: 'eu',
+      site: true,
+      visible_if: [['token']],
+      required_if: [['token', 'x']],
+      order: 3,
+    },
   ];
   const manifest = read({
     name: 'A',
@@ -49,9 +67,16 @@ test('a manifest in the list layout', () => {
 });
 
 test('a manifest in the older layout, with what is null left out', () => {
-  const config = { b: { type: 'string', default: null }, last: { name: 'Last' }, a: { order: 1, type: 'json' } };
+  const config = {
+    b: { type: 'string', default: null },
+    last: { name: 'Last' },
+    a: { order: 1, type: 'json' },
+  };
   const jobs = { Import: { payload: { from: { type: 'date', required: true } } }, Reset: {} };
-  const manifest = read({ name: 'A', description: ' ', config, publicJobs: jobs }, { 'package.json': '{"version":"0.0.7"}' });
+  const manifest = read(
+    { name: 'A', description: ' ', config, publicJobs: jobs },
+    { 'package.json': '{"version":"0.0.7"}' },
+  );
   assert.deepEqual(manifest.config_schema, config);
   assert.deepEqual(manifest.fields, [
     { key: 'a', order: 1, type: 'json' },
@@ -81,7 +106,8 @@ test('every wrong key is named', () => {
   };
   const { message, code, file } = faultOf(() => read(wrong));
   assert.deepEqual([code, file], ['invalid', 'plugin.json']);
-  const named = `name must be text|description must be text|icon must have|config[0] must be an object|config[1] needs a key|config[2].key must be
+  const named =
+    `name must be text|description must be text|icon must have|config[0] must be an object|config[1] needs a key|config[2].key must be
     |config[3].type must be one of|config[3].name|config[3].required|config[3].order|config[4].key must be different|config[4].choices is required
     |config[4].secret|config[5].choices|config[6].required_if|config[6].visible_if|publicJobs.one|publicJobs.two.payload.x.type|publicJobs.two.payload.y
     |publicJobs.three.payload`.split(/\s*\|/);
@@ -94,7 +120,10 @@ test('every wrong key is named', () => {
   ] as const)
     assert(faultOf(() => read(json)).message.includes(part));
   assert.match(faultOf(() => readManifest({ 'index.js': '' })).message, /no plugin\.json/);
-  assert.equal(faultOf(() => readManifest({ 'plugin.json': ' '.repeat(1024 * 1024 + 1) })).code, 'too_large');
+  assert.equal(
+    faultOf(() => readManifest({ 'plugin.json': ' '.repeat(1024 * 1024 + 1) })).code,
+    'too_large',
+  );
 });
 
 test('what is not JSON is shown by line and column', () => {
@@ -123,11 +152,36 @@ test('what is not JSON is shown by line and column', () => {
 });
 
 test('property: a fault is placed if and only if JSON.parse refuses', () => {
-  const damaged = fc.tuple(fc.json(), fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '1', '-', '\\', 'n', ' ', '\u0001', '\u2028', '\ud800'));
+  const damaged = fc.tuple(
+    fc.json(),
+    fc.nat(),
+    fc.constantFrom(
+      '',
+      '"',
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '1',
+      '-',
+      '\\',
+      'n',
+      ' ',
+      '\u0001',
+      '\u2028',
+      '\ud800',
+    ),
+  );
   fc.assert(
     fc.property(damaged, ([text, at, part]) => {
       const position = at % (text.length + 1);
-      for (const variant of [text, text.slice(0, position) + part + text.slice(position), text.slice(0, position) + part + text.slice(position + 1)]) {
+      for (const variant of [
+        text,
+        text.slice(0, position) + part + text.slice(position),
+        text.slice(0, position) + part + text.slice(position + 1),
+      ]) {
         let isJson = true;
         try {
           JSON.parse(variant);
@@ -173,7 +227,10 @@ test('a configuration against its fields', () => {
     [{ must: 'x', file: { ...attachment, contents: 'not base64' } }, ['file invalid_input']],
     [{ must: 'x', file: { ...attachment, more: 1 } }, ['file invalid_input']],
     [{ must: 'x', file: 'a.json' }, ['file invalid_input']],
-    [{ must: 'x', other: 'y', constructor: 'z' }, ['other unknown_field', 'constructor unknown_field']],
+    [
+      { must: 'x', other: 'y', constructor: 'z' },
+      ['other unknown_field', 'constructor unknown_field'],
+    ],
   ];
   for (const [config, expected] of cases)
     assert.deepEqual(
@@ -185,19 +242,34 @@ test('a configuration against its fields', () => {
 
 test('property: a configuration of right values has no faults, and each fault that is put in is found alone', () => {
   const name = fc.stringMatching(/^[a-z]{1,8}$/);
-  const field = fc.record({ key: name, type: fc.constantFrom(undefined, 'string' as const, 'json' as const, 'choice' as const), required: fc.boolean() });
-  const right = ({ type }: ConfigField) => (type === 'json' ? '[1]' : type === 'choice' ? 'b' : 'text');
+  const field = fc.record({
+    key: name,
+    type: fc.constantFrom(undefined, 'string' as const, 'json' as const, 'choice' as const),
+    required: fc.boolean(),
+  });
+  const right = ({ type }: ConfigField) =>
+    type === 'json' ? '[1]' : type === 'choice' ? 'b' : 'text';
   fc.assert(
-    fc.property(fc.uniqueArray(field, { selector: ({ key }) => key, minLength: 1 }), fc.nat(), (drawn, pick) => {
-      const fields: ConfigField[] = drawn.map((item) => (item.type === 'choice' ? { ...item, choices: ['a', 'b'] } : item));
-      const config = Object.fromEntries(fields.map((item) => [item.key, right(item)]));
-      assert.deepEqual(configFaults(fields, config), []);
-      const chosen = fields[pick % fields.length]!;
-      const only = (change: Record<string, unknown>) => configFaults(fields, { ...config, ...change }).map(({ attr }) => attr);
-      assert.deepEqual(only({ [chosen.key!]: 7 }), [chosen.key]);
-      assert.deepEqual(only({ [chosen.key!]: undefined }), chosen.required === true ? [chosen.key] : []);
-      assert.deepEqual(only({ UNKNOWN: 'x' }), ['UNKNOWN']);
-    }),
+    fc.property(
+      fc.uniqueArray(field, { selector: ({ key }) => key, minLength: 1 }),
+      fc.nat(),
+      (drawn, pick) => {
+        const fields: ConfigField[] = drawn.map((item) =>
+          item.type === 'choice' ? { ...item, choices: ['a', 'b'] } : item,
+        );
+        const config = Object.fromEntries(fields.map((item) => [item.key, right(item)]));
+        assert.deepEqual(configFaults(fields, config), []);
+        const chosen = fields[pick % fields.length]!;
+        const only = (change: Record<string, unknown>) =>
+          configFaults(fields, { ...config, ...change }).map(({ attr }) => attr);
+        assert.deepEqual(only({ [chosen.key!]: 7 }), [chosen.key]);
+        assert.deepEqual(
+          only({ [chosen.key!]: undefined }),
+          chosen.required === true ? [chosen.key] : [],
+        );
+        assert.deepEqual(only({ UNKNOWN: 'x' }), ['UNKNOWN']);
+      },
+    ),
     { numRuns: 500 },
   );
 });
@@ -206,8 +278,18 @@ test('the content hash tells packages apart and not the order of their files', (
   const files = { a: 'b', c: 'd' };
   assert.match(contentSha256(files), /^[0-9a-f]{64}$/);
   assert.equal(contentSha256(files), contentSha256({ c: 'd', a: 'b' }));
-  const others: Record<string, string>[] = [{ a: 'bc', d: '' }, { a: 'b' }, { ab: '', c: 'd' }, { a: 'b', c: 'd', e: '' }, { a: 'b1 1\ncd' }, {}];
-  assert.equal(new Set([files, ...others].map((item) => contentSha256(item))).size, others.length + 1);
+  const others: Record<string, string>[] = [
+    { a: 'bc', d: '' },
+    { a: 'b' },
+    { ab: '', c: 'd' },
+    { a: 'b', c: 'd', e: '' },
+    { a: 'b1 1\ncd' },
+    {},
+  ];
+  assert.equal(
+    new Set([files, ...others].map((item) => contentSha256(item))).size,
+    others.length + 1,
+  );
 });
 
 test('entry files, and what each collection needs', () => {
@@ -217,17 +299,29 @@ test('entry files, and what each collection needs', () => {
     site: 'site.ts',
     frontend: 'frontend.tsx',
   });
-  assert.deepEqual(findEntryFiles({ 'dist/a.js': '', 'index.js': '' }, './dist/a'), { server: 'dist/a.js', site: null, frontend: null });
+  assert.deepEqual(findEntryFiles({ 'dist/a.js': '', 'index.js': '' }, './dist/a'), {
+    server: 'dist/a.js',
+    site: null,
+    frontend: null,
+  });
   const fault = faultOf(() => findEntryFiles({ 'index.ts': '' }, 'dist/index.js'));
   assert.deepEqual([fault.code, fault.file], ['invalid', 'plugin.json']);
-  const cases: [Record<string, string>, 'pipeline_destinations' | 'pipeline_frontend_apps' | 'pipeline_import_apps', RegExp | undefined][] = [
+  const cases: [
+    Record<string, string>,
+    'pipeline_destinations' | 'pipeline_frontend_apps' | 'pipeline_import_apps',
+    RegExp | undefined,
+  ][] = [
     [{ ...manifest, 'index.js': '' }, 'pipeline_destinations', undefined],
     [{ 'index.ts': '' }, 'pipeline_import_apps', undefined],
     [{ ...manifest, 'site.ts': '' }, 'pipeline_frontend_apps', undefined],
     [{ ...manifest, 'frontend.tsx': '' }, 'pipeline_frontend_apps', undefined],
     [{ ...manifest, 'index.js': '' }, 'pipeline_frontend_apps', /site\.ts/],
     [{ ...manifest, 'site.ts': '' }, 'pipeline_destinations', /no code/],
-    [{ 'plugin.json': '{"name":"A","main":"x.js"}', 'index.js': '' }, 'pipeline_destinations', /x\.js/],
+    [
+      { 'plugin.json': '{"name":"A","main":"x.js"}', 'index.js': '' },
+      'pipeline_destinations',
+      /x\.js/,
+    ],
     [{ 'plugin.json': '{', 'index.js': '' }, 'pipeline_destinations', /not JSON/],
     [{}, 'pipeline_destinations', /empty/],
     [{ '../index.js': '' }, 'pipeline_destinations', /leads out/],
@@ -235,7 +329,11 @@ test('entry files, and what each collection needs', () => {
     [{ 'index.js': '\ud800' }, 'pipeline_destinations', /not text/],
     [{ 'index.js': '', 'INDEX.js': '' }, 'pipeline_destinations', /two entries/],
     [{ 'index.js': 'x'.repeat(101 * 1024 * 1024) }, 'pipeline_destinations', /larger than 100 MiB/],
-    [Object.fromEntries(Array.from({ length: 2001 }, (_, index) => [`${index}.js`, ''])), 'pipeline_destinations', /more than 2000 files/],
+    [
+      Object.fromEntries(Array.from({ length: 2001 }, (_, index) => [`${index}.js`, ''])),
+      'pipeline_destinations',
+      /more than 2000 files/,
+    ],
   ];
   for (const [files, collection, reason] of cases) {
     if (reason === undefined) checkPackage(files, collection);

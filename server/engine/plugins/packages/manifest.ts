@@ -13,7 +13,14 @@ export const manifest_file = 'plugin.json';
 const package_file = 'package.json';
 const manifest_characters_max = 1024 * 1024;
 /** Characters. The record's columns hold no more. */
-const lengths_max = { name: 200, description: 65_536, icon: 800, url: 800, version: 100, main: 255 };
+const lengths_max = {
+  name: 200,
+  description: 65_536,
+  icon: 800,
+  url: 800,
+  version: 100,
+  main: 255,
+};
 
 /**
  * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where the text is not JSON, or every key whose value is wrong with
@@ -22,13 +29,24 @@ const lengths_max = { name: 200, description: 65_536, icon: 800, url: 800, versi
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
   if (text === undefined)
-    throw new PluginError('invalid', 'The package has no plugin.json at its top level. Add one with at least a name, or give the folder that has it.', {
+    throw new PluginError(
+      'invalid',
+      'The package has no plugin.json at its top level. Add one with at least a name, or give the folder that has it.',
+      {
+        file: manifest_file,
+      },
+    );
+  if (text.length > manifest_characters_max)
+    throw new PluginError('too_large', 'plugin.json is larger than 1 MiB. Shorten it.', {
       file: manifest_file,
     });
-  if (text.length > manifest_characters_max) throw new PluginError('too_large', 'plugin.json is larger than 1 MiB. Shorten it.', { file: manifest_file });
   const json = parseJson(text, manifest_file);
   if (!isObject(json))
-    throw new PluginError('invalid', 'plugin.json must be an object, as in {"name": "My plugin"}.', { file: manifest_file, line: 1, column: 1 });
+    throw new PluginError(
+      'invalid',
+      'plugin.json must be an object, as in {"name": "My plugin"}.',
+      { file: manifest_file, line: 1, column: 1 },
+    );
   const faults = openFaults();
   checkStorable(json, faults);
   refuseFaults(faults);
@@ -36,20 +54,32 @@ export function readManifest(files: PluginFiles): PluginManifest {
   const config_schema = json['config'] ?? [];
   const fields = readFields(config_schema, faults);
   const public_jobs = readPublicJobs(json['publicJobs'] ?? {}, faults);
-  if (words.name === null && faults.list.every((fault) => !fault.startsWith('name '))) faults.add('name', 'is required');
+  if (words.name === null && faults.list.every((fault) => !fault.startsWith('name ')))
+    faults.add('name', 'is required');
   refuseFaults(faults);
-  return { ...words, name: words.name!, version: words.version ?? packageVersion(files), config_schema, fields, public_jobs };
+  return {
+    ...words,
+    name: words.name!,
+    version: words.version ?? packageVersion(files),
+    config_schema,
+    fields,
+    public_jobs,
+  };
 }
 
 function refuseFaults({ list }: Faults): void {
-  if (list.length > 0) throw new PluginError('invalid', `plugin.json is wrong: ${list.join('; ')}.`, { file: manifest_file });
+  if (list.length > 0)
+    throw new PluginError('invalid', `plugin.json is wrong: ${list.join('; ')}.`, {
+      file: manifest_file,
+    });
 }
 
 /** Notes what the record could not keep. */
 function checkStorable(json: Record<string, unknown>, faults: Faults): void {
   for (const key of [...Object.keys(lengths_max), 'config', 'publicJobs']) {
     // Texts have lengths of their own.
-    const fault = typeof json[key] === 'string' ? storableFault(json[key], Infinity) : storableFault(json[key]);
+    const fault =
+      typeof json[key] === 'string' ? storableFault(json[key], Infinity) : storableFault(json[key]);
     if (fault !== undefined) faults.add(key, fault);
   }
 }
@@ -57,11 +87,25 @@ function checkStorable(json: Record<string, unknown>, faults: Faults): void {
 function readTexts(json: Record<string, unknown>, faults: Faults) {
   const read = (key: keyof typeof lengths_max): string | null => {
     const value = json[key] ?? null;
-    if (typeof value === 'string' && value.length <= lengths_max[key]) return value.trim() === '' ? null : value;
-    if (value !== null) faults.add(key, typeof value === 'string' ? `must have at most ${lengths_max[key]} characters` : `must be text, not ${show(value)}`);
+    if (typeof value === 'string' && value.length <= lengths_max[key])
+      return value.trim() === '' ? null : value;
+    if (value !== null)
+      faults.add(
+        key,
+        typeof value === 'string'
+          ? `must have at most ${lengths_max[key]} characters`
+          : `must be text, not ${show(value)}`,
+      );
     return null;
   };
-  return { name: read('name'), description: read('description'), icon: read('icon'), url: read('url'), version: read('version'), main: read('main') };
+  return {
+    name: read('name'),
+    description: read('description'),
+    icon: read('icon'),
+    url: read('url'),
+    version: read('version'),
+    main: read('main'),
+  };
 }
 
 /** A package.json that cannot be read is npm's business, not ours. */
@@ -69,30 +113,47 @@ function packageVersion(files: PluginFiles): string | null {
   if (!Object.hasOwn(files, package_file)) return null;
   try {
     const { version } = JSON.parse(files[package_file]!) as { version?: unknown };
-    return typeof version === 'string' && storableFault(version, lengths_max.version) === undefined ? version : null;
+    return typeof version === 'string' && storableFault(version, lengths_max.version) === undefined
+      ? version
+      : null;
   } catch {
     return null;
   }
 }
 
 /** One thing that is wrong with a configuration: the field's key, a code of the API's list and a sentence. Never the value, which may be a secret. */
-export type ConfigFault = { attr: string; code: 'required' | 'unknown_field' | 'invalid_choice' | 'invalid_input'; detail: string };
+export type ConfigFault = {
+  attr: string;
+  code: 'required' | 'unknown_field' | 'invalid_choice' | 'invalid_input';
+  detail: string;
+};
 
 /**
  * What is wrong with a configuration, at most one fault per key; none when it may be used. A field's default stands for a value that is not given; null and the
  * empty text count as none. `required_if` and `visible_if` hold when all their pairs do, and what is not visible is not required. Attachments are objects
  * `{file_name, content_type, contents}` with the contents in base64; all other values are text, that of a `json` field JSON text.
  */
-export function configFaults(fields: ConfigField[], config: Record<string, unknown>): ConfigFault[] {
-  const keyed = new Map(fields.flatMap((field) => (field.key === undefined ? [] : [[field.key, field] as const])));
-  const valueOf = (key: string) => (Object.hasOwn(config, key) ? config[key] : keyed.get(key)?.default);
+export function configFaults(
+  fields: ConfigField[],
+  config: Record<string, unknown>,
+): ConfigFault[] {
+  const keyed = new Map(
+    fields.flatMap((field) => (field.key === undefined ? [] : [[field.key, field] as const])),
+  );
+  const valueOf = (key: string) =>
+    Object.hasOwn(config, key) ? config[key] : keyed.get(key)?.default;
   const faults: ConfigFault[] = Object.keys(config)
     .filter((key) => !keyed.has(key))
-    .map((key) => ({ attr: key, code: 'unknown_field', detail: 'This plugin has no field of this name.' }));
+    .map((key) => ({
+      attr: key,
+      code: 'unknown_field',
+      detail: 'This plugin has no field of this name.',
+    }));
   for (const [attr, field] of keyed) {
     const value = valueOf(attr);
     if (!isGiven(value)) {
-      if (isRequired(field, valueOf)) faults.push({ attr, code: 'required', detail: `${field.name ?? attr} is required.` });
+      if (isRequired(field, valueOf))
+        faults.push({ attr, code: 'required', detail: `${field.name ?? attr} is required.` });
       continue;
     }
     const fault = valueFault(field, value);
@@ -107,20 +168,37 @@ function isGiven(value: unknown): boolean {
 
 function isRequired(field: ConfigField, valueOf: (key: string) => unknown): boolean {
   const holds = (pairs: unknown[]) =>
-    (pairs as [string, unknown?][]).every((pair) => (pair.length === 1 ? isGiven(valueOf(pair[0])) : valueOf(pair[0]) === pair[1]));
+    (pairs as [string, unknown?][]).every((pair) =>
+      pair.length === 1 ? isGiven(valueOf(pair[0])) : valueOf(pair[0]) === pair[1],
+    );
   const isVisible = field.visible_if === undefined || holds(field.visible_if);
-  return isVisible && (field.required === true || (field.required_if !== undefined && holds(field.required_if)));
+  return (
+    isVisible &&
+    (field.required === true || (field.required_if !== undefined && holds(field.required_if)))
+  );
 }
 
 function valueFault(field: ConfigField, value: unknown): Omit<ConfigFault, 'attr'> | undefined {
   if (field.type === 'attachment')
     return isAttachment(value)
       ? undefined
-      : { code: 'invalid_input', detail: 'Must be an object {file_name, content_type, contents} of texts, the contents in base64.' };
-  if (typeof value !== 'string') return { code: 'invalid_input', detail: field.type === 'json' ? 'Must be text that is JSON.' : 'Must be text.' };
+      : {
+          code: 'invalid_input',
+          detail:
+            'Must be an object {file_name, content_type, contents} of texts, the contents in base64.',
+        };
+  if (typeof value !== 'string')
+    return {
+      code: 'invalid_input',
+      detail: field.type === 'json' ? 'Must be text that is JSON.' : 'Must be text.',
+    };
   if (field.type === 'choice' && field.choices?.includes(value) !== true)
-    return { code: 'invalid_choice', detail: `Must be one of ${(field.choices ?? []).map((choice) => `"${choice}"`).join(', ')}.` };
-  if (field.type === 'json' && !isJson(value)) return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
+    return {
+      code: 'invalid_choice',
+      detail: `Must be one of ${(field.choices ?? []).map((choice) => `"${choice}"`).join(', ')}.`,
+    };
+  if (field.type === 'json' && !isJson(value))
+    return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
   return undefined;
 }
 
@@ -136,6 +214,12 @@ function isJson(text: string): boolean {
 function isAttachment(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { file_name, content_type, contents, ...others } = value;
-  if (typeof file_name !== 'string' || typeof content_type !== 'string' || typeof contents !== 'string' || Object.keys(others).length > 0) return false;
+  if (
+    typeof file_name !== 'string' ||
+    typeof content_type !== 'string' ||
+    typeof contents !== 'string' ||
+    Object.keys(others).length > 0
+  )
+    return false;
   return contents.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(contents);
 }

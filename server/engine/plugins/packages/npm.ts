@@ -34,7 +34,12 @@ export function readNpmAddress(address: string): NpmAddress {
 }
 
 /** The origin of a package in the registry. Guarantee: as `Origin`, and a package is given only when its bytes have the SHA-512 that the registry's metadata says. */
-export function openNpmOrigin(address: NpmAddress, shown_url: string, deps: OriginDeps, private_token?: string): Origin {
+export function openNpmOrigin(
+  address: NpmAddress,
+  shown_url: string,
+  deps: OriginDeps,
+  private_token?: string,
+): Origin {
   const token = private_token ?? deps.tokens.npm;
   const read = (signal: AbortSignal) => readMetadata(address, deps, token, signal);
   return {
@@ -46,7 +51,10 @@ export function openNpmOrigin(address: NpmAddress, shown_url: string, deps: Orig
       const version = tag ?? pickVersion(address, metadata);
       const dist = version === null ? undefined : metadata.versions.get(version);
       if (version === null || dist === undefined)
-        throw new PluginError('not_found', `The npm registry has no version ${tag ?? address.wanted} of ${address.name}. Choose one that is published.`);
+        throw new PluginError(
+          'not_found',
+          `The npm registry has no version ${tag ?? address.wanted} of ${address.name}. Choose one that is published.`,
+        );
       return fetchVersion(address.name, version, dist, deps, token, signal);
     },
   };
@@ -55,20 +63,34 @@ export function openNpmOrigin(address: NpmAddress, shown_url: string, deps: Orig
 type Dist = { tarball: string; integrity: string };
 type Metadata = { tags: Map<string, string>; versions: Map<string, Dist> };
 
-async function readMetadata({ name }: NpmAddress, deps: OriginDeps, token: string | undefined, signal: AbortSignal): Promise<Metadata> {
+async function readMetadata(
+  { name }: NpmAddress,
+  deps: OriginDeps,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<Metadata> {
   const url = new URL(`${deps.npm_registry_url}/${name.replace('/', '%2f')}`);
   // The short form of the metadata, without read-mes.
   const accept = 'application/vnd.npm.install-v1+json, application/json;q=0.5';
-  const json = await requestJson(deps, { origin, thing: `the package ${name}`, url, accept, token }, signal);
-  if (!isObject(json) || !isObject(json['versions']) || !isObject(json['dist-tags'])) throw unreadable(origin);
-  const versions = Object.entries(json['versions']).flatMap(([version, entry]): [string, Dist][] => {
-    const dist = isObject(entry) && isObject(entry['dist']) ? entry['dist'] : {};
-    const { tarball, integrity } = dist;
-    return typeof tarball === 'string' && semver.valid(version) !== null
-      ? [[version, { tarball, integrity: typeof integrity === 'string' ? integrity : '' }]]
-      : [];
-  });
-  const tags = Object.entries(json['dist-tags']).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const json = await requestJson(
+    deps,
+    { origin, thing: `the package ${name}`, url, accept, token },
+    signal,
+  );
+  if (!isObject(json) || !isObject(json['versions']) || !isObject(json['dist-tags']))
+    throw unreadable(origin);
+  const versions = Object.entries(json['versions']).flatMap(
+    ([version, entry]): [string, Dist][] => {
+      const dist = isObject(entry) && isObject(entry['dist']) ? entry['dist'] : {};
+      const { tarball, integrity } = dist;
+      return typeof tarball === 'string' && semver.valid(version) !== null
+        ? [[version, { tarball, integrity: typeof integrity === 'string' ? integrity : '' }]]
+        : [];
+    },
+  );
+  const tags = Object.entries(json['dist-tags']).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
   return { tags: new Map(tags), versions: new Map(versions) };
 }
 
@@ -79,7 +101,8 @@ function pickVersion({ wanted }: NpmAddress, { tags, versions }: Metadata): stri
     return tagged !== undefined && versions.has(tagged) ? tagged : null;
   }
   const latest = tags.get('latest');
-  if (latest !== undefined && versions.has(latest) && semver.satisfies(latest, wanted)) return latest;
+  if (latest !== undefined && versions.has(latest) && semver.satisfies(latest, wanted))
+    return latest;
   return semver.maxSatisfying([...versions.keys()], wanted);
 }
 
@@ -98,8 +121,20 @@ async function fetchVersion(
   // Old metadata names the registry's own archives with http.
   if (isRegistry) url.protocol = registry.protocol;
   else if (url.protocol !== 'https:')
-    throw new PluginError('refused', `The npm registry has the archive of ${name} at an address that is not https. Choose another version.`);
-  const bytes = await requestOrigin(deps, { origin, thing: `the archive of ${name} ${version}`, url, token: isRegistry ? token : undefined }, signal);
+    throw new PluginError(
+      'refused',
+      `The npm registry has the archive of ${name} at an address that is not https. Choose another version.`,
+    );
+  const bytes = await requestOrigin(
+    deps,
+    {
+      origin,
+      thing: `the archive of ${name} ${version}`,
+      url,
+      token: isRegistry ? token : undefined,
+    },
+    signal,
+  );
   checkIntegrity(bytes, dist.integrity, `${name} ${version}`);
   return assemblePackage(await readArchive(bytes), version);
 }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { packFiles } from '../../../../test/plugin_archives.ts';
-import { openOriginWorld, origin_secret as secret, rejectsAs } from '../../../../test/plugin_origins.ts';
+import {
+  openOriginWorld,
+  origin_secret as secret,
+  rejectsAs,
+} from '../../../../test/plugin_origins.ts';
 import type { OriginWorld } from '../../../../test/plugin_origins.ts';
 import { openOrigin } from './origin.ts';
 
@@ -17,8 +21,10 @@ before(async () => {
 after(() => world.close());
 
 const latest = (url: string, given = world.deps) => openOrigin({ url }, given).findLatest(signal);
-const fetched = (url: string, tag: string | null = null, given = world.deps) => openOrigin({ url }, given).fetch(tag, signal);
-const codeOf = async (url: string, tag: string | null = null, given = world.deps) => (await fetched(url, tag, given)).files['index.js'];
+const fetched = (url: string, tag: string | null = null, given = world.deps) =>
+  openOrigin({ url }, given).fetch(tag, signal);
+const codeOf = async (url: string, tag: string | null = null, given = world.deps) =>
+  (await fetched(url, tag, given)).files['index.js'];
 const refused = async (...[work, code, reason]: Parameters<typeof rejectsAs>) => {
   await rejectsAs(work, code, reason);
   assert(!world.logged().includes(secret));
@@ -26,7 +32,9 @@ const refused = async (...[work, code, reason]: Parameters<typeof rejectsAs>) =>
 
 test('npm: the version that is tagged, in the range, or exact', async () => {
   for (const version of ['1.0.0', '1.1.0', '1.2.0-beta.1', '2.0.0'])
-    world.registry.publish('counter', version, files(version), { tag: version.includes('beta') ? 'beta' : 'latest' });
+    world.registry.publish('counter', version, files(version), {
+      tag: version.includes('beta') ? 'beta' : 'latest',
+    });
   world.registry.publish('@acme/counter', '0.1.0', files('scoped'));
   const cases: [string, string | null][] = [
     ['counter', '2.0.0'],
@@ -46,7 +54,10 @@ test('npm: the version that is tagged, in the range, or exact', async () => {
   ];
   for (const [url, version] of cases) assert.equal(await latest(url), version, url);
   const newest = await fetched('counter');
-  assert.deepEqual([newest.tag, newest.files['index.js'], newest.manifest.version], ['2.0.0', '2.0.0', '2.0.0']);
+  assert.deepEqual(
+    [newest.tag, newest.files['index.js'], newest.manifest.version],
+    ['2.0.0', '2.0.0', '2.0.0'],
+  );
   assert.equal(await codeOf('counter@^1'), '1.1.0');
   assert.equal(await codeOf('counter', '1.0.0'), '1.0.0');
   assert.equal(await codeOf('@acme/counter'), 'scoped');
@@ -59,12 +70,21 @@ test('npm: only the bytes that were published, and only from where they should c
   const hash = `sha512-${Buffer.alloc(64, 7).toString('base64')}`;
   world.registry.publish('swapped', '1.0.0', files(''), { integrity: hash });
   world.registry.publish('unsigned', '1.0.0', files(''), { integrity: undefined });
-  world.registry.publish('weak', '1.0.0', files(''), { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' });
+  world.registry.publish('weak', '1.0.0', files(''), {
+    integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=',
+  });
   world.registry.publish('elsewhere', '1.0.0', files(''), { tarball: 'http://192.0.2.1/x.tgz' });
-  world.registry.publish('inside', '1.0.0', files(''), { tarball: 'https://169.254.169.254/latest/meta-data' });
+  world.registry.publish('inside', '1.0.0', files(''), {
+    tarball: 'https://169.254.169.254/latest/meta-data',
+  });
   world.registry.publish('broken', '1.0.0', files(''), { archive: Buffer.from('hello') });
   world.registry.publish('bare', '1.0.0', {}, { archive: packFiles({ 'index.js': '' }) });
-  world.registry.publish('wrong', '1.0.0', {}, { archive: packFiles({ 'plugin.json': '{"name": }' }) });
+  world.registry.publish(
+    'wrong',
+    '1.0.0',
+    {},
+    { archive: packFiles({ 'plugin.json': '{"name": }' }) },
+  );
   world.registry.publish('moved', '1.0.0', files('here'));
   await refused(fetched('swapped'), 'refused', /SHA-512 differs/);
   await refused(fetched('unsigned'), 'refused', /no SHA-512/);
@@ -81,14 +101,26 @@ test('npm: a token reaches the registry alone and is never shown', async () => {
   world.registry.publish('private', '1.0.0', files('private'), {});
   world.registry.protect('private', secret);
   await refused(fetched('private'), 'not_found', /give a token/);
-  const origin = openOrigin({ url: `https://www.npmjs.com/package/private?private_token=${secret}` }, world.deps);
+  const origin = openOrigin(
+    { url: `https://www.npmjs.com/package/private?private_token=${secret}` },
+    world.deps,
+  );
   assert.equal(origin.shown_url, 'https://www.npmjs.com/package/private');
   assert.equal((await origin.fetch(null, signal)).files['index.js'], 'private');
   assert.equal(await codeOf(`private@1?private_token=${secret}`), 'private');
-  assert.equal(await codeOf('private', null, { ...world.deps, tokens: { npm: secret } }), 'private');
-  world.registry.publish('lured', '1.0.0', files('x'), { tarball: world.forge.settings.github_url.replace('127.0.0.1', 'localhost') });
+  assert.equal(
+    await codeOf('private', null, { ...world.deps, tokens: { npm: secret } }),
+    'private',
+  );
+  world.registry.publish('lured', '1.0.0', files('x'), {
+    tarball: world.forge.settings.github_url.replace('127.0.0.1', 'localhost'),
+  });
   world.registry.protect('lured', secret);
-  await refused(fetched('lured', null, { ...world.deps, tokens: { npm: secret } }), 'refused', /not https/);
+  await refused(
+    fetched('lured', null, { ...world.deps, tokens: { npm: secret } }),
+    'refused',
+    /not https/,
+  );
   assert(!world.logged().includes(secret));
 });
 
@@ -100,10 +132,22 @@ for (const kind of ['github', 'gitlab'] as const) {
     const name = `acme/${kind}-counter`;
     const first = world.forge.push(name, { ...files('one'), 'README.md': '1' });
     world.forge.tag(name, 'v1', { is_release: true });
-    const second = world.forge.push(name, { ...files('two'), 'apps/x/plugin.json': '{"name":"X"}', 'apps/x/index.js': 'x1' });
-    const third = world.forge.push(name, { ...files('three'), 'apps/x/plugin.json': '{"name":"X"}', 'apps/x/index.js': 'x1' });
+    const second = world.forge.push(name, {
+      ...files('two'),
+      'apps/x/plugin.json': '{"name":"X"}',
+      'apps/x/index.js': 'x1',
+    });
+    const third = world.forge.push(name, {
+      ...files('three'),
+      'apps/x/plugin.json': '{"name":"X"}',
+      'apps/x/index.js': 'x1',
+    });
     world.forge.tag(name, 'group/v3');
-    const feature = world.forge.push(name, { ...files('feature'), 'apps/x/plugin.json': '{"name":"X"}', 'apps/x/index.js': 'x2' }, 'feature/new');
+    const feature = world.forge.push(
+      name,
+      { ...files('feature'), 'apps/x/plugin.json': '{"name":"X"}', 'apps/x/index.js': 'x2' },
+      'feature/new',
+    );
     world.forge.push(name, files('decoy'), 'feature/newer');
     const cases: [string, string, string][] = [
       ['', third, 'three'],
@@ -145,8 +189,16 @@ for (const kind of ['github', 'gitlab'] as const) {
     }
     assert.equal(await codeOf(at(name), first), 'one');
     assert.equal(await codeOf(at(name), 'v1'), 'one');
-    await refused(fetched(at(`${name}${dash}/tree/nowhere/x`)), 'not_found', /no branch, tag or commit/);
-    await refused(fetched(at(`${name}${dash}/tree/${first}/apps/x`)), 'not_found', /no folder apps\/x/);
+    await refused(
+      fetched(at(`${name}${dash}/tree/nowhere/x`)),
+      'not_found',
+      /no branch, tag or commit/,
+    );
+    await refused(
+      fetched(at(`${name}${dash}/tree/${first}/apps/x`)),
+      'not_found',
+      /no folder apps\/x/,
+    );
     await refused(fetched(at(name), '0'.repeat(40)), 'not_found', /does not have/);
     await refused(fetched(at(name), '../../../user'), 'invalid', /no name of a git tag/);
     await refused(fetched(at('acme/missing')), 'not_found', /does not have/);
@@ -161,7 +213,10 @@ for (const kind of ['github', 'gitlab'] as const) {
     const origin = openOrigin({ url: `${at(name)}?private_token=${secret}#readme` }, world.deps);
     assert.equal(origin.shown_url, at(name));
     assert.equal((await origin.fetch(null, signal)).files['index.js'], 'hidden');
-    assert.equal(await codeOf(at(name), null, { ...world.deps, tokens: { [kind]: secret } }), 'hidden');
+    assert.equal(
+      await codeOf(at(name), null, { ...world.deps, tokens: { [kind]: secret } }),
+      'hidden',
+    );
     await refused(fetched(`${at(name)}?private_token=${secret}x`), 'not_found', /token may not/);
     assert(world.forge.authorizations[kind].includes(`Bearer ${secret}`));
     assert(world.forge.authorizations.archives.every((header) => header === undefined));
@@ -188,6 +243,9 @@ for (const kind of ['github', 'gitlab'] as const) {
     world.forge[kind].holdNext(/commits/);
     await refused(latest(at(name), { ...world.deps, download_seconds: 0.2 }), 'timeout', /in time/);
     world.forge[kind].holdNext(/commits/);
-    await assert.rejects(openOrigin({ url: at(name) }, world.deps).findLatest(AbortSignal.timeout(100)), { name: 'TimeoutError' });
+    await assert.rejects(
+      openOrigin({ url: at(name) }, world.deps).findLatest(AbortSignal.timeout(100)),
+      { name: 'TimeoutError' },
+    );
   });
 }

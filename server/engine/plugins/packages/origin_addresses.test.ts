@@ -20,9 +20,12 @@ const deps: OriginDeps = {
 /** Each list is the addresses of one kind, parted by spaces. */
 const understood = {
   npm: 'counter counter@1.0.0 @acme/counter@next https://www.npmjs.com/package/counter http://npmjs.com/package/@acme/counter/v/1.0.0',
-  github: 'https://github.com/acme/x http://www.github.com/acme/x.git https://github.com/acme/x/tree/main/a https://github.com/acme/x/releases/latest',
-  gitlab: 'https://git.example.com/acme/x https://gitlab.com/group/sub/project/-/tree/main https://gitlab.com/acme/x.git',
-  archive: 'https://example.com/x.zip https://example.com:8443/x.tar.gz?signature=1 https://gist.github.com/acme/x/archive/main.zip',
+  github:
+    'https://github.com/acme/x http://www.github.com/acme/x.git https://github.com/acme/x/tree/main/a https://github.com/acme/x/releases/latest',
+  gitlab:
+    'https://git.example.com/acme/x https://gitlab.com/group/sub/project/-/tree/main https://gitlab.com/acme/x.git',
+  archive:
+    'https://example.com/x.zip https://example.com:8443/x.tar.gz?signature=1 https://gist.github.com/acme/x/archive/main.zip',
 };
 
 const refused = [
@@ -39,7 +42,10 @@ const refused = [
 for (const [kind, addresses] of Object.entries(understood)) {
   test(`addresses of ${kind}`, () => {
     for (const url of addresses.split(' ')) {
-      const origin = openOrigin({ url: `${url}${url.includes('?') ? '&' : '?'}private_token=secret#part` }, deps);
+      const origin = openOrigin(
+        { url: `${url}${url.includes('?') ? '&' : '?'}private_token=secret#part` },
+        deps,
+      );
       assert.deepEqual([origin.kind, origin.shown_url], [kind, url.replace(/\?.*$/, '')], url);
     }
   });
@@ -55,9 +61,14 @@ test('one address has one spelling', () => {
 test('addresses that no origin understands', () => {
   const long = [`https://example.com/${'x'.repeat(900)}`, 'x'.repeat(300), '', ' ', 'a b'];
   for (const url of [...long, ...refused.flatMap((line) => line.split(' '))])
-    assert.throws(() => openOrigin({ url }, deps), { name: 'PluginError', code: 'invalid', message: /\.$/ }, url);
+    assert.throws(
+      () => openOrigin({ url }, deps),
+      { name: 'PluginError', code: 'invalid', message: /\.$/ },
+      url,
+    );
 });
 
 test('the addresses of the catalogue', () => {
-  for (const { url } of readCatalogue(undefined)) assert.equal(openOrigin({ url }, deps).kind, 'github');
+  for (const { url } of readCatalogue(undefined))
+    assert.equal(openOrigin({ url }, deps).kind, 'github');
 });

@@ -25,25 +25,44 @@ const seconds_default = 60;
  * for the user: `not_found`, `refused` (guard, credentials), `too_large`, `timeout`, `unreachable` (network, rate limits, faults of the origin). Neither it nor the log has the token or
  * the address's query.
  */
-export async function requestOrigin(deps: RequestDeps, request: OriginRequest, signal: AbortSignal): Promise<Buffer> {
-  const headers: Record<string, string> = { 'user-agent': 'sluice', accept: request.accept ?? '*/*' };
+export async function requestOrigin(
+  deps: RequestDeps,
+  request: OriginRequest,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const headers: Record<string, string> = {
+    'user-agent': 'sluice',
+    accept: request.accept ?? '*/*',
+  };
   if (request.token !== undefined) headers['authorization'] = `Bearer ${request.token}`;
   const seconds_max = deps.download_seconds ?? seconds_default;
   try {
-    const answer = await download(deps.outbound, request.url, { headers, size_bytes_max: package_limits.packed_bytes_max, seconds_max, signal });
+    const answer = await download(deps.outbound, request.url, {
+      headers,
+      size_bytes_max: package_limits.packed_bytes_max,
+      seconds_max,
+      signal,
+    });
     const fault = statusFault(request, answer.status, answer.headers);
     if (fault !== undefined) throw fault;
     return answer.body;
   } catch (error) {
     if (signal.aborted) throw error;
     const fault = error instanceof PluginError ? error : networkFault(request, error);
-    deps.log.info({ origin: request.origin, host: request.url.host, code: fault.code, err: fault.cause }, fault.message);
+    deps.log.info(
+      { origin: request.origin, host: request.url.host, code: fault.code, err: fault.cause },
+      fault.message,
+    );
     throw fault;
   }
 }
 
 /** The same for an answer that must be JSON; what the origin says instead is its fault. */
-export async function requestJson(deps: RequestDeps, request: OriginRequest, signal: AbortSignal): Promise<unknown> {
+export async function requestJson(
+  deps: RequestDeps,
+  request: OriginRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
   const body = await requestOrigin(deps, { accept: 'application/json', ...request }, signal);
   try {
     return JSON.parse(body.toString('utf8'));
@@ -61,14 +80,36 @@ export function unreadable(origin: string, cause?: unknown): PluginError {
   );
 }
 
-function statusFault({ origin, thing, token }: OriginRequest, status: number, headers: Headers): PluginError | undefined {
+function statusFault(
+  { origin, thing, token }: OriginRequest,
+  status: number,
+  headers: Headers,
+): PluginError | undefined {
   if (status >= 200 && status < 300) return undefined;
-  const isLimited = status === 429 || (status === 403 && (headers.get('x-ratelimit-remaining') === '0' || headers.has('retry-after')));
-  if (isLimited) return new PluginError('unreachable', `${origin} takes no more requests for now. Try again later, or give a token, which may ask more often.`);
-  const advice = token === undefined ? 'If it is private, give a token that may read it.' : 'The token may not be allowed to read it.';
-  if (status === 401 || status === 403) return new PluginError('refused', `${origin} refuses access to ${thing}. ${advice}`);
-  if (status === 404 || status === 410) return new PluginError('not_found', `${origin} does not have ${thing}. Check the address. ${advice}`);
-  return new PluginError('unreachable', `${origin} answered with status ${status}. Try again later.`);
+  const isLimited =
+    status === 429 ||
+    (status === 403 &&
+      (headers.get('x-ratelimit-remaining') === '0' || headers.has('retry-after')));
+  if (isLimited)
+    return new PluginError(
+      'unreachable',
+      `${origin} takes no more requests for now. Try again later, or give a token, which may ask more often.`,
+    );
+  const advice =
+    token === undefined
+      ? 'If it is private, give a token that may read it.'
+      : 'The token may not be allowed to read it.';
+  if (status === 401 || status === 403)
+    return new PluginError('refused', `${origin} refuses access to ${thing}. ${advice}`);
+  if (status === 404 || status === 410)
+    return new PluginError(
+      'not_found',
+      `${origin} does not have ${thing}. Check the address. ${advice}`,
+    );
+  return new PluginError(
+    'unreachable',
+    `${origin} answered with status ${status}. Try again later.`,
+  );
 }
 
 function networkFault({ origin, url, thing }: OriginRequest, error: unknown): PluginError {
@@ -77,7 +118,17 @@ function networkFault({ origin, url, thing }: OriginRequest, error: unknown): Pl
       'too_large',
       `${origin} sends more than ${showBytes(error.size_bytes_max)} for ${thing}. Leave out what the plugin does not need to run.`,
     );
-  if (error instanceof DownloadTooSlow) return new PluginError('timeout', `${origin} did not deliver ${thing} in time. Try again later.`, { cause: error });
-  if (error instanceof OutboundRefused) return new PluginError('refused', error.message, { cause: error });
-  return new PluginError('unreachable', `${origin} cannot be reached at ${url.host}. Check the address and try again later.`, { cause: error });
+  if (error instanceof DownloadTooSlow)
+    return new PluginError(
+      'timeout',
+      `${origin} did not deliver ${thing} in time. Try again later.`,
+      { cause: error },
+    );
+  if (error instanceof OutboundRefused)
+    return new PluginError('refused', error.message, { cause: error });
+  return new PluginError(
+    'unreachable',
+    `${origin} cannot be reached at ${url.host}. Check the address and try again later.`,
+    { cause: error },
+  );
 }

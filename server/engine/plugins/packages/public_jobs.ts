@@ -25,6 +25,9 @@ function checkPayload(path: string, payload: unknown, faults: Faults): void {
   for (const [key, field] of Object.entries(payload)) {
     if (!isObject(field)) faults.add(`${path}.${key}`, `must be an object, not ${show(field)}`);
     else if (!payload_types.includes(field['type'] as string))
-      faults.add(`${path}.${key}.type`, `must be one of ${payload_types.join(', ')}, not ${show(field['type'])}`);
+      faults.add(
+        `${path}.${key}.type`,
+        `must be one of ${payload_types.join(', ')}, not ${show(field['type'])}`,
+      );
   }
 }

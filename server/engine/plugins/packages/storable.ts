@@ -7,19 +7,27 @@ const depth_max = 64;
  * What is wrong with a value that is to stand in a plugin's record, as the end of a sentence, or undefined. Guarantee: a value that passes can be written as JSON, is kept by the
  * database as it is, and has at most `length_max` characters of JSON.
  */
-export function storableFault(value: unknown, length_max = record_part_length_max): string | undefined {
+export function storableFault(
+  value: unknown,
+  length_max = record_part_length_max,
+): string | undefined {
   const fault = partFault(value, 0);
   if (fault !== undefined || value === undefined) return fault;
-  return JSON.stringify(value).length > length_max ? `must have at most ${length_max} characters of JSON` : undefined;
+  return JSON.stringify(value).length > length_max
+    ? `must have at most ${length_max} characters of JSON`
+    : undefined;
 }
 
 function partFault(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'string') return isText(value) ? undefined : 'must not have U+0000 or half a character in a text';
+  if (typeof value === 'string')
+    return isText(value) ? undefined : 'must not have U+0000 or half a character in a text';
   if (typeof value !== 'object' || value === null) return undefined;
   // Before anything else walks the value, because each of these walks would run out of stack.
   if (depth === depth_max) return `must not be nested deeper than ${depth_max} levels`;
   for (const [name, part] of Object.entries(value)) {
-    const fault = isText(name) ? partFault(part, depth + 1) : 'must not have U+0000 or half a character in a name';
+    const fault = isText(name)
+      ? partFault(part, depth + 1)
+      : 'must not have U+0000 or half a character in a name';
     if (fault !== undefined) return fault;
   }
   return undefined;

@@ -12,7 +12,11 @@ const file_types = new Set(['File', 'OldFile', 'ContiguousFile']);
 const link_types = new Set(['Link', 'SymbolicLink']);
 
 /** Reads a tar archive into the collector. Guarantee: as `readArchive`; its headers' checksums are right, and it ends where its end is marked. */
-export async function readTar(archive: Buffer, is_gzip: boolean, collector: Collector): Promise<void> {
+export async function readTar(
+  archive: Buffer,
+  is_gzip: boolean,
+  collector: Collector,
+): Promise<void> {
   try {
     const parser = new Parser({ strict: true, maxMetaEntrySize: meta_bytes_max });
     const state = { is_ended: false };
@@ -28,15 +32,27 @@ export async function readTar(archive: Buffer, is_gzip: boolean, collector: Coll
       // What follows the end is unpacked, so that its size counts, and thrown away: the parser would pile it up.
       if (!state.is_ended) parser.write(chunk);
     }
-    if (!state.is_ended) throw new PluginError('invalid', 'The tar archive is cut short: its end is missing. Make it anew.');
+    if (!state.is_ended)
+      throw new PluginError(
+        'invalid',
+        'The tar archive is cut short: its end is missing. Make it anew.',
+      );
   } catch (error) {
     if (error instanceof PluginError) throw error;
-    throw new PluginError('invalid', `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`, { cause: error });
+    throw new PluginError(
+      'invalid',
+      `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`,
+      { cause: error },
+    );
   }
 }
 
 /** The archive's blocks, counted. The first chunk is a whole block at least, because the parser judges by it whether the archive is packed once more. */
-async function* unpack(archive: Buffer, is_gzip: boolean, collector: Collector): AsyncGenerator<Buffer> {
+async function* unpack(
+  archive: Buffer,
+  is_gzip: boolean,
+  collector: Collector,
+): AsyncGenerator<Buffer> {
   const source = Readable.from([archive]);
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of is_gzip ? source.pipe(createGunzip()) : source) {
@@ -47,7 +63,8 @@ async function* unpack(archive: Buffer, is_gzip: boolean, collector: Collector):
     }
     head = Buffer.concat([head, chunk as Buffer]);
     if (head.length < block_bytes) continue;
-    if (isPacked(head)) throw new PluginError('invalid', 'The archive is packed twice. Pack it once.');
+    if (isPacked(head))
+      throw new PluginError('invalid', 'The archive is packed twice. Pack it once.');
     yield head;
     head = undefined;
   }
@@ -72,7 +89,18 @@ function collect(entry: ReadEntry, collector: Collector): void {
 }
 
 function refuse(entry: ReadEntry): never {
-  if (link_types.has(entry.type)) throw new PluginError('invalid', `The tar archive has a link, ${showName(entry.path)}. Put a copy of the file in its place.`);
-  if (entry.meta) throw new PluginError('invalid', 'The tar archive has an extended header that is larger than 64 KiB. Make it anew.');
-  throw new PluginError('invalid', `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} (${entry.type}). Leave it out.`);
+  if (link_types.has(entry.type))
+    throw new PluginError(
+      'invalid',
+      `The tar archive has a link, ${showName(entry.path)}. Put a copy of the file in its place.`,
+    );
+  if (entry.meta)
+    throw new PluginError(
+      'invalid',
+      'The tar archive has an extended header that is larger than 64 KiB. Make it anew.',
+    );
+  throw new PluginError(
+    'invalid',
+    `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} (${entry.type}). Leave it out.`,
+  );
 }

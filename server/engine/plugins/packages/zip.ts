@@ -16,38 +16,72 @@ const link_kind = 0o120000;
 export async function readZip(archive: Buffer, collector: Collector): Promise<void> {
   try {
     // Names stay bytes: yauzl would turn backslashes into slashes or refuse them in its own words.
-    const zip = await yauzl.fromBufferPromise(archive, { decodeStrings: false, validateEntrySizes: true });
+    const zip = await yauzl.fromBufferPromise(archive, {
+      decodeStrings: false,
+      validateEntrySizes: true,
+    });
     const files = await list(zip, collector);
     checkOverlaps(files);
     for (const file of files) collector.keep(file.name, await read(zip, file, collector));
   } catch (error) {
     if (error instanceof PluginError) throw error;
-    throw new PluginError('invalid', `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`, { cause: error });
+    throw new PluginError(
+      'invalid',
+      `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`,
+      { cause: error },
+    );
   }
 }
 
 async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
   const files: Listed[] = [];
   for await (const entry of zip.eachEntry()) {
-    const given = yauzl.getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, true);
+    const given = yauzl.getFileNameLowLevel(
+      entry.generalPurposeBitFlag,
+      entry.fileNameRaw,
+      entry.extraFields,
+      true,
+    );
     // The Finder of macOS adds this folder to the zip archives that it makes.
     if (given.startsWith('__MACOSX/')) continue;
     checkEntry(entry, given);
     const name = collector.add(given.endsWith('/') ? 'folder' : 'file', given);
     const local = await zip.readLocalFileHeaderPromise(entry);
     if (!local.fileName.equals(entry.fileNameRaw))
-      throw new PluginError('invalid', `The zip archive has two names for the entry ${showName(given)}. Make it anew.`);
+      throw new PluginError(
+        'invalid',
+        `The zip archive has two names for the entry ${showName(given)}. Make it anew.`,
+      );
     if (given.endsWith('/')) continue;
-    files.push({ entry, name, start: entry.relativeOffsetOfLocalHeader, end: local.fileDataStart + entry.compressedSize });
+    files.push({
+      entry,
+      name,
+      start: entry.relativeOffsetOfLocalHeader,
+      end: local.fileDataStart + entry.compressedSize,
+    });
   }
   return files;
 }
 
 function checkEntry(entry: Entry, name: string): void {
-  const kind = unix_systems.has(entry.versionMadeBy >>> 8) ? (entry.externalFileAttributes >>> 16) & file_kind_mask : 0;
-  if (kind === link_kind) throw new PluginError('invalid', `The zip archive has a link, ${showName(name)}. Put a copy of the file in its place.`);
-  if (!file_kinds.has(kind)) throw new PluginError('invalid', `The zip archive has an entry that is neither file nor folder, ${showName(name)}. Leave it out.`);
-  if (entry.isEncrypted()) throw new PluginError('invalid', `The file ${showName(name)} of the zip archive is encrypted. Make the archive without a password.`);
+  const kind = unix_systems.has(entry.versionMadeBy >>> 8)
+    ? (entry.externalFileAttributes >>> 16) & file_kind_mask
+    : 0;
+  if (kind === link_kind)
+    throw new PluginError(
+      'invalid',
+      `The zip archive has a link, ${showName(name)}. Put a copy of the file in its place.`,
+    );
+  if (!file_kinds.has(kind))
+    throw new PluginError(
+      'invalid',
+      `The zip archive has an entry that is neither file nor folder, ${showName(name)}. Leave it out.`,
+    );
+  if (entry.isEncrypted())
+    throw new PluginError(
+      'invalid',
+      `The file ${showName(name)} of the zip archive is encrypted. Make the archive without a password.`,
+    );
   if (!entry.canDecodeFileData())
     throw new PluginError(
       'invalid',
@@ -61,7 +95,10 @@ function checkOverlaps(files: Listed[]): void {
   for (const [index, file] of inOrder.entries()) {
     const before = inOrder[index - 1];
     if (before !== undefined && file.start < before.end)
-      throw new PluginError('invalid', `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive overlap. Make it anew.`);
+      throw new PluginError(
+        'invalid',
+        `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive overlap. Make it anew.`,
+      );
   }
 }
 
@@ -72,6 +109,10 @@ async function read(zip: ZipFile, { entry, name }: Listed, collector: Collector)
     chunks.push(chunk as Buffer);
   }
   const content = Buffer.concat(chunks);
-  if (crc32(content) !== entry.crc32) throw new PluginError('invalid', `The checksum of the file ${showName(name)} in the zip archive is wrong. Make it anew.`);
+  if (crc32(content) !== entry.crc32)
+    throw new PluginError(
+      'invalid',
+      `The checksum of the file ${showName(name)} in the zip archive is wrong. Make it anew.`,
+    );
   return content;
 }

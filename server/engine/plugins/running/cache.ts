@@ -16,11 +16,17 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
     writes += 1;
     if (writes % writes_per_trim === 0) await trim(db, config_id);
   };
-  const changeList = <Result>(key: string, change: (list: unknown[]) => { list: unknown[]; result: Result }) =>
+  const changeList = <Result>(
+    key: string,
+    change: (list: unknown[]) => { list: unknown[]; result: Result },
+  ) =>
     db.transaction(async (tx) => {
       await lockKey(tx, config_id, key);
       const { list, result } = change(listOf(await find(tx, config_id, key)));
-      if (list.length === 0) await tx.run(sql`DELETE FROM plugin_cache WHERE plugin_config_id = ${config_id} AND key = ${key}`);
+      if (list.length === 0)
+        await tx.run(
+          sql`DELETE FROM plugin_cache WHERE plugin_config_id = ${config_id} AND key = ${key}`,
+        );
       else await put(tx, config_id, key, list, 'keep');
       return result;
     });
@@ -34,7 +40,8 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
       const value = await db.transaction(async (tx) => {
         await lockKey(tx, config_id, readKey(key));
         const before = (await find(tx, config_id, key)) ?? 0;
-        if (typeof before !== 'number') throw new PluginError('invalid', `The value of ${key} is no number.`);
+        if (typeof before !== 'number')
+          throw new PluginError('invalid', `The value of ${key} is no number.`);
         await put(tx, config_id, key, before + by, 'keep');
         return before + by;
       });
@@ -53,10 +60,15 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
       await written();
       return length;
     },
-    lrange: async (key, first, last) => part(listOf(await find(db, config_id, readKey(key))), first, last),
+    lrange: async (key, first, last) =>
+      part(listOf(await find(db, config_id, readKey(key))), first, last),
     llen: async (key) => listOf(await find(db, config_id, readKey(key))).length,
     lrem: (key, count, value) => changeList(readKey(key), (list) => removeFrom(list, count, value)),
-    lpop: (key, count) => changeList(readKey(key), (list) => ({ list: list.slice(Math.max(count, 0)), result: list.slice(0, Math.max(count, 0)) })),
+    lpop: (key, count) =>
+      changeList(readKey(key), (list) => ({
+        list: list.slice(Math.max(count, 0)),
+        result: list.slice(0, Math.max(count, 0)),
+      })),
   };
 }
 
@@ -75,7 +87,13 @@ async function find(db: Queryable, config_id: number, key: string): Promise<unkn
 }
 
 /** Without seconds it stays; `keep`: it expires when it would have before. */
-async function put(db: Queryable, config_id: number, key: string, value: unknown, seconds: number | null | 'keep'): Promise<void> {
+async function put(
+  db: Queryable,
+  config_id: number,
+  key: string,
+  value: unknown,
+  seconds: number | null | 'keep',
+): Promise<void> {
   const lasting = seconds === 'keep' ? null : seconds;
   const isKept = seconds === 'keep';
   await db.run(sql`
@@ -87,7 +105,9 @@ async function put(db: Queryable, config_id: number, key: string, value: unknown
 
 /** Also a key that is not there yet is one transaction's alone: there is no row that could be locked. */
 async function lockKey(tx: Transaction, config_id: number, key: string): Promise<void> {
-  await tx.row(sql`SELECT pg_advisory_xact_lock(${config_id}::integer, hashtext(${`plugin cache ${key}`}))`);
+  await tx.row(
+    sql`SELECT pg_advisory_xact_lock(${config_id}::integer, hashtext(${`plugin cache ${key}`}))`,
+  );
 }
 
 /** Keeps of one plugin's cache what was written last, as much as it may hold. */
@@ -102,7 +122,8 @@ async function trim(db: Database, config_id: number): Promise<void> {
 
 function listOf(value: unknown): unknown[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new PluginError('invalid', 'The value is no list: it was written with set or incr.');
+  if (!Array.isArray(value))
+    throw new PluginError('invalid', 'The value is no list: it was written with set or incr.');
   return value as unknown[];
 }
 
@@ -113,9 +134,15 @@ function part(list: unknown[], first: number, last: number): unknown[] {
 }
 
 /** The first `count` that are equal to the value, from the end where it is negative, all where it is 0. */
-function removeFrom(list: unknown[], count: number, value: unknown): { list: unknown[]; result: number } {
+function removeFrom(
+  list: unknown[],
+  count: number,
+  value: unknown,
+): { list: unknown[]; result: number } {
   const wanted = JSON.stringify(value);
   const places = list.flatMap((item, index) => (JSON.stringify(item) === wanted ? [index] : []));
-  const gone = new Set(count === 0 ? places : count > 0 ? places.slice(0, count) : places.slice(count));
+  const gone = new Set(
+    count === 0 ? places : count > 0 ? places.slice(0, count) : places.slice(count),
+  );
   return { list: list.filter((_item, index) => !gone.has(index)), result: gone.size };
 }

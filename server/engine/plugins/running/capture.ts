@@ -35,13 +35,28 @@ export async function captureEvent(
   };
   const { failure, problems } = await takeEvents(ingestion, team_id, [sent], () => clock.now());
   const [problem] = problems;
-  if (problem !== undefined) throw new PluginError('invalid', `The event is not taken: ${problem.attr === null ? '' : `${problem.attr}: `}${problem.detail}`);
+  if (problem !== undefined)
+    throw new PluginError(
+      'invalid',
+      `The event is not taken: ${problem.attr === null ? '' : `${problem.attr}: `}${problem.detail}`,
+    );
   if (failure !== undefined) throw new Error(`The event was not stored: ${failure}.`);
 }
 
 /** What a call captures several times is that many events: they are counted within the call. */
-function uuidOf(config_id: number, call: Call, { event, distinct_id, timestamp, properties }: CapturedEvent): string {
-  const content = JSON.stringify([config_id, timestamp === null ? call.key : null, event, distinct_id, timestamp, properties]);
+function uuidOf(
+  config_id: number,
+  call: Call,
+  { event, distinct_id, timestamp, properties }: CapturedEvent,
+): string {
+  const content = JSON.stringify([
+    config_id,
+    timestamp === null ? call.key : null,
+    event,
+    distinct_id,
+    timestamp,
+    properties,
+  ]);
   const name = uuidv5(content, name_space);
   const number = (call.captured.get(name) ?? 0) + 1;
   call.captured.set(name, number);

@@ -10,7 +10,14 @@ import type { Running } from './running.ts';
 import { sendWebhook } from './webhook.ts';
 
 /** What a delivery works with. `stopping` is aborted when the worker shall end at the next safe point, `signal` when it must not do anything more. */
-export type Delivery = { running: Running; lease: Lease; plugin: LoadedConfig; log: PluginLog; signal: AbortSignal; stopping: AbortSignal };
+export type Delivery = {
+  running: Running;
+  lease: Lease;
+  plugin: LoadedConfig;
+  log: PluginLog;
+  signal: AbortSignal;
+  stopping: AbortSignal;
+};
 
 /**
  * How a turn ended: `waiting`, a batch is not full and not old enough yet; `stopping`, before the end of the batch; `failed`, the same has to be tried again; `failed too often`, so many events in a row were
@@ -18,7 +25,11 @@ export type Delivery = { running: Running; lease: Lease; plugin: LoadedConfig; l
  */
 type DeliveryEnd =
   | { kind: 'done' | 'waiting' | 'stopping' }
-  | { kind: 'failed' | 'failed too often'; error: unknown; progress: Pick<ConfigState, 'position' | 'failures' | 'series'> };
+  | {
+      kind: 'failed' | 'failed too often';
+      error: unknown;
+      progress: Pick<ConfigState, 'position' | 'failures' | 'series'>;
+    };
 
 const single_rows_max = 100;
 const batch_rows_max = 500;
@@ -31,18 +42,33 @@ const save_ms = 1_000;
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
-  const exporting = plugin.capabilities.methods.includes('exportEvents') ? batchBounds(plugin.config) : undefined;
+  const exporting = plugin.capabilities.methods.includes('exportEvents')
+    ? batchBounds(plugin.config)
+    : undefined;
   const until = await running.db.transaction((tx) => settled(tx, lease.team_id));
-  const wanted = { team_id: lease.team_id, after: state.position, until, rows_max: exporting ? batch_rows_max : single_rows_max };
-  const { events, is_end } = await readEvents(running.clickhouse, { ...wanted, bytes_max: exporting?.bytes_max ?? single_bytes_max }, signal);
+  const wanted = {
+    team_id: lease.team_id,
+    after: state.position,
+    until,
+    rows_max: exporting ? batch_rows_max : single_rows_max,
+  };
+  const { events, is_end } = await readEvents(
+    running.clickhouse,
+    { ...wanted, bytes_max: exporting?.bytes_max ?? single_bytes_max },
+    signal,
+  );
   const [oldest] = events;
-  const isYoung = exporting !== undefined && oldest !== undefined && Date.parse(until) - Date.parse(oldest.inserted_at) < exporting.seconds * 1000;
+  const isYoung =
+    exporting !== undefined &&
+    oldest !== undefined &&
+    Date.parse(until) - Date.parse(oldest.inserted_at) < exporting.seconds * 1000;
   if (is_end && isYoung) return { kind: 'waiting' };
   const progress = openProgress(state);
   const end = await handOver(delivery, progress, events, exporting);
   // Nothing can appear before `until` any more.
   if (end.kind === 'done' && is_end) progress.position = { inserted_at: until, event_uuid: null };
-  if (end.kind === 'done' || end.kind === 'stopping') await saveProgress(running.db, lease, progress);
+  if (end.kind === 'done' || end.kind === 'stopping')
+    await saveProgress(running.db, lease, progress);
   return end;
 }
 
@@ -54,7 +80,8 @@ function batchBounds(config: Record<string, unknown>): BatchBounds {
     const number = Number(value ?? standard);
     return Number.isFinite(number) ? Math.min(Math.max(number, 1), max) : standard;
   };
-  const ignored = typeof config['exportEventsToIgnore'] === 'string' ? config['exportEventsToIgnore'] : '';
+  const ignored =
+    typeof config['exportEventsToIgnore'] === 'string' ? config['exportEventsToIgnore'] : '';
   return {
     // Text in characters is what a call is bounded by, and every one of these bytes can be an escape in it.
     bytes_max: within(config['exportEventsBufferBytes'], 1024 * 1024, 4 * 1024 * 1024),
@@ -76,7 +103,8 @@ type DeliveryProgress = Pick<ConfigState, 'position' | 'failures' | 'series'> & 
 
 function openProgress({ position, failures, series }: ConfigState): DeliveryProgress {
   const move = (until: PluginEvent | undefined): void => {
-    if (until !== undefined) progress.position = { inserted_at: until.inserted_at, event_uuid: until.uuid };
+    if (until !== undefined)
+      progress.position = { inserted_at: until.inserted_at, event_uuid: until.uuid };
   };
   const progress: DeliveryProgress = {
     position,
@@ -96,11 +124,20 @@ function openProgress({ position, failures, series }: ConfigState): DeliveryProg
   return progress;
 }
 
-async function handOver(delivery: Delivery, progress: DeliveryProgress, events: PluginEvent[], exporting: BatchBounds | undefined): Promise<DeliveryEnd> {
-  const hasSingle = ['onEvent', 'composeWebhook'].some((name) => delivery.plugin.capabilities.methods.includes(name));
+async function handOver(
+  delivery: Delivery,
+  progress: DeliveryProgress,
+  events: PluginEvent[],
+  exporting: BatchBounds | undefined,
+): Promise<DeliveryEnd> {
+  const hasSingle = ['onEvent', 'composeWebhook'].some((name) =>
+    delivery.plugin.capabilities.methods.includes(name),
+  );
   if (exporting !== undefined && events.length > 0) {
     const wanted = events.filter(({ event }) => !exporting.ignored.has(event));
-    const end = await step(delivery, progress, events, hasSingle ? undefined : events.at(-1), () => exportBatch(delivery, wanted));
+    const end = await step(delivery, progress, events, hasSingle ? undefined : events.at(-1), () =>
+      exportBatch(delivery, wanted),
+    );
     if (end !== undefined) return end;
   }
   if (!hasSingle) return { kind: 'done' };
@@ -132,10 +169,15 @@ async function step(
     signal.throwIfAborted();
     if (mayPass(error)) return { kind: 'failed', error, progress };
     const [first, last] = [events[0]!.uuid, events.at(-1)!.uuid];
-    const about = events.length === 1 ? `the event ${last}` : `${events.length} events from ${first} to ${last}`;
+    const about =
+      events.length === 1
+        ? `the event ${last}`
+        : `${events.length} events from ${first} to ${last}`;
     log.write('ERROR', `Passed over ${about}: ${describeFailure(error)}`);
     progress.passedOver(until);
-    return progress.failures < running.failures_max ? undefined : { kind: 'failed too often', error, progress };
+    return progress.failures < running.failures_max
+      ? undefined
+      : { kind: 'failed too often', error, progress };
   }
 }
 
@@ -156,10 +198,17 @@ async function handOne(delivery: Delivery, event: PluginEvent): Promise<void> {
   if (given === null) return;
   if (methods.includes('onEvent')) await plugin.call(event.uuid, 'onEvent', given, signal);
   if (!methods.includes('composeWebhook')) return;
-  await sendWebhook(running.outbound, plugin.allowed_hosts, await plugin.call(`${event.uuid} webhook`, 'composeWebhook', given, signal), signal);
+  await sendWebhook(
+    running.outbound,
+    plugin.allowed_hosts,
+    await plugin.call(`${event.uuid} webhook`, 'composeWebhook', given, signal),
+    signal,
+  );
 }
 
 /** The event as the plugin's own `processEvent` makes it, null when it drops it. */
 async function processedBy({ plugin, signal }: Delivery, event: PluginEvent): Promise<unknown> {
-  return plugin.capabilities.methods.includes('processEvent') ? plugin.call(`${event.uuid} process`, 'processEvent', event, signal) : event;
+  return plugin.capabilities.methods.includes('processEvent')
+    ? plugin.call(`${event.uuid} process`, 'processEvent', event, signal)
+    : event;
 }

@@ -17,5 +17,7 @@ export function mayPass(error: unknown): boolean {
 export function describeFailure(error: unknown): string {
   if (!(error instanceof PluginError)) return 'The server could not do its part.';
   const { file, line, column, message } = error;
-  return file === undefined ? message : `${message} (${[file, line, column].filter((part) => part !== undefined).join(':')})`;
+  return file === undefined
+    ? message
+    : `${message} (${[file, line, column].filter((part) => part !== undefined).join(':')})`;
 }

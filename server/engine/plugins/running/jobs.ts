@@ -10,12 +10,22 @@ export type Job = { id: string; name: string; payload: unknown; failures: number
 const jobs_max = 10_000;
 
 /** Stores a job that becomes due after `delay_ms`. A plugin may have 10,000 waiting; further ones are refused with a PluginError. */
-export async function addJob(db: Database, config_id: number, name: string, payload: unknown, delay_ms: number): Promise<void> {
+export async function addJob(
+  db: Database,
+  config_id: number,
+  name: string,
+  payload: unknown,
+  delay_ms: number,
+): Promise<void> {
   const added = await db.run(sql`
     INSERT INTO plugin_jobs (id, plugin_config_id, name, payload, run_at)
     SELECT ${uuidv7()}::uuid, ${config_id}::integer, ${readKey(name)}::text, ${JSON.stringify(payload ?? null)}::json, now() + make_interval(secs => ${delay_ms / 1000}::float8)
     WHERE (SELECT count(*) FROM plugin_jobs WHERE plugin_config_id = ${config_id}) < ${jobs_max}`);
-  if (added === 0) throw new PluginError('too_large', `The plugin has ${jobs_max} jobs waiting: let some of them run first.`);
+  if (added === 0)
+    throw new PluginError(
+      'too_large',
+      `The plugin has ${jobs_max} jobs waiting: let some of them run first.`,
+    );
 }
 
 /** The job that has been due longest. Leans on plugin_jobs_by_config. */
@@ -32,5 +42,7 @@ export async function removeJob(db: Database, id: string): Promise<void> {
 
 /** Lets a job that failed wait for its next try. */
 export async function postponeJob(db: Database, id: string, seconds: number): Promise<void> {
-  await db.run(sql`UPDATE plugin_jobs SET failures = failures + 1, run_at = now() + make_interval(secs => ${seconds}::float8) WHERE id = ${id}`);
+  await db.run(
+    sql`UPDATE plugin_jobs SET failures = failures + 1, run_at = now() + make_interval(secs => ${seconds}::float8) WHERE id = ${id}`,
+  );
 }

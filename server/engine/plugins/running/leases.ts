@@ -81,12 +81,16 @@ export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[
     FROM unnest(${ids}::integer[], ${leases.map(({ id }) => id)}::uuid[]) AS held (config_id, lease_id), plugin_configs c
     WHERE k.plugin_config_id = held.config_id AND k.leased_by = held.lease_id AND c.id = k.plugin_config_id AND c.enabled
     RETURNING k.plugin_config_id AS config_id, k.leased_by`);
-  return leases.filter(({ id, config_id }) => rows.some((row) => row.config_id === config_id && row.leased_by === id));
+  return leases.filter(({ id, config_id }) =>
+    rows.some((row) => row.config_id === config_id && row.leased_by === id),
+  );
 }
 
 /** Gives a config back at once. */
 export async function releaseLease(db: Database, lease: Lease): Promise<void> {
-  await db.run(sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, served_at = now() WHERE ${isHeld(lease)}`);
+  await db.run(
+    sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, served_at = now() WHERE ${isHeld(lease)}`,
+  );
 }
 
 /** What the config is about to do. Throws LeaseLostError. */
@@ -106,7 +110,11 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
 type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & { retry_seconds?: number };
 
 /** Keeps the progress. Guarantee: a worker that has lost the config changes nothing, and gets a LeaseLostError. */
-export async function saveProgress(db: Queryable, lease: Lease, { position, failures, series, retry_seconds }: Progress): Promise<void> {
+export async function saveProgress(
+  db: Queryable,
+  lease: Lease,
+  { position, failures, series, retry_seconds }: Progress,
+): Promise<void> {
   const saved = await db.run(sql`
     UPDATE plugin_cursors SET inserted_at = ${position.inserted_at}, event_uuid = ${position.event_uuid}, failures = ${failures},
       series_inserted_at = ${series?.inserted_at ?? null}, series_event_uuid = ${series?.event_uuid ?? null},
@@ -116,7 +124,12 @@ export async function saveProgress(db: Queryable, lease: Lease, { position, fail
 }
 
 /** Notes that a scheduled task has had its turn in the period, and how many failures there are in a row. Throws LeaseLostError. */
-export async function saveTask(db: Queryable, lease: Lease, task: ConfigState['tasks'][number], failures: number): Promise<void> {
+export async function saveTask(
+  db: Queryable,
+  lease: Lease,
+  task: ConfigState['tasks'][number],
+  failures: number,
+): Promise<void> {
   const saved = await db.run(sql`
     UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text, ${task.period}::text), failures = ${failures}, retry_at = NULL, updated_at = now()
     WHERE ${isHeld(lease)}`);
@@ -125,7 +138,9 @@ export async function saveTask(db: Queryable, lease: Lease, task: ConfigState['t
 
 /** Throws LeaseLostError unless the config is still this worker's; with `lock` it stays so until the transaction ends. */
 export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): Promise<void> {
-  const held = await db.row(sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+  const held = await db.row(
+    sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+  );
   if (held === undefined) throw new LeaseLostError();
 }
 

@@ -30,20 +30,35 @@ export type LoadedConfig = {
 
 type Row = StoredPluginConfig & { config_schema: unknown; allowed_hosts: string[] };
 
-const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = { debug: 'DEBUG', log: 'INFO', info: 'INFO', warn: 'WARNING', error: 'ERROR' };
+const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
+  debug: 'DEBUG',
+  log: 'INFO',
+  info: 'INFO',
+  warn: 'WARNING',
+  error: 'ERROR',
+};
 
 /**
  * Loads the plugin of a config: the version that was installed, checked against its seal, with the project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for code that is not
  * what was installed; LeaseLostError when the config is gone.
  */
-export async function loadConfig(running: Running, lease: Lease, state: ConfigState, log: PluginLog): Promise<LoadedConfig> {
+export async function loadConfig(
+  running: Running,
+  lease: Lease,
+  state: ConfigState,
+  log: PluginLog,
+): Promise<LoadedConfig> {
   const { db, secrets, sandbox } = running;
   const { code } = await loadVersion(db, secrets, state.plugin_id);
-  if (code.server === null) throw new PluginError('invalid', 'The plugin has no code for the server.');
+  if (code.server === null)
+    throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
     SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, p.config_schema FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
-  const { config, attachments } = settingsOf(fieldsOf(row.config_schema), loadPluginConfig(secrets, lease.config_id, row));
+  const { config, attachments } = settingsOf(
+    fieldsOf(row.config_schema),
+    loadPluginConfig(secrets, lease.config_id, row),
+  );
   const call: { present: Call } = { present: { key: 'load', captured: new Map() } };
   const plugin: LoadedPlugin = await sandbox.load({
     id: `plugin config ${lease.config_id}`,
@@ -66,7 +81,13 @@ export async function loadConfig(running: Running, lease: Lease, state: ConfigSt
   };
 }
 
-function hostOf(running: Running, { config_id, team_id }: Lease, { plugin_name }: ConfigState, log: PluginLog, present: () => Call): HostServices {
+function hostOf(
+  running: Running,
+  { config_id, team_id }: Lease,
+  { plugin_name }: ConfigState,
+  log: PluginLog,
+  present: () => Call,
+): HostServices {
   const { db, clock, ingestion } = running;
   const capturer = { team_id, config_id, plugin_name: plugin_name ?? `plugin ${config_id}` };
   return {
@@ -90,12 +111,20 @@ function settingsOf(
     const value = (Object.hasOwn(stored, key!) ? stored[key!] : undefined) ?? standard;
     if (value === undefined || value === null) continue;
     if (type !== 'attachment') config.set(key!, value);
-    else if (isFile(value)) attachments.set(key!, { ...value, contents: Buffer.from(value.contents, 'base64') });
+    else if (isFile(value))
+      attachments.set(key!, { ...value, contents: Buffer.from(value.contents, 'base64') });
   }
   return { config: Object.fromEntries(config), attachments: Object.fromEntries(attachments) };
 }
 
 /** A stored file; a package's default for one can be anything. */
-function isFile(value: unknown): value is { file_name: string; content_type: string; contents: string } {
-  return typeof value === 'object' && value !== null && 'contents' in value && typeof value.contents === 'string';
+function isFile(
+  value: unknown,
+): value is { file_name: string; content_type: string; contents: string } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'contents' in value &&
+    typeof value.contents === 'string'
+  );
 }

@@ -18,11 +18,20 @@ const lines_per_minute_max = 2_000;
 const message_length_max = 5_000;
 
 /** Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were more), and the latest 10,000 are kept. `now` is in milliseconds. */
-export function openPluginLog(db: Database, log: Logger, config_id: number, now: () => number): PluginLog {
+export function openPluginLog(
+  db: Database,
+  log: Logger,
+  config_id: number,
+  now: () => number,
+): PluginLog {
   let lines: { level: LogLevel; message: string }[] = [];
   let minute = 0;
   let taken = 0;
-  const take = (level: LogLevel, message: string) => lines.push({ level, message: message.replaceAll('\0', '\u{fffd}').slice(0, message_length_max) });
+  const take = (level: LogLevel, message: string) =>
+    lines.push({
+      level,
+      message: message.replaceAll('\0', '\u{fffd}').slice(0, message_length_max),
+    });
   return {
     write: (level, message) => {
       const present = Math.floor(now() / 60_000);
@@ -30,7 +39,10 @@ export function openPluginLog(db: Database, log: Logger, config_id: number, now:
       taken += 1;
       if (taken <= lines_per_minute_max) take(level, message);
       else if (taken === lines_per_minute_max + 1)
-        take('WARNING', `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of this minute are dropped.`);
+        take(
+          'WARNING',
+          `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of this minute are dropped.`,
+        );
     },
     flush: async () => {
       if (lines.length === 0) return;
@@ -46,7 +58,10 @@ export function openPluginLog(db: Database, log: Logger, config_id: number, now:
           DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
             SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id} ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
       } catch (error) {
-        log.warn({ err: error, plugin_config_id: config_id, lines: written.length }, 'lines of a plugin could not be stored');
+        log.warn(
+          { err: error, plugin_config_id: config_id, lines: written.length },
+          'lines of a plugin could not be stored',
+        );
       }
     },
   };

@@ -18,7 +18,13 @@ export type PluginEvent = {
 };
 
 /** Events of a project after a place and inserted before `until` (ISO 8601), at most so many and, but for the first one, so many bytes. */
-type Wanted = { team_id: number; after: Position; until: string; rows_max: number; bytes_max: number };
+type Wanted = {
+  team_id: number;
+  after: Position;
+  until: string;
+  rows_max: number;
+  bytes_max: number;
+};
 
 /** Events in their order, and whether there are no more before `until`. */
 type EventBatch = { events: PluginEvent[]; is_end: boolean };
@@ -36,7 +42,11 @@ type Row = {
 };
 
 /** Reads events in the total order (inserted_at, uuid) in which exports read them, both as ClickHouse compares them. Memory is bounded by `bytes_max` and one event. */
-export async function readEvents(clickhouse: ClickHouse, { team_id, after, until, rows_max, bytes_max }: Wanted, signal: AbortSignal): Promise<EventBatch> {
+export async function readEvents(
+  clickhouse: ClickHouse,
+  { team_id, after, until, rows_max, bytes_max }: Wanted,
+  signal: AbortSignal,
+): Promise<EventBatch> {
   const isAfter =
     after.event_uuid === null
       ? "inserted_at >= {from:DateTime64(6, 'UTC')}"
@@ -46,7 +56,13 @@ export async function readEvents(clickhouse: ClickHouse, { team_id, after, until
     query: `SELECT uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, inserted_at FROM events
       WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter} AND inserted_at < {until:DateTime64(6, 'UTC')}
       ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
-    query_params: { team_id, from: plain(after.inserted_at), uuid: after.event_uuid ?? undefined, until: plain(until), rows: rows_max },
+    query_params: {
+      team_id,
+      from: plain(after.inserted_at),
+      uuid: after.event_uuid ?? undefined,
+      until: plain(until),
+      rows: rows_max,
+    },
     format: 'JSONEachRow',
     clickhouse_settings: { max_block_size: '128' },
     abort_signal: signal,
@@ -65,7 +81,10 @@ export async function readEvents(clickhouse: ClickHouse, { team_id, after, until
   return { events, is_end: events.length < rows_max };
 }
 
-function eventOf(team_id: number, { uuid, event, distinct_id, person_id, timestamp, inserted_at, elements_chain, ...row }: Row): PluginEvent {
+function eventOf(
+  team_id: number,
+  { uuid, event, distinct_id, person_id, timestamp, inserted_at, elements_chain, ...row }: Row,
+): PluginEvent {
   const properties = JSON.parse(row.properties) as Record<string, unknown>;
   return {
     uuid,

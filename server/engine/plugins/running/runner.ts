@@ -46,47 +46,63 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     const lost = new AbortController();
     const entry: Held = { lease, lost, ended: Promise.resolve() };
     held.add(entry);
-    entry.ended = runConfig(running, limits, lease, { signal: lost.signal, stopping: stopping.signal, isFull: () => held.size >= limits.configs_max }).finally(
-      () => {
-        held.delete(entry);
-      },
-    );
+    entry.ended = runConfig(running, limits, lease, {
+      signal: lost.signal,
+      stopping: stopping.signal,
+      isFull: () => held.size >= limits.configs_max,
+    }).finally(() => {
+      held.delete(entry);
+    });
   };
   const claim = startLoop('claiming plugins', claim_pause_ms, running.log, async () => {
     const free = limits.configs_max - held.size;
     if (free <= 0) return;
     for (const lease of await claimConfigs(running.db, free)) hold(lease);
   });
-  const renew = startLoop('renewing the leases of plugins', renew_pause_ms, running.log, async () => {
-    const entries = [...held];
-    // A timer of its own: an answer of the control store that does not come must not keep it from noticing.
-    const late = setTimeout(
-      () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
-      Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
-    );
-    try {
-      const kept =
-        entries.length === 0
-          ? []
-          : await renewLeases(
-              running.db,
-              entries.map(({ lease }) => lease),
-            );
-      renewed_at = performance.now();
-      for (const { lease, lost } of entries) if (!kept.includes(lease)) lost.abort(new LeaseLostError());
-    } finally {
-      // After a failure the next turn goes on counting from the same instant.
-      clearTimeout(late);
-    }
-  });
-  const sweep = startLoop('removing what has expired from the caches of plugins', sweep_pause_ms, running.log, async () => {
-    await sweepCache(running.db);
-  });
+  const renew = startLoop(
+    'renewing the leases of plugins',
+    renew_pause_ms,
+    running.log,
+    async () => {
+      const entries = [...held];
+      // A timer of its own: an answer of the control store that does not come must not keep it from noticing.
+      const late = setTimeout(
+        () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
+        Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
+      );
+      try {
+        const kept =
+          entries.length === 0
+            ? []
+            : await renewLeases(
+                running.db,
+                entries.map(({ lease }) => lease),
+              );
+        renewed_at = performance.now();
+        for (const { lease, lost } of entries)
+          if (!kept.includes(lease)) lost.abort(new LeaseLostError());
+      } finally {
+        // After a failure the next turn goes on counting from the same instant.
+        clearTimeout(late);
+      }
+    },
+  );
+  const sweep = startLoop(
+    'removing what has expired from the caches of plugins',
+    sweep_pause_ms,
+    running.log,
+    async () => {
+      await sweepCache(running.db);
+    },
+  );
   return {
     stop: async () => {
       await Promise.all([claim.stop(), sweep.stop()]);
       stopping.abort();
-      const cut = setTimeout(() => held.forEach(({ lost }) => lost.abort(new LeaseLostError())), stop_ms_max);
+      const cut = setTimeout(
+        () => held.forEach(({ lost }) => lost.abort(new LeaseLostError())),
+        stop_ms_max,
+      );
       await Promise.all([...held].map(({ ended }) => ended));
       clearTimeout(cut);
       await renew.stop();
@@ -97,19 +113,36 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
 type Watch = { signal: AbortSignal; stopping: AbortSignal; isFull(): boolean };
 
 /** Never rejects: whatever goes wrong here, the config is claimed again. */
-async function runConfig(running: Running, limits: RunnerLimits, lease: Lease, watch: Watch): Promise<void> {
+async function runConfig(
+  running: Running,
+  limits: RunnerLimits,
+  lease: Lease,
+  watch: Watch,
+): Promise<void> {
   const log = openPluginLog(running.db, running.log, lease.config_id, () => running.clock.now());
   const loaded: { plugin: LoadedConfig | undefined } = { plugin: undefined };
   try {
     await takeTurns(running, limits, lease, watch, log, loaded);
   } catch (error) {
-    if (!(error instanceof LeaseLostError)) running.log.warn({ err: error, plugin_config_id: lease.config_id }, 'a plugin broke off and is taken up again');
+    if (!(error instanceof LeaseLostError))
+      running.log.warn(
+        { err: error, plugin_config_id: lease.config_id },
+        'a plugin broke off and is taken up again',
+      );
   }
   const closed = loaded.plugin
     ?.close()
-    .catch((error: unknown) => running.log.warn({ err: error, plugin_config_id: lease.config_id }, 'a plugin could not be closed'));
+    .catch((error: unknown) =>
+      running.log.warn(
+        { err: error, plugin_config_id: lease.config_id },
+        'a plugin could not be closed',
+      ),
+    );
   const late = new AbortController();
-  await Promise.race([closed, pause(close_ms_max, undefined, { signal: late.signal }).catch(() => undefined)]);
+  await Promise.race([
+    closed,
+    pause(close_ms_max, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
   late.abort();
   await log.flush();
   // Where this fails the lease ends by itself.
@@ -134,21 +167,32 @@ async function takeTurns(
       loaded.plugin = undefined;
       await before.close();
     }
-    const isDue = !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
+    const isDue =
+      !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
     let end: TurnEnd = 'idle';
     if (isDue) {
-      loaded.plugin ??= await loadConfig(running, lease, state, log).catch(async (error: unknown) => {
-        if (error instanceof LeaseLostError) throw error;
-        end = await countFailure({ running, lease, log }, state, error);
-        return undefined;
-      });
-      if (loaded.plugin !== undefined) end = await takeTurn({ running, lease, plugin: loaded.plugin, log, signal, stopping }, state);
+      loaded.plugin ??= await loadConfig(running, lease, state, log).catch(
+        async (error: unknown) => {
+          if (error instanceof LeaseLostError) throw error;
+          end = await countFailure({ running, lease, log }, state, error);
+          return undefined;
+        },
+      );
+      if (loaded.plugin !== undefined)
+        end = await takeTurn(
+          { running, lease, plugin: loaded.plugin, log, signal, stopping },
+          state,
+        );
     }
     await log.flush();
     if (end === 'stopped') return;
     if (end === 'worked') idle_since = performance.now();
     const now = performance.now();
-    if (now - idle_since > limits.idle_seconds * 1000 || (isFull() && now - began_at > held_ms_max)) return;
-    if (end === 'idle') await pause(turn_pause_ms, undefined, { signal: AbortSignal.any([signal, stopping]) }).catch(() => undefined);
+    if (now - idle_since > limits.idle_seconds * 1000 || (isFull() && now - began_at > held_ms_max))
+      return;
+    if (end === 'idle')
+      await pause(turn_pause_ms, undefined, { signal: AbortSignal.any([signal, stopping]) }).catch(
+        () => undefined,
+      );
   }
 }

@@ -3,7 +3,13 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
-import { enabledPlugin, logLines, openPluginTarget, sendEvents, storedEvents } from '../../../../test/running_plugins.ts';
+import {
+  enabledPlugin,
+  logLines,
+  openPluginTarget,
+  sendEvents,
+  storedEvents,
+} from '../../../../test/running_plugins.ts';
 import type { PluginTarget } from '../../../../test/running_plugins.ts';
 import { until } from '../../../../test/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
@@ -31,8 +37,10 @@ afterEach(async () => {
 function run(idle_seconds = 1): void {
   runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
 }
-const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) => until(what, patience_ms, 20, ask);
-const taken = (count: number) => soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
+const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
+  until(what, patience_ms, 20, ask);
+const taken = (count: number) =>
+  soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
 const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
 const stopped = (url: string) =>
   soon('the stop', async () => {
@@ -51,7 +59,9 @@ test('onEvent gets the events from the moment of enabling on, in their order, ea
   const code = `${send}
     export const processEvent = (event) => (event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' });
     export const onEvent = (event, { config }) => post(config, event);`;
-  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   run();
   await sendEvents(harness, home, 10, 'first');
   await sendEvents(harness, home, 10, 'second');
@@ -67,14 +77,22 @@ test('onEvent gets the events from the moment of enabling on, in their order, ea
   const stored = expected[0]!;
   assert.deepEqual(
     [uuid, timestamp, distinct_id, team_id, properties],
-    [stored.uuid, stored.timestamp, stored.distinct_id, home.project.id, JSON.parse(stored.properties)],
+    [
+      stored.uuid,
+      stored.timestamp,
+      stored.distinct_id,
+      home.project.id,
+      JSON.parse(stored.properties),
+    ],
   );
   assert.deepEqual(person.properties, {});
 });
 
 test('exportEvents gets batches; one that says RetryError comes again, the same and nothing before it', async () => {
   const code = `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ uuid }) => uuid));`;
-  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   const asked: string[][] = [];
   target.answer = (body) => {
     asked.push(body);
@@ -92,13 +110,18 @@ test('exportEvents gets batches; one that says RetryError comes again, the same 
     [500, 500, 500],
   );
   assert.deepEqual(asked[0], asked[2]);
-  assert.match((await logLines(harness, home, url)).join('\n'), /WARNING answered 503 \(index\.ts:\d+:\d+\) It is tried again/);
+  assert.match(
+    (await logLines(harness, home, url)).join('\n'),
+    /WARNING answered 503 \(index\.ts:\d+:\d+\) It is tried again/,
+  );
 });
 
 test('composeWebhook: the request is sent for it, in order; what is not answered with 2xx is passed over or tried again', async () => {
   const code = `export const composeWebhook = (event, { config }) => event.properties.number === 3 ? null
     : ({ url: config.address + '/hook', headers: { 'x-secret': config.secret }, body: { number: event.properties.number, uuid: event.uuid } });`;
-  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url, secret: 'hidden-from-all' } });
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url, secret: 'hidden-from-all' },
+  });
   let refused = 0;
   target.answer = ({ number }) => {
     if (number === 5) return 400;
@@ -124,12 +147,17 @@ test('composeWebhook: the request is sent for it, in order; what is not answered
 
 test('a plugin that fails again and again is stopped with the reason; enabled again it goes on where the failures began', async () => {
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
-  const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   target.answer = () => 400;
   await sendEvents(harness, home, 6);
   run();
   const config = await stopped(url);
-  assert.match(config.error.message, /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/);
+  assert.match(
+    config.error.message,
+    /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/,
+  );
   const entries = await harness.deps.db.rows<{ activity: string; user_id: number | null }>(
     sql`SELECT activity, user_id FROM activity WHERE scope = 'plugin_config' AND item_id = ${String(id)} ORDER BY number`,
   );
@@ -156,18 +184,32 @@ test('an import app runs at once, and its events are stored once however often a
       if (tries === 1) throw new RetryError('not yet');
       await fetch(config.address, { method: 'POST', body: JSON.stringify({ tries }) });
     }`;
-  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, {
+    config: { address: target.url },
+  });
   run();
   await taken(1);
   assert.deepEqual(target.taken, [{ tries: 2 }]);
   const events = await storedEvents(harness, home.project.id);
-  assert.deepEqual(events.map(({ event, distinct_id, properties }) => [event, event === 'dated' ? 1 : distinct_id, JSON.parse(properties).$lib]).sort(), [
-    ['charged', 'customer 1', 'sluice-plugin'],
-    ['charged', 'customer 2', 'sluice-plugin'],
-    ['charged', 'customer 2', 'sluice-plugin'],
-    ['dated', 1, 'sluice-plugin'],
-  ]);
-  assert.equal(events.find(({ event }) => event === 'dated')!.timestamp, '2026-01-02T03:04:05.000000Z');
+  assert.deepEqual(
+    events
+      .map(({ event, distinct_id, properties }) => [
+        event,
+        event === 'dated' ? 1 : distinct_id,
+        JSON.parse(properties).$lib,
+      ])
+      .sort(),
+    [
+      ['charged', 'customer 1', 'sluice-plugin'],
+      ['charged', 'customer 2', 'sluice-plugin'],
+      ['charged', 'customer 2', 'sluice-plugin'],
+      ['dated', 1, 'sluice-plugin'],
+    ],
+  );
+  assert.equal(
+    events.find(({ event }) => event === 'dated')!.timestamp,
+    '2026-01-02T03:04:05.000000Z',
+  );
   assert.match((await logLines(harness, home, url)).join('\n'), /not yet/);
 });
 
@@ -182,12 +224,16 @@ test('jobs run when they are due, are tried again, and those for good fail alone
       },
       broken: async () => { throw new Error('for good'); },
     };`;
-  const { url, id } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, {
+    config: { address: target.url },
+  });
   run();
   await taken(3);
   assert.deepEqual(target.taken, [2, 1, 0]);
   const lines = await soon('the end of all jobs', async () => {
-    const left = await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`);
+    const left = await harness.deps.db.row<{ count: number }>(
+      sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`,
+    );
     const found = (await logLines(harness, home, url)).join('\n');
     return left!.count === 0 && found.includes('for good') ? found : undefined;
   });
@@ -211,7 +257,9 @@ test('storage, cache and log', async () => {
       console.debug('one'); console.log('two'); console.warn('three'); console.error('four');
       await fetch(config.address, { method: 'POST', body: JSON.stringify(seen) });
     }`;
-  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, { config: { address: target.url } });
+  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, {
+    config: { address: target.url },
+  });
   run();
   const [seen] = await taken(1);
   const lists = [4, ['a', 'c', 'b', 'a'], ['c', 'b'], 4, 1, ['c', 'b'], ['a']];
@@ -220,7 +268,20 @@ test('storage, cache and log', async () => {
     'Error: The value of list is no number.',
     'Error: A key must not have a null character.',
   ];
-  assert.deepEqual(seen, [{ deep: ['ä', null] }, 'other', null, 1, true, null, false, 1, 2, 7, ...lists, ...faults]);
+  assert.deepEqual(seen, [
+    { deep: ['ä', null] },
+    'other',
+    null,
+    1,
+    true,
+    null,
+    false,
+    1,
+    2,
+    7,
+    ...lists,
+    ...faults,
+  ]);
   const lines = await soon('the log', async () => {
     const found = await logLines(harness, home, url);
     return found.length >= 4 ? found : undefined;
@@ -229,8 +290,15 @@ test('storage, cache and log', async () => {
 });
 
 test('changed settings and changed code are there in the next call; what was changed in the database is not loaded', async () => {
-  const code = (word: string) => `${send} export const onEvent = (event, { config }) => post(config, ['${word}', config.secret ?? null, event.uuid]);`;
-  const { url, plugin, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code('old'), { config: { address: target.url } });
+  const code = (word: string) =>
+    `${send} export const onEvent = (event, { config }) => post(config, ['${word}', config.secret ?? null, event.uuid]);`;
+  const { url, plugin, id } = await enabledPlugin(
+    harness,
+    home,
+    'pipeline_destinations',
+    code('old'),
+    { config: { address: target.url } },
+  );
   run();
   const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
   await sendEvents(harness, home, 1);
@@ -238,7 +306,10 @@ test('changed settings and changed code are there in the next call; what was cha
   await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
   await sendEvents(harness, home, 1);
   await taken(2);
-  await harness.request('PATCH', `${plugin}update_source/`, { key: home.key, body: { source: { 'index.ts': code('new') } } });
+  await harness.request('PATCH', `${plugin}update_source/`, {
+    key: home.key,
+    body: { source: { 'index.ts': code('new') } },
+  });
   await sendEvents(harness, home, 1);
   await taken(3);
   assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
@@ -253,7 +324,9 @@ test('changed settings and changed code are there in the next call; what was cha
 
 test('two workers: each event is handed over once, and a config is in the hands of one', async () => {
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
-  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   // Both give it back as soon as there is nothing to do, so that it goes from hand to hand.
   run(0);
   run(0);
@@ -269,7 +342,9 @@ test('two workers: each event is handed over once, and a config is in the hands 
 
 test('kill -9 of the sandbox in the middle: nothing is lost and at most one batch comes twice', async () => {
   const code = `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ uuid }) => uuid));`;
-  await enabledPlugin(harness, home, 'pipeline_destinations', code, { config: { address: target.url } });
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   let kills = 0;
   target.answer = () => {
     if (target.taken.length === 3 * (kills + 1)) {
@@ -281,9 +356,13 @@ test('kill -9 of the sandbox in the middle: nothing is lost and at most one batc
   for (let sent = 0; sent < 5; sent += 1) await sendEvents(harness, home, 1_000);
   run();
   const expected = (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid);
-  await soon('all events', async () => (new Set(target.taken.flat()).size === expected.length ? true : undefined));
+  await soon('all events', async () =>
+    new Set(target.taken.flat()).size === expected.length ? true : undefined,
+  );
   assert.ok(kills >= 2);
-  const distinct = target.taken.filter((batch, index) => JSON.stringify(batch) !== JSON.stringify(target.taken[index - 1]));
+  const distinct = target.taken.filter(
+    (batch, index) => JSON.stringify(batch) !== JSON.stringify(target.taken[index - 1]),
+  );
   assert.deepEqual(distinct.flat(), expected);
   assert.ok(target.taken.length - distinct.length <= kills);
 });

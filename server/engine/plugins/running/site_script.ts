@@ -11,7 +11,13 @@ import { stopConfig } from './stop_config.ts';
 type SiteApps = { fingerprint: string; apps: SiteApp[] };
 
 /** An enabled config of a frontend app. `config` has the values that are not secret. */
-type SiteApp = { id: number; name: string | null; plugin_id: number; config: Record<string, unknown>; config_schema: unknown };
+type SiteApp = {
+  id: number;
+  name: string | null;
+  plugin_id: number;
+  config: Record<string, unknown>;
+  config_schema: unknown;
+};
 
 /** The site apps of a project in their order; none while its organization may not use plugins. Undefined: nobody has the token. Leans on projects_site_token_unique and plugin_configs_by_project. */
 export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApps | undefined> {
@@ -29,7 +35,10 @@ export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApp
  * One script of all the apps. Guarantees: they run in their order; a fault of one keeps no other from running; of the settings it has those of `site` fields alone, and never a secret; code that is not what was
  * installed is not in it, and its config is stopped with the reason.
  */
-export async function buildSiteScript(running: Pick<Running, 'db' | 'secrets'>, { apps }: SiteApps): Promise<string> {
+export async function buildSiteScript(
+  running: Pick<Running, 'db' | 'secrets'>,
+  { apps }: SiteApps,
+): Promise<string> {
   const parts: string[] = [];
   for (const app of apps) {
     try {
@@ -59,11 +68,17 @@ function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): s
 }
 
 /** The values of fields that say `site` and are no secrets, and defaults for those without one. */
-function siteConfig(fields: ConfigField[], config: Record<string, unknown>): Record<string, unknown> {
+function siteConfig(
+  fields: ConfigField[],
+  config: Record<string, unknown>,
+): Record<string, unknown> {
   const open = fields.filter(({ site, secret }) => site === true && secret !== true);
   return Object.fromEntries(
     open
-      .map(({ key, default: standard }) => [key!, (Object.hasOwn(config, key!) ? config[key!] : undefined) ?? standard])
+      .map(({ key, default: standard }) => [
+        key!,
+        (Object.hasOwn(config, key!) ? config[key!] : undefined) ?? standard,
+      ])
       .filter(([, value]) => value !== undefined && value !== null),
   );
 }

@@ -24,10 +24,15 @@ export function openStorage(db: Database, config_id: number): HostServices['stor
         WHERE others.keys < ${keys_max} AND others.bytes + ${Buffer.byteLength(text)} <= ${size_bytes_max}
         ON CONFLICT (plugin_config_id, key) DO UPDATE SET value = excluded.value, updated_at = now()`);
       if (written === 0)
-        throw new PluginError('too_large', `The plugin's storage is full: delete keys. It holds ${keys_max} keys and ${size_bytes_max / 1024 / 1024} MiB.`);
+        throw new PluginError(
+          'too_large',
+          `The plugin's storage is full: delete keys. It holds ${keys_max} keys and ${size_bytes_max / 1024 / 1024} MiB.`,
+        );
     },
     del: async (key) => {
-      await db.run(sql`DELETE FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)}`);
+      await db.run(
+        sql`DELETE FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)}`,
+      );
     },
   };
 }

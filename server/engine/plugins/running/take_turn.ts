@@ -22,37 +22,66 @@ export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<
   if (state.has_jobs) return runJob(delivery, state);
   if (!state.has_events) return 'idle';
   const end = await deliverEvents(delivery, state);
-  if (end.kind === 'failed') return countFailure(delivery, { ...state, ...end.progress }, end.error);
+  if (end.kind === 'failed')
+    return countFailure(delivery, { ...state, ...end.progress }, end.error);
   if (end.kind !== 'failed too often') return end.kind === 'waiting' ? 'idle' : 'worked';
   await saveProgress(delivery.running.db, delivery.lease, end.progress);
   return stopFor(delivery, end.progress.failures, end.error);
 }
 
 /** Counts a failure after which the same is tried again, after a pause; stops the config when there were too many, or when another try makes no sense. Throws LeaseLostError. */
-export async function countFailure(turn: Turn, state: ConfigState, error: unknown): Promise<TurnEnd> {
+export async function countFailure(
+  turn: Turn,
+  state: ConfigState,
+  error: unknown,
+): Promise<TurnEnd> {
   const { running, lease, log } = turn;
   const failures = state.failures + 1;
-  if (!(error instanceof PluginError)) running.log.warn({ err: error, plugin_config_id: lease.config_id }, 'a plugin could not be served and is tried again');
+  if (!(error instanceof PluginError))
+    running.log.warn(
+      { err: error, plugin_config_id: lease.config_id },
+      'a plugin could not be served and is tried again',
+    );
   const isRefused = error instanceof PluginError && error.code === 'refused';
   const seconds = retrySeconds(running.retry_seconds, failures);
   await saveProgress(running.db, lease, { ...state, failures, retry_seconds: seconds });
   if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
-  log.write('WARNING', `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} in a row).`);
+  log.write(
+    'WARNING',
+    `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} in a row).`,
+  );
   return 'worked';
 }
 
-async function stopFor({ running, lease, log }: Turn, failures: number, error: unknown): Promise<TurnEnd> {
+async function stopFor(
+  { running, lease, log }: Turn,
+  failures: number,
+  error: unknown,
+): Promise<TurnEnd> {
   const description = describeFailure(error);
   await log.flush();
-  await stopConfig(running, lease.config_id, failures === 1 ? description : `Stopped after ${failures} failures in a row, the last: ${description}`);
+  await stopConfig(
+    running,
+    lease.config_id,
+    failures === 1
+      ? description
+      : `Stopped after ${failures} failures in a row, the last: ${description}`,
+  );
   return 'stopped';
 }
 
 /** A task that fails for good has had its turn: the next one is in the next period. */
-async function runTask(delivery: Delivery, state: ConfigState, task: ConfigState['tasks'][number]): Promise<TurnEnd> {
+async function runTask(
+  delivery: Delivery,
+  state: ConfigState,
+  task: ConfigState['tasks'][number],
+): Promise<TurnEnd> {
   const { running, lease, plugin, log, signal } = delivery;
-  const fault = await faultOf(signal, () => plugin.call(`${task.name} ${task.period}`, task.name, null, signal));
-  if (fault !== undefined && mayPass(fault.error)) return countFailure(delivery, state, fault.error);
+  const fault = await faultOf(signal, () =>
+    plugin.call(`${task.name} ${task.period}`, task.name, null, signal),
+  );
+  if (fault !== undefined && mayPass(fault.error))
+    return countFailure(delivery, state, fault.error);
   const failures = fault === undefined ? 0 : state.failures + 1;
   await saveTask(running.db, lease, task, failures);
   if (fault === undefined) return 'worked';
@@ -65,20 +94,29 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   const { running, lease, plugin, log, signal } = delivery;
   const job = await findDueJob(running.db, lease.config_id);
   if (job === undefined) return 'idle';
-  const fault = await faultOf(signal, () => plugin.call(job.id, `jobs.${job.name}`, job.payload, signal));
+  const fault = await faultOf(signal, () =>
+    plugin.call(job.id, `jobs.${job.name}`, job.payload, signal),
+  );
   const failures = fault === undefined ? 0 : state.failures + 1;
   const isAgain = fault !== undefined && mayPass(fault.error) && job.failures + 1 < job_tries_max;
   await requireLease(running.db, lease);
-  if (isAgain) await postponeJob(running.db, job.id, retrySeconds(running.retry_seconds, job.failures + 1));
+  if (isAgain)
+    await postponeJob(running.db, job.id, retrySeconds(running.retry_seconds, job.failures + 1));
   else await removeJob(running.db, job.id);
   if (failures !== state.failures) await saveProgress(running.db, lease, { ...state, failures });
   if (fault === undefined) return 'worked';
-  log.write(isAgain ? 'WARNING' : 'ERROR', `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ${describeFailure(fault.error)}`);
+  log.write(
+    isAgain ? 'WARNING' : 'ERROR',
+    `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ${describeFailure(fault.error)}`,
+  );
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
 }
 
 /** What the work threw; it is thrown on when the worker must not do anything more. */
-async function faultOf(signal: AbortSignal, work: () => Promise<unknown>): Promise<{ error: unknown } | undefined> {
+async function faultOf(
+  signal: AbortSignal,
+  work: () => Promise<unknown>,
+): Promise<{ error: unknown } | undefined> {
   try {
     await work();
     return undefined;

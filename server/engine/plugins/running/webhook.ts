@@ -8,7 +8,9 @@ import type { Running } from './running.ts';
 const Webhook = Type.Object({
   url: Type.String({ maxLength: 8_192 }),
   method: Type.Optional(Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' })),
-  headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 32_768 }), { maxProperties: 100 })),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 32_768 }), { maxProperties: 100 }),
+  ),
   body: Type.Optional(Type.Unknown()),
 });
 const webhook = Compile(Webhook);
@@ -17,20 +19,35 @@ const webhook = Compile(Webhook);
  * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone. Resolves when it was answered with 2xx. Throws a PluginCallError; `is_retry` where another attempt may
  * help: no answer, 408, 425, 429 and 5xx.
  */
-export async function sendWebhook(outbound: Running['outbound'], allowed_hosts: string[], composed: unknown, signal: AbortSignal): Promise<void> {
+export async function sendWebhook(
+  outbound: Running['outbound'],
+  allowed_hosts: string[],
+  composed: unknown,
+  signal: AbortSignal,
+): Promise<void> {
   if (composed === null) return;
   if (!webhook.Check(composed))
-    throw fault('composeWebhook must give {url, method, headers, body} or null; method is an HTTP method, headers an object of texts.', false);
+    throw fault(
+      'composeWebhook must give {url, method, headers, body} or null; method is an HTTP method, headers an object of texts.',
+      false,
+    );
   const { url, method = 'POST', headers = {}, body } = composed;
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
-  const text = body === undefined || body === null ? null : typeof body === 'string' ? body : JSON.stringify(body);
+  const text =
+    body === undefined || body === null
+      ? null
+      : typeof body === 'string'
+        ? body
+        : JSON.stringify(body);
   const request = {
     url,
     method,
-    headers: [...Object.entries(headers), ...(hasType || text === null ? [] : [['content-type', 'application/json'] as [string, string]])] as [
-      string,
-      string,
-    ][],
+    headers: [
+      ...Object.entries(headers),
+      ...(hasType || text === null
+        ? []
+        : [['content-type', 'application/json'] as [string, string]]),
+    ] as [string, string][],
     body: text === null ? null : Buffer.from(text).toString('base64'),
   };
   let status: number;
@@ -39,11 +56,17 @@ export async function sendWebhook(outbound: Running['outbound'], allowed_hosts: 
   } catch (error) {
     signal.throwIfAborted();
     // undici throws a TypeError with a cause for the network, and without one for a request that it does not take.
-    const isRefused = error instanceof OutboundRefused || error instanceof RangeError || (error instanceof TypeError && error.cause === undefined);
+    const isRefused =
+      error instanceof OutboundRefused ||
+      error instanceof RangeError ||
+      (error instanceof TypeError && error.cause === undefined);
     throw fault(isRefused ? error.message : 'The webhook was not answered.', !isRefused);
   }
   if (status >= 200 && status < 300) return;
-  throw fault(`The webhook was answered with ${status}.`, status >= 500 || [408, 425, 429].includes(status));
+  throw fault(
+    `The webhook was answered with ${status}.`,
+    status >= 500 || [408, 425, 429].includes(status),
+  );
 }
 
 function fault(message: string, is_retry: boolean): PluginCallError {

@@ -8,13 +8,25 @@ import type { EntryKind } from './package_modules.ts';
 export type CompileFault = { message: string; file?: string; line?: number; column?: number };
 
 /** The compiled parts, each null where the package does not have it, or the first fault. */
-export type Bundles = { server: string | null; site: string | null; frontend: string | null } | { fault: CompileFault };
+export type Bundles =
+  | { server: string | null; site: string | null; frontend: string | null }
+  | { fault: CompileFault };
 
 type Module = { file: string; code: string; map: string; targets: Record<string, string> };
 
 const modules_max = 500;
 const source_length_max = 5 * 1024 * 1024;
-const loaders: Record<string, Loader> = { ts: 'ts', mts: 'ts', cts: 'ts', tsx: 'tsx', js: 'js', mjs: 'js', cjs: 'js', jsx: 'jsx', json: 'json' };
+const loaders: Record<string, Loader> = {
+  ts: 'ts',
+  mts: 'ts',
+  cts: 'ts',
+  tsx: 'tsx',
+  js: 'js',
+  mjs: 'js',
+  cjs: 'js',
+  jsx: 'jsx',
+  json: 'json',
+};
 
 /**
  * Compiles each part of a package into one text. Every file is translated on its own and linked here: esbuild's bundler would look into the server's own
@@ -23,7 +35,10 @@ const loaders: Record<string, Loader> = { ts: 'ts', mts: 'ts', cts: 'ts', tsx: '
  * `server` is the body of a function of (module, exports, require) and carries its source map in a last comment; `site` is an expression whose value is
  * the exports; `frontend` is an expression whose value is a function of `require` that gives the exports.
  */
-export async function bundlePackage(files: PluginFiles, manifest: PluginManifest): Promise<Bundles> {
+export async function bundlePackage(
+  files: PluginFiles,
+  manifest: PluginManifest,
+): Promise<Bundles> {
   try {
     const part = async (kind: EntryKind): Promise<Module[] | null> => {
       const entry = findEntry(files, manifest, kind);
@@ -34,8 +49,12 @@ export async function bundlePackage(files: PluginFiles, manifest: PluginManifest
     const frontend = await part('frontend');
     return {
       server: server && linkWithMap(server),
-      site: site && `(function (require) {\nvar module = { exports: {} };\n${link(site).text}\nreturn module.exports;\n})(${refusal})`,
-      frontend: frontend && `(function (require) {\nvar module = { exports: {} };\n${link(frontend).text}\nreturn module.exports;\n})`,
+      site:
+        site &&
+        `(function (require) {\nvar module = { exports: {} };\n${link(site).text}\nreturn module.exports;\n})(${refusal})`,
+      frontend:
+        frontend &&
+        `(function (require) {\nvar module = { exports: {} };\n${link(frontend).text}\nreturn module.exports;\n})`,
     };
   } catch (error) {
     if (error instanceof Fault) return { fault: error.fault };
@@ -43,7 +62,8 @@ export async function bundlePackage(files: PluginFiles, manifest: PluginManifest
   }
 }
 
-const refusal = 'function (name) { throw new Error("The module " + name + " cannot be used on a web page: put it into the package."); }';
+const refusal =
+  'function (name) { throw new Error("The module " + name + " cannot be used on a web page: put it into the package."); }';
 
 class Fault extends Error {
   readonly fault: CompileFault;
@@ -55,19 +75,31 @@ class Fault extends Error {
 
 /** The entry and every file that it leads to, translated; the entry is first. */
 async function collect(files: PluginFiles, entry: string, kind: EntryKind): Promise<Module[]> {
-  if (!Object.hasOwn(files, entry)) throw new Fault({ message: `plugin.json names ${entry} as main, and the package has no such file.`, file: 'plugin.json' });
+  if (!Object.hasOwn(files, entry))
+    throw new Fault({
+      message: `plugin.json names ${entry} as main, and the package has no such file.`,
+      file: 'plugin.json',
+    });
   const names = [entry];
   const modules: Module[] = [];
   let length = 0;
   // The list grows while it is walked.
   for (const file of names) {
     length += files[file]!.length;
-    if (names.length > modules_max) throw new Fault({ message: `More than ${modules_max} files are imported: put them together.`, file });
+    if (names.length > modules_max)
+      throw new Fault({
+        message: `More than ${modules_max} files are imported: put them together.`,
+        file,
+      });
     if (length > source_length_max)
-      throw new Fault({ message: `The imported files have more than ${source_length_max / 1024 / 1024} MiB: make them smaller.`, file });
+      throw new Fault({
+        message: `The imported files have more than ${source_length_max / 1024 / 1024} MiB: make them smaller.`,
+        file,
+      });
     const module = await translate(files, file, kind);
     modules.push(module);
-    for (const target of Object.values(module.targets)) if (!names.includes(target)) names.push(target);
+    for (const target of Object.values(module.targets))
+      if (!names.includes(target)) names.push(target);
   }
   return modules;
 }
@@ -95,7 +127,9 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
   const { code, map } = await transform(source, options).catch((error: unknown) => {
     throw faultOf(error, file);
   });
-  const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) => readText(`"${text}"`));
+  const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) =>
+    readText(`"${text}"`),
+  );
   const targets = specifiers.flatMap((specifier) => {
     const target = specifier === undefined ? undefined : resolveModule(files, file, specifier);
     return target === undefined ? [] : [[specifier, target] as const];
@@ -116,7 +150,11 @@ function faultOf(error: unknown, file: string): unknown {
   const [first] = (error as Partial<TransformFailure>).errors ?? [];
   if (first === undefined) return error;
   const place = first.location;
-  return new Fault({ message: first.text, file: place?.file ?? file, ...(place === null ? {} : { line: place.line, column: place.column + 1 }) });
+  return new Fault({
+    message: first.text,
+    file: place?.file ?? file,
+    ...(place === null ? {} : { line: place.line, column: place.column + 1 }),
+  });
 }
 
 /** The modules and a loader for them as statements that set `module.exports`, and the line, from 0, on which each module's code begins. */
@@ -124,7 +162,9 @@ function link(modules: Module[]): { text: string; begins: number[] } {
   const lines = ['var modules = {'];
   const begins: number[] = [];
   for (const { file, code, targets } of modules) {
-    lines.push(`${JSON.stringify(file)}: [${JSON.stringify(targets)}, function (module, exports, require) {`);
+    lines.push(
+      `${JSON.stringify(file)}: [${JSON.stringify(targets)}, function (module, exports, require) {`,
+    );
     begins.push(lines.length);
     for (const line of code.split('\n')) lines.push(line);
     lines.push('}],');
@@ -145,7 +185,10 @@ function load(file) {
 
 function linkWithMap(modules: Module[]): string {
   const { text, begins } = link(modules);
-  const sections = modules.map(({ map }, index) => ({ offset: { line: begins[index]!, column: 0 }, map: JSON.parse(map) as unknown }));
+  const sections = modules.map(({ map }, index) => ({
+    offset: { line: begins[index]!, column: 0 },
+    map: JSON.parse(map) as unknown,
+  }));
   const map = Buffer.from(JSON.stringify({ version: 3, sections })).toString('base64');
   return `${text}\n//# sourceMappingURL=data:application/json;base64,${map}`;
 }

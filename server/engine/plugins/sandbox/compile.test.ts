@@ -24,21 +24,57 @@ async function run(files: PluginFiles, main: string | null = null): Promise<Reco
   const require = (name: string) => {
     throw new Error(`outside: ${name}`);
   };
-  runInNewContext(`(function (module, exports, require) {\n${server}\n})`)(module, module.exports, require);
+  runInNewContext(`(function (module, exports, require) {\n${server}\n})`)(
+    module,
+    module.exports,
+    require,
+  );
   return module.exports;
 }
 
 const works: [string, PluginFiles, unknown][] = [
-  ['TypeScript', { 'index.ts': 'type A = { b: number }; export const value = (a: A): number => a.b!; export const result = value({ b: 1 } as A);' }, 1],
+  [
+    'TypeScript',
+    {
+      'index.ts':
+        'type A = { b: number }; export const value = (a: A): number => a.b!; export const result = value({ b: 1 } as A);',
+    },
+    1,
+  ],
   ['JavaScript with module.exports', { 'index.js': 'module.exports = { result: 2 };' }, 2],
   [
     'relative imports without ending',
-    { 'index.ts': "import { a } from './lib/a'; export const result = a;", 'lib/a.ts': "export * from './b';", 'lib/b.js': 'exports.a = 3;' },
+    {
+      'index.ts': "import { a } from './lib/a'; export const result = a;",
+      'lib/a.ts': "export * from './b';",
+      'lib/b.js': 'exports.a = 3;',
+    },
     3,
   ],
-  ['the ending that TypeScript will have', { 'index.ts': "import { a } from './a.js'; export const result = a;", 'a.ts': 'export const a = 4;' }, 4],
-  ['a folder with an index', { 'index.ts': "import { a } from './lib'; export const result = a;", 'lib/index.ts': 'export const a = 5;' }, 5],
-  ['JSON', { 'index.ts': "import data from './data.json'; export const result = data.n;", 'data.json': '{"n":6}' }, 6],
+  [
+    'the ending that TypeScript will have',
+    {
+      'index.ts': "import { a } from './a.js'; export const result = a;",
+      'a.ts': 'export const a = 4;',
+    },
+    4,
+  ],
+  [
+    'a folder with an index',
+    {
+      'index.ts': "import { a } from './lib'; export const result = a;",
+      'lib/index.ts': 'export const a = 5;',
+    },
+    5,
+  ],
+  [
+    'JSON',
+    {
+      'index.ts': "import data from './data.json'; export const result = data.n;",
+      'data.json': '{"n":6}',
+    },
+    6,
+  ],
   [
     'files that import each other',
     {
@@ -49,56 +85,114 @@ const works: [string, PluginFiles, unknown][] = [
   ],
   [
     'types of packages that are not there',
-    { 'index.ts': "import type { A } from '@posthog/plugin-scaffold'; import { B } from 'missing'; export const result: A | B = 8 as B;" },
+    {
+      'index.ts':
+        "import type { A } from '@posthog/plugin-scaffold'; import { B } from 'missing'; export const result: A | B = 8 as B;",
+    },
     8,
   ],
   [
     'names that stand in every object',
-    { 'index.ts': "import { a } from './constructor'; export const result = a;", 'constructor.ts': 'export const a = 9;' },
+    {
+      'index.ts': "import { a } from './constructor'; export const result = a;",
+      'constructor.ts': 'export const a = 9;',
+    },
     9,
   ],
 ];
 
-for (const [name, files, expected] of works) test(`compiles ${name}`, async () => assert.equal((await run(files))['result'], expected));
+for (const [name, files, expected] of works)
+  test(`compiles ${name}`, async () => assert.equal((await run(files))['result'], expected));
 
 test('begins with what plugin.json names', async () => {
-  assert.equal((await run({ 'index.ts': 'export const result = 1;', 'dist/main.js': 'exports.result = 2;' }, './dist/main.js'))['result'], 2);
+  assert.equal(
+    (
+      await run(
+        { 'index.ts': 'export const result = 1;', 'dist/main.js': 'exports.result = 2;' },
+        './dist/main.js',
+      )
+    )['result'],
+    2,
+  );
 });
 
 const faults: [string, PluginFiles, Partial<CompileFault>][] = [
-  ['a missing value', { 'index.ts': 'export const a = 1;\nexport const b = ;\n' }, { file: 'index.ts', line: 2, column: 18 }],
-  ['an unfinished file', { 'index.ts': 'function f() {' }, { file: 'index.ts', line: 1, column: 15 }],
-  ['a fault in an imported file', { 'index.ts': "import './lib/a';", 'lib/a.ts': '\n\n  let let = 1;' }, { file: 'lib/a.ts', line: 3, column: 7 }],
-  ['JSON that is none', { 'index.ts': "import './a.json';", 'a.json': '{\n  "a": }' }, { file: 'a.json', line: 2, column: 8 }],
-  ['await outside of a function', { 'index.ts': 'export const a = await 1;' }, { file: 'index.ts', line: 1, column: 18 }],
-  ['a fault in the site', { 'index.ts': '', 'site.ts': 'export function inject( {' }, { file: 'site.ts', line: 1, column: 26 }],
+  [
+    'a missing value',
+    { 'index.ts': 'export const a = 1;\nexport const b = ;\n' },
+    { file: 'index.ts', line: 2, column: 18 },
+  ],
+  [
+    'an unfinished file',
+    { 'index.ts': 'function f() {' },
+    { file: 'index.ts', line: 1, column: 15 },
+  ],
+  [
+    'a fault in an imported file',
+    { 'index.ts': "import './lib/a';", 'lib/a.ts': '\n\n  let let = 1;' },
+    { file: 'lib/a.ts', line: 3, column: 7 },
+  ],
+  [
+    'JSON that is none',
+    { 'index.ts': "import './a.json';", 'a.json': '{\n  "a": }' },
+    { file: 'a.json', line: 2, column: 8 },
+  ],
+  [
+    'await outside of a function',
+    { 'index.ts': 'export const a = await 1;' },
+    { file: 'index.ts', line: 1, column: 18 },
+  ],
+  [
+    'a fault in the site',
+    { 'index.ts': '', 'site.ts': 'export function inject( {' },
+    { file: 'site.ts', line: 1, column: 26 },
+  ],
 ];
 
 for (const [name, files, place] of faults) {
   test(`refuses ${name}, with its place`, async () => {
     const { fault } = (await bundlePackage(files, plain_manifest)) as { fault: CompileFault };
-    assert.deepEqual([fault.file, fault.line, fault.column], [place.file, place.line, place.column], fault.message);
+    assert.deepEqual(
+      [fault.file, fault.line, fault.column],
+      [place.file, place.line, place.column],
+      fault.message,
+    );
   });
 }
 
 test('gives faults as PluginErrors, and outlives a compiler that breaks', async () => {
-  await assert.rejects(compilePlugin({ 'index.ts': '\nexport const a = ;' }, plain_manifest), (error: PluginError) => {
-    assert.ok(error instanceof PluginError);
-    assert.deepEqual([error.code, error.file, error.line, error.column], ['compile', 'index.ts', 2, 18]);
-    return true;
-  });
-  await assert.rejects(compilePlugin({ 'index.ts': `export const a = ${'('.repeat(1_500_000)}` }, plain_manifest), { code: 'compile', file: undefined });
+  await assert.rejects(
+    compilePlugin({ 'index.ts': '\nexport const a = ;' }, plain_manifest),
+    (error: PluginError) => {
+      assert.ok(error instanceof PluginError);
+      assert.deepEqual(
+        [error.code, error.file, error.line, error.column],
+        ['compile', 'index.ts', 2, 18],
+      );
+      return true;
+    },
+  );
+  await assert.rejects(
+    compilePlugin({ 'index.ts': `export const a = ${'('.repeat(1_500_000)}` }, plain_manifest),
+    { code: 'compile', file: undefined },
+  );
 });
 
 test('refuses a main that the package does not have', async () => {
-  await assert.rejects(compilePlugin({ 'index.ts': '' }, { ...plain_manifest, main: '../../etc/passwd' }), { code: 'compile', file: 'plugin.json' });
+  await assert.rejects(
+    compilePlugin({ 'index.ts': '' }, { ...plain_manifest, main: '../../etc/passwd' }),
+    { code: 'compile', file: 'plugin.json' },
+  );
 });
 
 test('reads no file of the server, whatever is imported', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-compile-'));
   try {
     await writeFile(join(folder, 'secret.js'), 'exports.marker = "marker-of-the-server";');
-    await writeFile(join(folder, 'secret.json'), '{"version":3,"sources":["marker-of-the-server"],"mappings":"AAAA"}');
+    await writeFile(
+      join(folder, 'secret.json'),
+      '{"version":3,"sources":["marker-of-the-server"],"mappings":"AAAA"}',
+    );
     const up = relative(process.cwd(), folder);
     const files = {
       'index.ts': [
@@ -115,9 +209,13 @@ test('reads no file of the server, whatever is imported', async () => {
     };
     const { server } = await compilePlugin(files, plain_manifest);
     assert.doesNotMatch(server!, /marker-of-the-server/);
-    assert.doesNotMatch(Buffer.from(server!.split('base64,')[1]!, 'base64').toString('utf8'), /marker-of-the-server/);
+    assert.doesNotMatch(
+      Buffer.from(server!.split('base64,')[1]!, 'base64').toString('utf8'),
+      /marker-of-the-server/,
+    );
     const exported = await run(files);
-    for (const name of ['b', 'c', 'd']) assert.throws(() => exported[name]('secret.js'), /outside: /);
+    for (const name of ['b', 'c', 'd'])
+      assert.throws(() => exported[name]('secret.js'), /outside: /);
     await assert.rejects(exported['a']('secret'), /outside: /);
   } finally {
     await rm(folder, { recursive: true });
@@ -126,19 +224,27 @@ test('reads no file of the server, whatever is imported', async () => {
 
 test('finds the place of an error through the source map', async () => {
   const { server } = await compilePlugin(
-    { 'index.ts': "import { a } from './lib/a';\na();", 'lib/a.ts': 'type T = 1;\nexport function a(): T {\n  throw new Error("x");\n}' },
+    {
+      'index.ts': "import { a } from './lib/a';\na();",
+      'lib/a.ts': 'type T = 1;\nexport function a(): T {\n  throw new Error("x");\n}',
+    },
     plain_manifest,
   );
   const code = readCode(server!);
   const line = code.text.split('\n').findIndex((text) => text.includes('throw new Error')) + 1;
-  assert.deepEqual(code.locate(`Error: x\n    at a (plugin.js:${line}:9)`), { file: 'lib/a.ts', line: 3, column: 9 });
+  assert.deepEqual(code.locate(`Error: x\n    at a (plugin.js:${line}:9)`), {
+    file: 'lib/a.ts',
+    line: 3,
+    column: 9,
+  });
   assert.deepEqual(code.locate('Error: x\n    at a (plugin.js:99999:9)'), {});
   assert.deepEqual(code.locate('no stack'), {});
 });
 
 test('compiles what pages load, and parts that are missing are null', async () => {
   const site = {
-    'site.ts': "import { greet } from './greet'; export function inject({ config }: { config: { name: string } }) { return greet(config.name); }",
+    'site.ts':
+      "import { greet } from './greet'; export function inject({ config }: { config: { name: string } }) { return greet(config.name); }",
     'greet.ts': 'export const greet = (n: string) => `hello ${n}`;',
   };
   const compiled = await compilePlugin(site, plain_manifest);
@@ -146,15 +252,27 @@ test('compiles what pages load, and parts that are missing are null', async () =
   assert.equal(compiled.frontend, null);
   assert.equal(runInNewContext(compiled.site!).inject({ config: { name: 'page' } }), 'hello page');
   const { frontend } = await compilePlugin(
-    { 'frontend.tsx': "import React from 'react'; export const scene = { component: () => <b>{1}</b> };" },
+    {
+      'frontend.tsx':
+        "import React from 'react'; export const scene = { component: () => <b>{1}</b> };",
+    },
     plain_manifest,
   );
   const react = { createElement: (...parameters: unknown[]) => parameters };
-  assert.deepEqual(JSON.stringify(runInNewContext(frontend!)(() => react).scene.component()), '["b",null,1]');
+  assert.deepEqual(
+    JSON.stringify(runInNewContext(frontend!)(() => react).scene.component()),
+    '["b",null,1]',
+  );
 });
 
 test('resolves within the package alone', () => {
-  const files = { 'index.ts': '', 'lib/a.ts': '', 'lib/index.js': '', 'data.json': '', 'readme.md': '' };
+  const files = {
+    'index.ts': '',
+    'lib/a.ts': '',
+    'lib/index.js': '',
+    'data.json': '',
+    'readme.md': '',
+  };
   const cases: [string, string, string | undefined][] = [
     ['index.ts', './lib/a', 'lib/a.ts'],
     ['lib/a.ts', '..', 'index.ts'],
@@ -168,27 +286,52 @@ test('resolves within the package alone', () => {
     ['index.ts', 'index.ts', undefined],
     ['index.ts', './__proto__', undefined],
   ];
-  for (const [importer, specifier, expected] of cases) assert.equal(resolveModule(files, importer, specifier), expected, `${specifier} in ${importer}`);
+  for (const [importer, specifier, expected] of cases)
+    assert.equal(
+      resolveModule(files, importer, specifier),
+      expected,
+      `${specifier} in ${importer}`,
+    );
   assert.equal(findEntry(files, plain_manifest, 'site'), undefined);
 });
 
 test('takes a first line for a shell, imports of names that JavaScript alone can write, and very many lines', async () => {
   const cases: [string, string, unknown][] = [
     ['shell', '#!/usr/bin/env node\nexports.result = 1;', 1],
-    ['name', 'try { require("./a\\x01b"); } catch (error) { exports.result = error.message; }', 'outside: ./a\x01b'],
+    [
+      'name',
+      'try { require("./a\\x01b"); } catch (error) { exports.result = error.message; }',
+      'outside: ./a\x01b',
+    ],
     ['lines', `var n = 0;\n${'n += 1;\n'.repeat(200_000)}exports.result = n;`, 200_000],
   ];
-  for (const [name, source, result] of cases) assert.equal((await run({ 'index.js': source }))['result'], result, name);
+  for (const [name, source, result] of cases)
+    assert.equal((await run({ 'index.js': source }))['result'], result, name);
 });
 
 test('begins with index.js where there is index.ts too, as packages that were built have them', async () => {
-  assert.equal((await run({ 'index.ts': 'export const result = 1;', 'index.js': 'exports.result = 2;' }))['result'], 2);
+  assert.equal(
+    (await run({ 'index.ts': 'export const result = 1;', 'index.js': 'exports.result = 2;' }))[
+      'result'
+    ],
+    2,
+  );
 });
 
 test('of an error in a very large file the file alone is told, because its map would hold up the server', async () => {
-  const code = await compilePlugin({ 'index.js': `import './small';\n${'a(b, c);\n'.repeat(100_000)}`, 'small.js': '\n\nthrow new Error();' }, plain_manifest);
+  const code = await compilePlugin(
+    {
+      'index.js': `import './small';\n${'a(b, c);\n'.repeat(100_000)}`,
+      'small.js': '\n\nthrow new Error();',
+    },
+    plain_manifest,
+  );
   const { text, locate } = readCode(code.server!);
   const lineOf = (part: string) => text.split('\n').findIndex((line) => line.includes(part)) + 1;
   assert.deepEqual(locate(`at plugin.js:${lineOf('a(b, c)')}:1`), { file: 'index.js' });
-  assert.deepEqual(locate(`at plugin.js:${lineOf('throw new Error()')}:1`), { file: 'small.js', line: 3, column: 1 });
+  assert.deepEqual(locate(`at plugin.js:${lineOf('throw new Error()')}:1`), {
+    file: 'small.js',
+    line: 3,
+    column: 1,
+  });
 });

@@ -12,7 +12,11 @@ import { frame_bytes_max } from './limits.ts';
 import { openSlots } from './slots.ts';
 
 /** The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the package does not have is null. */
-export type CompiledPlugin = { server: string | null; site: string | null; frontend: string | null };
+export type CompiledPlugin = {
+  server: string | null;
+  site: string | null;
+  frontend: string | null;
+};
 
 const compile_milliseconds_max = 30_000;
 // Of all who ask: each may take more than a gigabyte.
@@ -24,7 +28,14 @@ const Place = Type.Optional(Type.Integer({ minimum: 0 }));
 const answer = Compile(
   Type.Union([
     Type.Object({ server: Part, site: Part, frontend: Part }),
-    Type.Object({ fault: Type.Object({ message: Type.String(), file: Type.Optional(Type.String()), line: Place, column: Place }) }),
+    Type.Object({
+      fault: Type.Object({
+        message: Type.String(),
+        file: Type.Optional(Type.String()),
+        line: Place,
+        column: Place,
+      }),
+    }),
   ]),
 );
 
@@ -33,7 +44,10 @@ const answer = Compile(
  * the package is run. Throws a PluginError `compile` with file, line and column of the first fault.
  * A process of its own does it and is gone afterwards, because source can be made that breaks the compiler or takes all memory. Two are at work at a time; others wait.
  */
-export async function compilePlugin(files: PluginFiles, manifest: PluginManifest): Promise<CompiledPlugin> {
+export async function compilePlugin(
+  files: PluginFiles,
+  manifest: PluginManifest,
+): Promise<CompiledPlugin> {
   const bundles = await slots.run(() => inProcess(files, manifest));
   if ('fault' in bundles) throw new PluginError('compile', bundles.fault.message, bundles.fault);
   return bundles;
@@ -54,7 +68,11 @@ function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundle
         read(chunk);
       } catch (error) {
         end(child);
-        reject(new PluginError('compile', 'The compiler answered with something that cannot be read.', { cause: error }));
+        reject(
+          new PluginError('compile', 'The compiler answered with something that cannot be read.', {
+            cause: error,
+          }),
+        );
       }
     });
     // Whoever ends before the answer gets a broken pipe; that it ended is what counts.
@@ -63,7 +81,12 @@ function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundle
     child.once('close', () => {
       clearTimeout(late);
       // Without effect where the answer has come.
-      reject(new PluginError('compile', 'The compiler gave up on the source: make it smaller, or nest it less deeply.'));
+      reject(
+        new PluginError(
+          'compile',
+          'The compiler gave up on the source: make it smaller, or nest it less deeply.',
+        ),
+      );
     });
     child.stdin!.write(order);
   });
@@ -73,9 +96,13 @@ function encodeOrder(files: PluginFiles, manifest: PluginManifest): Buffer {
   try {
     return encodeFrame({ files, manifest }, frame_bytes_max);
   } catch (error) {
-    throw new PluginError('compile', `The package's texts are too long to be compiled: at most ${frame_bytes_max / 1024 / 1024} MiB are taken.`, {
-      cause: error,
-    });
+    throw new PluginError(
+      'compile',
+      `The package's texts are too long to be compiled: at most ${frame_bytes_max / 1024 / 1024} MiB are taken.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -83,9 +110,18 @@ function start(): ChildProcess {
   // The limit holds for the compiler that the process starts as well.
   const limiter = process.platform === 'linux' ? findProgram('prlimit') : undefined;
   const limit = limiter === undefined ? [] : [limiter, `--data=${memory_bytes_max}`];
-  const [program, ...rest] = [...dieWithParent('KILL'), ...limit, process.execPath, fileURLToPath(new URL('compile_process.ts', import.meta.url))];
+  const [program, ...rest] = [
+    ...dieWithParent('KILL'),
+    ...limit,
+    process.execPath,
+    fileURLToPath(new URL('compile_process.ts', import.meta.url)),
+  ];
   // A group of its own: the compiler below the process ends with it.
-  return spawn(program, rest, { env: { PATH: searchPath }, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+  return spawn(program, rest, {
+    env: { PATH: searchPath },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
 }
 
 function end(child: ChildProcess): void {

@@ -38,8 +38,12 @@ export function readCode(code: string): MappedCode {
   return {
     text: code.slice(0, found.index),
     locate: (stack) => {
-      sections ??= (JSON.parse(Buffer.from(found[1]!, 'base64').toString('utf8')) as { sections: Section[] }).sections;
-      for (const [, line, column] of stack.matchAll(/\bplugin\.js:(\d{1,9}):(\d{1,9})/g).take(frames_max)) {
+      sections ??= (
+        JSON.parse(Buffer.from(found[1]!, 'base64').toString('utf8')) as { sections: Section[] }
+      ).sections;
+      for (const [, line, column] of stack
+        .matchAll(/\bplugin\.js:(\d{1,9}):(\d{1,9})/g)
+        .take(frames_max)) {
         const place = placeIn(sections, Number(line) - 1, Number(column) - 1);
         if (place !== undefined) return place;
       }
@@ -57,22 +61,36 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
   if (section === undefined) return undefined;
   if (section.map.mappings.length > mappings_length_max) return { file: section.map.sources[0]! };
   // Of one file only: the whole map of a large package would hold up the server for seconds.
-  const entry = new SourceMap({ version: 3, sections: [section] } as unknown as SourceMapPayload).findEntry(line, column);
+  const entry = new SourceMap({
+    version: 3,
+    sections: [section],
+  } as unknown as SourceMapPayload).findEntry(line, column);
   // Where a line has no mapping of its own, the one before it is given: that would be another place.
   if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined;
-  return { file: entry.originalSource, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
+  return {
+    file: entry.originalSource,
+    line: entry.originalLine + 1,
+    column: entry.originalColumn + 1,
+  };
 }
 
 /** The error for what a plugin threw, as the sandbox reported it. */
 export function thrownError(text: string, code: MappedCode): PluginCallError {
   const error: unknown = parse(text);
-  if (!thrown.Check(error)) return new PluginCallError('runtime', 'The plugin threw something that cannot be read.', false);
+  if (!thrown.Check(error))
+    return new PluginCallError('runtime', 'The plugin threw something that cannot be read.', false);
   const place = code.locate(error.stack);
   const kind = error.name === 'SyntaxError' && place.file === undefined ? 'compile' : 'runtime';
-  const said = error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
+  const said =
+    error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
   // The sentence is stored where a plugin is stopped for it: it must not be one that no store takes.
   const message = said.toWellFormed().replaceAll('\0', '\uFFFD');
-  return new PluginCallError(kind, message || 'The plugin threw an error without a message.', error.is_retry, place);
+  return new PluginCallError(
+    kind,
+    message || 'The plugin threw an error without a message.',
+    error.is_retry,
+    place,
+  );
 }
 
 /** JSON from the sandbox; undefined for what is none. */

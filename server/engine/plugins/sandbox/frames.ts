@@ -4,7 +4,10 @@ const head_bytes = 4;
 /** One message as it goes over a pipe: four bytes of length, then JSON in UTF-8. Throws a RangeError when it is longer than the other side takes. */
 export function encodeFrame(message: unknown, bytes_max: number): Buffer {
   const body = Buffer.from(JSON.stringify(message), 'utf8');
-  if (body.length > bytes_max) throw new RangeError(`A message of ${body.length} bytes is longer than the ${bytes_max} that are taken.`);
+  if (body.length > bytes_max)
+    throw new RangeError(
+      `A message of ${body.length} bytes is longer than the ${bytes_max} that are taken.`,
+    );
   const head = Buffer.alloc(head_bytes);
   head.writeUInt32BE(body.length);
   return Buffer.concat([head, body]);
@@ -14,7 +17,10 @@ export function encodeFrame(message: unknown, bytes_max: number): Buffer {
  * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as `unknown`. Throws, before it has kept the bytes, when a frame
  * announces more than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
  */
-export function openFrameReader(bytes_max: number, onMessage: (message: unknown) => void): (chunk: Buffer) => void {
+export function openFrameReader(
+  bytes_max: number,
+  onMessage: (message: unknown) => void,
+): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];
   let size_bytes = 0;
   const take = (bytes: number): Buffer => {
@@ -31,7 +37,10 @@ export function openFrameReader(bytes_max: number, onMessage: (message: unknown)
       if (expected_bytes === undefined) {
         if (size_bytes < head_bytes) return;
         expected_bytes = take(head_bytes).readUInt32BE();
-        if (expected_bytes > bytes_max) throw new RangeError(`A message of ${expected_bytes} bytes was announced; at most ${bytes_max} are taken.`);
+        if (expected_bytes > bytes_max)
+          throw new RangeError(
+            `A message of ${expected_bytes} bytes was announced; at most ${bytes_max} are taken.`,
+          );
       }
       if (size_bytes < expected_bytes) return;
       const body = take(expected_bytes);

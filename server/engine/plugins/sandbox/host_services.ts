@@ -8,7 +8,12 @@ import { parse } from './fault.ts';
 import { PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
 
 /** An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's own are meant. */
-export type CapturedEvent = { event: string; distinct_id: string | null; timestamp: string | null; properties: Record<string, unknown> };
+export type CapturedEvent = {
+  event: string;
+  distinct_id: string | null;
+  timestamp: string | null;
+  properties: Record<string, unknown>;
+};
 
 /**
  * What the platform does for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB of text each. What a function throws as a PluginError reaches the
@@ -16,7 +21,11 @@ export type CapturedEvent = { event: string; distinct_id: string | null; timesta
  */
 export type HostServices = {
   /** Values that stay; `get` gives undefined or null for a key that is not there. */
-  storage: { get(key: string): Promise<unknown>; set(key: string, value: unknown): Promise<void>; del(key: string): Promise<void> };
+  storage: {
+    get(key: string): Promise<unknown>;
+    set(key: string, value: unknown): Promise<void>;
+    del(key: string): Promise<void>;
+  };
   /** Values that may be forgotten; lists as in Redis. */
   cache: {
     get(key: string): Promise<unknown>;
@@ -38,7 +47,13 @@ export type HostServices = {
 };
 
 /** What the requests of one plugin are served with. `now` is in milliseconds since the epoch. */
-export type Desk = { host: HostServices; outbound: Pick<Outbound, 'fetch'>; allowed_hosts: string[]; now(): number; signal: AbortSignal };
+export type Desk = {
+  host: HostServices;
+  outbound: Pick<Outbound, 'fetch'>;
+  allowed_hosts: string[];
+  now(): number;
+  signal: AbortSignal;
+};
 
 type Service = { schema: TSchema; serve(desk: Desk, parameters: unknown): unknown };
 
@@ -58,31 +73,55 @@ const Event = Type.Object({
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
 
-function service<Schema extends TSchema>(schema: Schema, serve: (desk: Desk, parameters: Static<Schema>) => unknown): Service {
+function service<Schema extends TSchema>(
+  schema: Schema,
+  serve: (desk: Desk, parameters: Static<Schema>) => unknown,
+): Service {
   return { schema, serve };
 }
 
 const services: Record<string, Service> = {
-  fetch: service(Type.Tuple([PluginRequest]), ({ outbound, allowed_hosts, signal }, [request]) => fetchForPlugin(outbound, allowed_hosts, request, signal)),
+  fetch: service(Type.Tuple([PluginRequest]), ({ outbound, allowed_hosts, signal }, [request]) =>
+    fetchForPlugin(outbound, allowed_hosts, request, signal),
+  ),
   capture: service(Type.Tuple([Event]), ({ host }, [event]) => host.capture(event)),
-  run_job: service(Type.Tuple([Key, Type.Unknown(), When]), ({ host, now }, [name, payload, when]) => {
-    const delay_ms = 'at' in when ? Date.parse(when.at) - now() : when.delay_milliseconds;
-    return host.runJob(name, payload, Math.min(Math.max(delay_ms, 0), delay_milliseconds_max));
-  }),
+  run_job: service(
+    Type.Tuple([Key, Type.Unknown(), When]),
+    ({ host, now }, [name, payload, when]) => {
+      const delay_ms = 'at' in when ? Date.parse(when.at) - now() : when.delay_milliseconds;
+      return host.runJob(name, payload, Math.min(Math.max(delay_ms, 0), delay_milliseconds_max));
+    },
+  ),
   'storage.get': service(Type.Tuple([Key]), ({ host }, [key]) => host.storage.get(key)),
-  'storage.set': service(Type.Tuple([Key, Type.Unknown()]), ({ host }, [key, value]) => host.storage.set(key, value)),
+  'storage.set': service(Type.Tuple([Key, Type.Unknown()]), ({ host }, [key, value]) =>
+    host.storage.set(key, value),
+  ),
   'storage.del': service(Type.Tuple([Key]), ({ host }, [key]) => host.storage.del(key)),
   'cache.get': service(Type.Tuple([Key]), ({ host }, [key]) => host.cache.get(key)),
-  'cache.set': service(Type.Tuple([Key, Type.Unknown(), Type.Union([Whole, Type.Null()])]), ({ host }, [key, value, seconds]) =>
-    host.cache.set(key, value, seconds),
+  'cache.set': service(
+    Type.Tuple([Key, Type.Unknown(), Type.Union([Whole, Type.Null()])]),
+    ({ host }, [key, value, seconds]) => host.cache.set(key, value, seconds),
   ),
-  'cache.incr': service(Type.Tuple([Key, Whole]), ({ host }, [key, by]) => host.cache.incr(key, by)),
-  'cache.expire': service(Type.Tuple([Key, Whole]), ({ host }, [key, seconds]) => host.cache.expire(key, seconds)),
-  'cache.lpush': service(Type.Tuple([Key, Type.Array(Type.Unknown(), { maxItems: 1_000 })]), ({ host }, [key, values]) => host.cache.lpush(key, values)),
-  'cache.lrange': service(Type.Tuple([Key, Whole, Whole]), ({ host }, [key, first, last]) => host.cache.lrange(key, first, last)),
+  'cache.incr': service(Type.Tuple([Key, Whole]), ({ host }, [key, by]) =>
+    host.cache.incr(key, by),
+  ),
+  'cache.expire': service(Type.Tuple([Key, Whole]), ({ host }, [key, seconds]) =>
+    host.cache.expire(key, seconds),
+  ),
+  'cache.lpush': service(
+    Type.Tuple([Key, Type.Array(Type.Unknown(), { maxItems: 1_000 })]),
+    ({ host }, [key, values]) => host.cache.lpush(key, values),
+  ),
+  'cache.lrange': service(Type.Tuple([Key, Whole, Whole]), ({ host }, [key, first, last]) =>
+    host.cache.lrange(key, first, last),
+  ),
   'cache.llen': service(Type.Tuple([Key]), ({ host }, [key]) => host.cache.llen(key)),
-  'cache.lrem': service(Type.Tuple([Key, Whole, Type.Unknown()]), ({ host }, [key, count, value]) => host.cache.lrem(key, count, value)),
-  'cache.lpop': service(Type.Tuple([Key, Whole]), ({ host }, [key, count]) => host.cache.lpop(key, count)),
+  'cache.lrem': service(Type.Tuple([Key, Whole, Type.Unknown()]), ({ host }, [key, count, value]) =>
+    host.cache.lrem(key, count, value),
+  ),
+  'cache.lpop': service(Type.Tuple([Key, Whole]), ({ host }, [key, count]) =>
+    host.cache.lpop(key, count),
+  ),
 };
 
 /** An answer to a request: JSON of the result, or of the error's name and message. */
@@ -92,17 +131,27 @@ export type ServiceAnswer = { is_ok: boolean; text: string };
 export async function serveRequest(desk: Desk, name: string, text: string): Promise<ServiceAnswer> {
   const known = Object.hasOwn(services, name) ? services[name] : undefined;
   if (known === undefined) return refusal('Error', `The platform has no service ${name}.`);
-  if (name !== 'fetch' && text.length > value_length_max) return refusal('RangeError', `${name} takes at most ${value_length_max} characters of JSON.`);
+  if (name !== 'fetch' && text.length > value_length_max)
+    return refusal('RangeError', `${name} takes at most ${value_length_max} characters of JSON.`);
   const parameters = parse(text);
   if (!Value.Check(known.schema, parameters)) {
     const [first] = Value.Errors(known.schema, parameters);
-    return refusal('TypeError', `${name} was called with something that it does not take: ${first?.instancePath ?? ''} ${first?.message ?? ''}.`);
+    return refusal(
+      'TypeError',
+      `${name} was called with something that it does not take: ${first?.instancePath ?? ''} ${first?.message ?? ''}.`,
+    );
   }
   try {
     return { is_ok: true, text: JSON.stringify((await known.serve(desk, parameters)) ?? null) };
   } catch (error) {
-    if (error instanceof PluginError || error instanceof OutboundRefused || error instanceof RangeError) return refusal('Error', error.message);
-    if (name === 'fetch') return refusal('FetchError', `The request failed: ${describeFault(error)}.`);
+    if (
+      error instanceof PluginError ||
+      error instanceof OutboundRefused ||
+      error instanceof RangeError
+    )
+      return refusal('Error', error.message);
+    if (name === 'fetch')
+      return refusal('FetchError', `The request failed: ${describeFault(error)}.`);
     return refusal('RetryError', `The platform could not do ${name} now.`);
   }
 }
@@ -115,5 +164,9 @@ function refusal(name: string, message: string): ServiceAnswer {
 function describeFault(error: unknown): string {
   const { name, message, cause } = error as Error;
   const code = (cause as { code?: unknown } | undefined)?.code;
-  return name === 'TimeoutError' ? 'no answer came in time' : typeof code === 'string' ? code : message;
+  return name === 'TimeoutError'
+    ? 'no answer came in time'
+    : typeof code === 'string'
+      ? code
+      : message;
 }

@@ -12,7 +12,13 @@ import type { OrderMessage } from './protocol.ts';
 import { openSlots } from './slots.ts';
 
 /** What an instance is made of. `setup` is the JSON text that the code is set up with; without a desk it can ask for nothing. */
-export type InstanceOptions = { code: string; setup: string; limits: SandboxLimits; desk: Omit<Desk, 'signal'> | undefined; holder: ProcessHolder };
+export type InstanceOptions = {
+  code: string;
+  setup: string;
+  limits: SandboxLimits;
+  desk: Omit<Desk, 'signal'> | undefined;
+  holder: ProcessHolder;
+};
 
 /** One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after one of the sandbox's own, or `isGone`, another instance is needed. */
 export type Instance = {
@@ -32,10 +38,17 @@ const inspection = Compile(Inspection);
 const requests_served_max = 4 * requests_open_max;
 
 /** Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well. */
-export async function openInstance(options: InstanceOptions, signal: AbortSignal): Promise<Instance> {
+export async function openInstance(
+  options: InstanceOptions,
+  signal: AbortSignal,
+): Promise<Instance> {
   const code = readCode(options.code);
   if (code.text.length + options.setup.length > text_length_max)
-    throw new PluginCallError('compile', `Compiled code, config and attachments have more than ${text_length_max} characters: make them smaller.`, false);
+    throw new PluginCallError(
+      'compile',
+      `Compiled code, config and attachments have more than ${text_length_max} characters: make them smaller.`,
+      false,
+    );
   const pending = new Map<number, Pending>();
   const over = new AbortController();
 
@@ -47,27 +60,67 @@ export async function openInstance(options: InstanceOptions, signal: AbortSignal
   };
   const seat = await options.holder.sit({
     onReport: receiver({ ...options, code, pending, leave, over, seat: () => seat }),
-    onEnd: () => leave(() => new PluginCallError('runtime', 'The sandbox process ended during the call: call again.', true)),
+    onEnd: () =>
+      leave(
+        () =>
+          new PluginCallError(
+            'runtime',
+            'The sandbox process ended during the call: call again.',
+            true,
+          ),
+      ),
   });
   const isGone = (): boolean => over.signal.aborted || !seat.process.is_alive;
   const ask = asker(options.limits, seat, pending, leave);
   const { instance } = seat;
   try {
-    const text = await ask((call) => ({ type: 'load', instance, call, code: code.text, setup: options.setup, limits: options.limits }), signal);
+    const text = await ask(
+      (call) => ({
+        type: 'load',
+        instance,
+        call,
+        code: code.text,
+        setup: options.setup,
+        limits: options.limits,
+      }),
+      signal,
+    );
     const found = parse(text);
     if (!inspection.Check(found))
-      throw new PluginCallError('runtime', 'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.', false);
+      throw new PluginCallError(
+        'runtime',
+        'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.',
+        false,
+      );
     return {
       inspection: found,
       get isGone() {
         return isGone();
       },
       call: async (method, payload, callSignal) => {
-        if (payload.length > text_length_max) throw new PluginCallError('runtime', `The payload has more than ${text_length_max} characters of JSON.`, false);
-        if (isGone()) throw new PluginCallError('runtime', 'The sandbox process ended before the call: call again.', true);
+        if (payload.length > text_length_max)
+          throw new PluginCallError(
+            'runtime',
+            `The payload has more than ${text_length_max} characters of JSON.`,
+            false,
+          );
+        if (isGone())
+          throw new PluginCallError(
+            'runtime',
+            'The sandbox process ended before the call: call again.',
+            true,
+          );
         return ask((call) => ({ type: 'call', instance, call, method, text: payload }), callSignal);
       },
-      end: () => leave(() => new PluginCallError('runtime', 'The plugin was unloaded during the call: call again.', true)),
+      end: () =>
+        leave(
+          () =>
+            new PluginCallError(
+              'runtime',
+              'The plugin was unloaded during the call: call again.',
+              true,
+            ),
+        ),
     };
   } catch (error) {
     leave(() => error);
@@ -78,15 +131,32 @@ export async function openInstance(options: InstanceOptions, signal: AbortSignal
 type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
 
 /** The function that gives an order and waits for its end, at most as long as a call may take; whatever ends it early ends the instance. */
-function asker(limits: SandboxLimits, seat: Seat, pending: Map<number, Pending>, leave: (reject: (call: number) => unknown) => void): Ask {
+function asker(
+  limits: SandboxLimits,
+  seat: Seat,
+  pending: Map<number, Pending>,
+  leave: (reject: (call: number) => unknown) => void,
+): Ask {
   let last_call = 0;
   return (make, signal) => {
     const call = (last_call += 1);
     const unwatch = seat.process.watch();
-    const collateral = () => new PluginCallError('runtime', 'Another call of the plugin was ended, and this one with it: call again.', true);
+    const collateral = () =>
+      new PluginCallError(
+        'runtime',
+        'Another call of the plugin was ended, and this one with it: call again.',
+        true,
+      );
     const endWith = (error: unknown) => leave((other) => (other === call ? error : collateral()));
     const abort = () => endWith(signal.reason);
-    const late = () => endWith(new PluginCallError('timeout', `The call took longer than ${limits.call_milliseconds / 1_000} s.`, false));
+    const late = () =>
+      endWith(
+        new PluginCallError(
+          'timeout',
+          `The call took longer than ${limits.call_milliseconds / 1_000} s.`,
+          false,
+        ),
+      );
     const timer = setTimeout(late, limits.call_milliseconds);
     signal.addEventListener('abort', abort);
     return new Promise<string>((resolve, reject) => {
@@ -111,27 +181,47 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
 };
 
 /** Acts on what the process reports of an instance. */
-function receiver({ code, pending, leave, over, desk, limits, seat }: Receiving): (report: InstanceReport) => void {
+function receiver({
+  code,
+  pending,
+  leave,
+  over,
+  desk,
+  limits,
+  seat,
+}: Receiving): (report: InstanceReport) => void {
   let served = 0;
   const fetches = openSlots(fetches_max);
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = seat();
-    const reply = (is_ok: boolean, result: string) => process.send({ type: 'reply', instance, request, is_ok, text: result });
-    if (desk === undefined) return reply(false, refusal('Error', 'The plugin is only being looked at: ask for services in a method.'));
-    if (served >= requests_served_max) return reply(false, refusal('RetryError', 'Too many requests are being served: await some of them.'));
+    const reply = (is_ok: boolean, result: string) =>
+      process.send({ type: 'reply', instance, request, is_ok, text: result });
+    if (desk === undefined)
+      return reply(
+        false,
+        refusal('Error', 'The plugin is only being looked at: ask for services in a method.'),
+      );
+    if (served >= requests_served_max)
+      return reply(
+        false,
+        refusal('RetryError', 'Too many requests are being served: await some of them.'),
+      );
     served += 1;
     const serve = () => serveRequest({ ...desk, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
-    if (result.length > text_length_max) reply(false, refusal('RangeError', 'The answer is too long.'));
+    if (result.length > text_length_max)
+      reply(false, refusal('RangeError', 'The answer is too long.'));
     else reply(is_ok, result);
   };
   return (report) => {
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
-    else if (report.type === 'thrown') pending.get(report.call)?.reject(thrownError(report.text, code));
+    else if (report.type === 'thrown')
+      pending.get(report.call)?.reject(thrownError(report.text, code));
     else if (report.type === 'request') void answer(report.request, report.name, report.text);
-    else if (report.type === 'log') desk?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
+    else if (report.type === 'log')
+      desk?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
     else leave(() => faultError(report.reason, limits));
   };
 }
@@ -142,7 +232,11 @@ function refusal(name: string, message: string): string {
 
 function faultError(reason: 'timeout' | 'memory', limits: SandboxLimits): PluginCallError {
   if (reason === 'memory')
-    return new PluginCallError('memory', `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`, false);
+    return new PluginCallError(
+      'memory',
+      `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`,
+      false,
+    );
   const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
   return new PluginCallError(
     'timeout',

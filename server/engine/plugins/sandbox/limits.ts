@@ -11,7 +11,12 @@ export type SandboxLimits = {
 };
 
 /** The limits of a plugin for which nothing else is said. */
-export const default_limits: SandboxLimits = { memory_megabytes: 64, slice_milliseconds: 1_000, call_milliseconds: 30_000, cpu_milliseconds: 5_000 };
+export const default_limits: SandboxLimits = {
+  memory_megabytes: 64,
+  slice_milliseconds: 1_000,
+  call_milliseconds: 30_000,
+  cpu_milliseconds: 5_000,
+};
 
 /** The longest message between the server and the sandbox process, either way: room for the longest text, each character of which JSON can make six bytes of. */
 export const frame_bytes_max = 64 * 1024 * 1024;

@@ -7,30 +7,50 @@ export type EntryKind = 'server' | 'site' | 'frontend';
 const code_endings = ['.ts', '.tsx', '.js', '.jsx', '.mjs', '.cjs', '.mts', '.cts'];
 const module_endings = [...code_endings, '.json'];
 // TypeScript writes the ending that the file will have: `./a.js` is a.ts.
-const written_endings: Record<string, string[]> = { '.js': ['.ts', '.tsx'], '.jsx': ['.tsx'], '.mjs': ['.mts'], '.cjs': ['.cts'] };
+const written_endings: Record<string, string[]> = {
+  '.js': ['.ts', '.tsx'],
+  '.jsx': ['.tsx'],
+  '.mjs': ['.mts'],
+  '.cjs': ['.cts'],
+};
 
 /** The file that a part of the package begins with; undefined where the package does not have the part. `main` in plugin.json may name a file that is missing: then that name is given. */
-export function findEntry(files: PluginFiles, manifest: PluginManifest, kind: EntryKind): string | undefined {
+export function findEntry(
+  files: PluginFiles,
+  manifest: PluginManifest,
+  kind: EntryKind,
+): string | undefined {
   if (kind === 'server' && manifest.main !== null && manifest.main !== '') {
     const main = posix.normalize(manifest.main);
     return resolveFile(files, main) ?? main;
   }
   // Packages that were built before they were packed have index.js, often with the index.ts that it was made of.
-  const names = kind === 'server' ? ['.js', ...code_endings].map((ending) => `index${ending}`) : code_endings.map((ending) => kind + ending);
+  const names =
+    kind === 'server'
+      ? ['.js', ...code_endings].map((ending) => `index${ending}`)
+      : code_endings.map((ending) => kind + ending);
   return names.find((file) => Object.hasOwn(files, file));
 }
 
 /** The file that `specifier` means in `importer`; undefined where it is not a relative path to a file of the package. No path leads out of the package. */
-export function resolveModule(files: PluginFiles, importer: string, specifier: string): string | undefined {
+export function resolveModule(
+  files: PluginFiles,
+  importer: string,
+  specifier: string,
+): string | undefined {
   if (!/^\.{1,2}(\/|$)/.test(specifier)) return undefined;
   const path = posix.join(posix.dirname(importer), specifier);
-  return path.startsWith('..') || path.startsWith('/') ? undefined : resolveFile(files, path.replace(/\/$/, ''));
+  return path.startsWith('..') || path.startsWith('/')
+    ? undefined
+    : resolveFile(files, path.replace(/\/$/, ''));
 }
 
 function resolveFile(files: PluginFiles, path: string): string | undefined {
   const ending = posix.extname(path);
   const as_written = module_endings.includes(ending) ? [path] : [];
-  const as_typescript = (written_endings[ending] ?? []).map((other) => path.slice(0, -ending.length) + other);
+  const as_typescript = (written_endings[ending] ?? []).map(
+    (other) => path.slice(0, -ending.length) + other,
+  );
   const folder = path === '.' ? '' : `${path}/`;
   const candidates = [
     ...as_written,

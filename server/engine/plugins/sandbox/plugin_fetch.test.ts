@@ -70,7 +70,12 @@ const named = [
 ];
 
 const ask = (url: string, parts: Partial<PluginRequest> = {}, allowed = named, signal = never) =>
-  fetchForPlugin(outbound, allowed, { url, method: 'GET', headers: [], body: null, ...parts }, signal);
+  fetchForPlugin(
+    outbound,
+    allowed,
+    { url, method: 'GET', headers: [], body: null, ...parts },
+    signal,
+  );
 
 const refused: [string, () => string][] = [
   ['loopback', () => inner],
@@ -102,8 +107,15 @@ const refused: [string, () => string][] = [
 for (const [name, url] of refused) {
   test(`refuses ${name}`, async () => {
     const before_inner = seen.length;
-    await assert.rejects(ask(url()), (error: Error) => error.name === 'OutboundRefused' && !error.message.includes('may not reach'));
-    assert.ok(!seen.slice(before_inner).some(({ headers }) => headers.host === new URL(inner).host), 'the inner server was asked');
+    await assert.rejects(
+      ask(url()),
+      (error: Error) =>
+        error.name === 'OutboundRefused' && !error.message.includes('may not reach'),
+    );
+    assert.ok(
+      !seen.slice(before_inner).some(({ headers }) => headers.host === new URL(inner).host),
+      'the inner server was asked',
+    );
   });
 }
 
@@ -124,8 +136,15 @@ const hosts: [string, string[], boolean][] = [
 test('lets through the hosts that the owner of the plugin allows', async () => {
   for (const [host, allowed, isAllowed] of hosts) {
     const asked: string[] = [];
-    const stand_in = { fetch: async (url: string | URL) => (asked.push(String(url)), new Response('')) } as unknown as Parameters<typeof fetchForPlugin>[0];
-    const work = fetchForPlugin(stand_in, allowed, { url: `https://${host}/`, method: 'GET', headers: [], body: null }, never);
+    const stand_in = {
+      fetch: async (url: string | URL) => (asked.push(String(url)), new Response('')),
+    } as unknown as Parameters<typeof fetchForPlugin>[0];
+    const work = fetchForPlugin(
+      stand_in,
+      allowed,
+      { url: `https://${host}/`, method: 'GET', headers: [], body: null },
+      never,
+    );
     if (isAllowed) await work;
     else await assert.rejects(work, /may not reach/, `${host} with ${allowed.join()}`);
     assert.equal(asked.length, isAllowed ? 1 : 0, `${host} with ${allowed.join()}`);
@@ -133,7 +152,13 @@ test('lets through the hosts that the owner of the plugin allows', async () => {
 });
 
 test('writes no header that the client writes, and none that is two', async () => {
-  for (const name of ['host', 'Content-Length', 'transfer-encoding', 'connection', 'proxy-authorization']) {
+  for (const name of [
+    'host',
+    'Content-Length',
+    'transfer-encoding',
+    'connection',
+    'proxy-authorization',
+  ]) {
     await assert.rejects(ask(base, { headers: [[name, '1']] }), { name: 'OutboundRefused' }, name);
   }
   for (const header of [
@@ -190,14 +215,20 @@ test('a plugin fetches: text, JSON and bytes, both ways', async () => {
 });
 
 test('a plugin hears why it cannot reach something', async () => {
-  const { plugin } = await world.load('export const onEvent = (url) => fetch(url).then((r) => r.status, (error) => [error.name, error.message]);', {
-    allowed_hosts: [open],
-  });
+  const { plugin } = await world.load(
+    'export const onEvent = (url) => fetch(url).then((r) => r.status, (error) => [error.name, error.message]);',
+    {
+      allowed_hosts: [open],
+    },
+  );
   assert.deepEqual(await plugin.call('onEvent', 'http://b.example/', never), [
     'Error',
     'The plugin may not reach b.example: add it to the allowed hosts of the plugin.',
   ]);
-  const [name, message] = (await plugin.call('onEvent', `http://${open}:9/`, never)) as [string, string];
+  const [name, message] = (await plugin.call('onEvent', `http://${open}:9/`, never)) as [
+    string,
+    string,
+  ];
   assert.deepEqual([name, message.startsWith('The request failed: ')], ['FetchError', true]);
   await plugin.close();
 });

@@ -23,10 +23,17 @@ export const PluginRequest = Type.Object({
 export type PluginRequest = Static<typeof PluginRequest>;
 
 /** What the other side answered; `body` is base64. */
-export type PluginResponse = { url: string; status: number; status_text: string; headers: [string, string][]; body: string };
+export type PluginResponse = {
+  url: string;
+  status: number;
+  status_text: string;
+  headers: [string, string][];
+  body: string;
+};
 
 // The client writes these itself; written by hand they can split a request in two or reach another host behind a proxy.
-const reserved_headers = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
+const reserved_headers =
+  /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
 
 /**
  * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or `*.example.com` for every name below it; on every port)
@@ -42,14 +49,26 @@ export async function fetchForPlugin(
   const patience = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
   let url = checkUrl(request.url, allowed_hosts);
   let headers = checkHeaders(request.headers);
-  const body = request.body === null || request.method === 'GET' || request.method === 'HEAD' ? null : Buffer.from(request.body, 'base64');
+  const body =
+    request.body === null || request.method === 'GET' || request.method === 'HEAD'
+      ? null
+      : Buffer.from(request.body, 'base64');
   for (let hops = 0; hops <= redirects_max; hops += 1) {
-    const response = await outbound.fetch(url, { method: request.method, headers, body, redirect: 'manual', signal: patience });
-    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
-    if (location === null || body !== null || !['GET', 'HEAD'].includes(request.method)) return readResponse(url, response);
+    const response = await outbound.fetch(url, {
+      method: request.method,
+      headers,
+      body,
+      redirect: 'manual',
+      signal: patience,
+    });
+    const location =
+      response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (location === null || body !== null || !['GET', 'HEAD'].includes(request.method))
+      return readResponse(url, response);
     await response.body?.cancel();
     const next = checkUrl(new URL(location, url).href, allowed_hosts);
-    if (next.origin !== url.origin) headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
+    if (next.origin !== url.origin)
+      headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
     url = next;
   }
   throw new OutboundRefused(`${url.host} redirects more than ${redirects_max} times.`);
@@ -59,10 +78,16 @@ export async function fetchForPlugin(
 function checkUrl(text: string, allowed_hosts: string[]): URL {
   const url = URL.parse(text);
   if (url === null) throw new OutboundRefused('The URL cannot be read.');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}`);
-  if (url.username !== '' || url.password !== '') throw new OutboundRefused('Put user and password into an authorization header, not into the URL.');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new OutboundRefused(`Only http and https addresses can be fetched, not ${url.protocol}`);
+  if (url.username !== '' || url.password !== '')
+    throw new OutboundRefused(
+      'Put user and password into an authorization header, not into the URL.',
+    );
   if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase()))) {
-    throw new OutboundRefused(`The plugin may not reach ${url.host}: add it to the allowed hosts of the plugin.`);
+    throw new OutboundRefused(
+      `The plugin may not reach ${url.host}: add it to the allowed hosts of the plugin.`,
+    );
   }
   return url;
 }
@@ -73,19 +98,32 @@ function isAllowed({ hostname }: URL, allowed: string): boolean {
 
 function checkHeaders(headers: [string, string][]): [string, string][] {
   const reserved = headers.find(([name]) => reserved_headers.test(name));
-  if (reserved !== undefined) throw new OutboundRefused(`The header ${reserved[0]} cannot be set: the client writes it.`);
+  if (reserved !== undefined)
+    throw new OutboundRefused(`The header ${reserved[0]} cannot be set: the client writes it.`);
   return headers;
 }
 
-async function readResponse(url: URL, response: Awaited<ReturnType<Outbound['fetch']>>): Promise<PluginResponse> {
+async function readResponse(
+  url: URL,
+  response: Awaited<ReturnType<Outbound['fetch']>>,
+): Promise<PluginResponse> {
   const parts: Uint8Array[] = [];
   let size_bytes = 0;
   for await (const part of response.body ?? []) {
     const bytes = part as Uint8Array;
     size_bytes += bytes.length;
-    if (size_bytes > bytes_max) throw new RangeError(`The answer of ${url.host} has more than ${bytes_max / 1024 / 1024} MiB.`);
+    if (size_bytes > bytes_max)
+      throw new RangeError(
+        `The answer of ${url.host} has more than ${bytes_max / 1024 / 1024} MiB.`,
+      );
     parts.push(bytes);
   }
   const body = Buffer.concat(parts).toString('base64');
-  return { url: url.href, status: response.status, status_text: response.statusText, headers: [...response.headers], body };
+  return {
+    url: url.href,
+    status: response.status,
+    status_text: response.statusText,
+    headers: [...response.headers],
+    body,
+  };
 }

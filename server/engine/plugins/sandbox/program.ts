@@ -23,17 +23,40 @@ async function make(): Promise<SandboxProgram> {
   const isolated_vm = require.resolve('isolated-vm');
   const external: Plugin = {
     name: 'isolated-vm',
-    setup: (steps) => steps.onResolve({ filter: /^isolated-vm$/ }, () => ({ path: isolated_vm, external: true })),
+    setup: (steps) =>
+      steps.onResolve({ filter: /^isolated-vm$/ }, () => ({ path: isolated_vm, external: true })),
   };
-  const options = { bundle: true, write: false, target: 'node24', logLevel: 'silent', tsconfigRaw: '{}' } as const;
+  const options = {
+    bundle: true,
+    write: false,
+    target: 'node24',
+    logLevel: 'silent',
+    tsconfigRaw: '{}',
+  } as const;
   const [child, guest] = await Promise.all([
-    build({ ...options, entryPoints: [here('child/main.ts')], platform: 'node', format: 'cjs', plugins: [external] }),
-    build({ ...options, entryPoints: [here('guest/runtime.ts')], platform: 'neutral', format: 'iife', globalName: 'guest' }),
+    build({
+      ...options,
+      entryPoints: [here('child/main.ts')],
+      platform: 'node',
+      format: 'cjs',
+      plugins: [external],
+    }),
+    build({
+      ...options,
+      entryPoints: [here('guest/runtime.ts')],
+      platform: 'neutral',
+      format: 'iife',
+      globalName: 'guest',
+    }),
   ]);
   // Nothing else here compiles in this process.
   await stop();
   const loader = dirname(createRequire(isolated_vm).resolve('node-gyp-build/package.json'));
-  return { child: child.outputFiles[0]!.text, guest: guest.outputFiles[0]!.text, folders: [dirname(isolated_vm), loader] };
+  return {
+    child: child.outputFiles[0]!.text,
+    guest: guest.outputFiles[0]!.text,
+    folders: [dirname(isolated_vm), loader],
+  };
 }
 
 function here(path: string): string {

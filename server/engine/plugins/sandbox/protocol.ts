@@ -6,7 +6,14 @@ import type { SandboxLimits } from './limits.ts';
 /** What the server tells the sandbox process. `instance` is the number of one loaded plugin, never used twice; `call` and `request` count within it. */
 export type OrderMessage =
   | { type: 'start'; guest: string }
-  | { type: 'load'; instance: number; call: number; code: string; setup: string; limits: SandboxLimits }
+  | {
+      type: 'load';
+      instance: number;
+      call: number;
+      code: string;
+      setup: string;
+      limits: SandboxLimits;
+    }
   | { type: 'call'; instance: number; call: number; method: string; text: string }
   | { type: 'reply'; instance: number; request: number; is_ok: boolean; text: string }
   | { type: 'dispose'; instance: number }
@@ -23,12 +30,31 @@ export const ReportMessage = Type.Union([
   Type.Object({ type: Type.Literal('thrown'), instance: Count, call: Count, text: Text }, strict),
   // The isolate is gone; `is_stuck` says that its thread is not, and that the process has to be ended.
   Type.Object(
-    { type: Type.Literal('fault'), instance: Count, reason: Type.Union([Type.Literal('timeout'), Type.Literal('memory')]), is_stuck: Type.Boolean() },
+    {
+      type: Type.Literal('fault'),
+      instance: Count,
+      reason: Type.Union([Type.Literal('timeout'), Type.Literal('memory')]),
+      is_stuck: Type.Boolean(),
+    },
     strict,
   ),
-  Type.Object({ type: Type.Literal('request'), instance: Count, request: Count, name: Type.String({ maxLength: 40 }), text: Text }, strict),
   Type.Object(
-    { type: Type.Literal('log'), instance: Count, level: Type.String({ maxLength: 5 }), text: Type.String({ maxLength: log_line_length_max }) },
+    {
+      type: Type.Literal('request'),
+      instance: Count,
+      request: Count,
+      name: Type.String({ maxLength: 40 }),
+      text: Text,
+    },
+    strict,
+  ),
+  Type.Object(
+    {
+      type: Type.Literal('log'),
+      instance: Count,
+      level: Type.String({ maxLength: 5 }),
+      text: Type.String({ maxLength: log_line_length_max }),
+    },
     strict,
   ),
 ]);
@@ -49,6 +75,10 @@ export const Inspection = Type.Object({
   methods: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
   jobs: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
   scheduled_tasks: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
-  metrics: Type.Record(Type.String({ maxLength: 200 }), Type.Union([Type.Literal('sum'), Type.Literal('max'), Type.Literal('min')]), { maxProperties: 100 }),
+  metrics: Type.Record(
+    Type.String({ maxLength: 200 }),
+    Type.Union([Type.Literal('sum'), Type.Literal('max'), Type.Literal('min')]),
+    { maxProperties: 100 },
+  ),
   public_jobs: Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), { maxProperties: 100 }),
 });

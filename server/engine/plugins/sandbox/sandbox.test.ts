@@ -24,21 +24,37 @@ test('inspects code without calling it', async () => {
     export const metrics = { seen: 'SUM', most: 'max', odd: 5 };
     export const publicJobs = { sync: { payload: { from: { type: 'date' } } }, other: {} };`);
   assert.deepEqual(await world.sandbox.inspect(code, never), {
-    capabilities: { methods: ['setupPlugin', 'processEvent', 'onEvent'], jobs: ['sync'], scheduled_tasks: ['runEveryFortnight', 'runEveryHour'] },
+    capabilities: {
+      methods: ['setupPlugin', 'processEvent', 'onEvent'],
+      jobs: ['sync'],
+      scheduled_tasks: ['runEveryFortnight', 'runEveryHour'],
+    },
     metrics: { seen: 'sum', most: 'max' },
     public_jobs: { sync: { payload: { from: { type: 'date' } } } },
   });
 });
 
 const faultyCode: [string, string, Partial<PluginCallError>][] = [
-  ['an error at load', 'const a = 1;\nthrow new TypeError("at load");', { code: 'runtime', message: 'TypeError: at load', file: 'index.ts', line: 2 }],
-  ['an import that is not allowed', '\nimport fs from "node:fs";\nexport const a = fs;', { code: 'runtime', file: 'index.ts', line: 2 }],
+  [
+    'an error at load',
+    'const a = 1;\nthrow new TypeError("at load");',
+    { code: 'runtime', message: 'TypeError: at load', file: 'index.ts', line: 2 },
+  ],
+  [
+    'an import that is not allowed',
+    '\nimport fs from "node:fs";\nexport const a = fs;',
+    { code: 'runtime', file: 'index.ts', line: 2 },
+  ],
   [
     'a metric of an unknown kind',
     'export const metrics = { a: "average" };',
     { code: 'runtime', message: 'The metric a has the operation average: use sum, max or min.' },
   ],
-  ['too many names', 'exports.jobs = Object.fromEntries(Array.from({ length: 101 }, (_, n) => ["job" + n, () => {}]));', { code: 'runtime' }],
+  [
+    'too many names',
+    'exports.jobs = Object.fromEntries(Array.from({ length: 101 }, (_, n) => ["job" + n, () => {}]));',
+    { code: 'runtime' },
+  ],
 ];
 for (const [name, source, expected] of faultyCode) {
   test(`inspection tells of ${name}`, async () => {
@@ -46,7 +62,13 @@ for (const [name, source, expected] of faultyCode) {
       () => assert.fail('nothing was thrown'),
       (fault: PluginCallError) => fault,
     );
-    assert.deepEqual(Object.fromEntries(Object.keys(expected).map((key) => [key, error[key as keyof PluginCallError]])), expected, error.message);
+    assert.deepEqual(
+      Object.fromEntries(
+        Object.keys(expected).map((key) => [key, error[key as keyof PluginCallError]]),
+      ),
+      expected,
+      error.message,
+    );
   });
 }
 
@@ -62,20 +84,37 @@ test('calls each method with what it takes', async () => {
     export function getSettings() { return { handlesLargeBatches: true }; }
     export async function runEveryMinute(meta) { return Object.keys(meta).sort(); }
     export const jobs = { retry: async (payload, meta) => [payload, meta.global.started] };`,
-    { config: { name: 'x' }, attachments: { key: { content_type: 'text/plain', file_name: 'a.txt', contents: Buffer.from('käse') } } },
+    {
+      config: { name: 'x' },
+      attachments: {
+        key: { content_type: 'text/plain', file_name: 'a.txt', contents: Buffer.from('käse') },
+      },
+    },
   );
   const cases: [string, unknown, unknown][] = [
     ['processEvent', { event: 'a' }, { event: 'a', by: 'x' }],
     ['processEvent', { event: 'drop' }, null],
     ['onEvent', 1, [1, 'käse', 'a.txt']],
     ['exportEvents', [1, 2, 3], 3],
-    ['composeWebhook', { a: 1 }, { url: 'https://a.example', method: 'POST', headers: {}, body: '{"a":1}' }],
+    [
+      'composeWebhook',
+      { a: 1 },
+      { url: 'https://a.example', method: 'POST', headers: {}, body: '{"a":1}' },
+    ],
     ['getSettings', undefined, { handlesLargeBatches: true }],
-    ['runEveryMinute', undefined, ['attachments', 'cache', 'config', 'global', 'jobs', 'storage', 'utils']],
+    [
+      'runEveryMinute',
+      undefined,
+      ['attachments', 'cache', 'config', 'global', 'jobs', 'storage', 'utils'],
+    ],
     ['jobs.retry', { n: 1 }, [{ n: 1 }, 'x']],
   ];
-  for (const [method, payload, expected] of cases) assert.deepEqual(await plugin.call(method, payload, never), expected, method);
-  await assert.rejects(plugin.call('onSnapshot', {}, never), { code: 'runtime', message: 'The plugin does not export onSnapshot.' });
+  for (const [method, payload, expected] of cases)
+    assert.deepEqual(await plugin.call(method, payload, never), expected, method);
+  await assert.rejects(plugin.call('onSnapshot', {}, never), {
+    code: 'runtime',
+    message: 'The plugin does not export onSnapshot.',
+  });
   await assert.rejects(plugin.call('jobs.constructor', {}, never), { code: 'runtime' });
   await plugin.close();
   assert.deepEqual(record.lines, [{ level: 'log', message: 'teardown x' }]);
@@ -83,8 +122,12 @@ test('calls each method with what it takes', async () => {
 });
 
 test('keeps the order of calls that overlap', async () => {
-  const { plugin } = await world.load('let n = 0; export const processEvent = (event) => ({ event, n: n++ });');
-  const results = await Promise.all(Array.from({ length: 200 }, (_, event) => plugin.call('processEvent', event, never)));
+  const { plugin } = await world.load(
+    'let n = 0; export const processEvent = (event) => ({ event, n: n++ });',
+  );
+  const results = await Promise.all(
+    Array.from({ length: 200 }, (_, event) => plugin.call('processEvent', event, never)),
+  );
   assert.deepEqual(
     results,
     results.map((_, n) => ({ event: n, n })),
@@ -109,9 +152,19 @@ test('asks the platform for its services', async () => {
       return [await storage.get('a'), await storage.get('gone', 'fallback'), await cache.lrange('list', 0, -1), await utils.cursor.increment('cursor', 5)];
     }
     export const jobs = { sync: async () => {} };`);
-  assert.deepEqual(await plugin.call('onEvent', {}, never), [{ deep: [1] }, 'fallback', [2, 1], 15]);
+  assert.deepEqual(await plugin.call('onEvent', {}, never), [
+    { deep: [1] },
+    'fallback',
+    [2, 1],
+    15,
+  ]);
   assert.deepEqual(record.captured, [
-    { event: 'imported', distinct_id: 'ada', timestamp: '1970-01-01T00:00:00.000Z', properties: { n: 1 } },
+    {
+      event: 'imported',
+      distinct_id: 'ada',
+      timestamp: '1970-01-01T00:00:00.000Z',
+      properties: { n: 1 },
+    },
     { event: 'plain', distinct_id: null, timestamp: null, properties: {} },
   ]);
   assert.deepEqual(record.jobs, [
@@ -134,21 +187,33 @@ test('tells errors apart and where they are', async () => {
         await null;
         return deep(kind);
       }`,
-    'lib/deep.ts': 'interface A { b: null }\nexport function deep(kind: string): string {\n  return (kind as any).missing.value;\n}',
+    'lib/deep.ts':
+      'interface A { b: null }\nexport function deep(kind: string): string {\n  return (kind as any).missing.value;\n}',
   });
   const cases: [string, Partial<PluginCallError>][] = [
     ['retry', { message: 'later', is_retry: true, file: 'index.ts', line: 3 }],
     ['own', { message: 'named', is_retry: true, file: 'index.ts', line: 4 }],
     ['text', { message: 'just text', is_retry: false }],
     ['service', { is_retry: false, file: 'index.ts', line: 6 }],
-    ['deep', { message: "TypeError: Cannot read properties of undefined (reading 'value')", is_retry: false, file: 'lib/deep.ts', line: 3, column: 32 }],
+    [
+      'deep',
+      {
+        message: "TypeError: Cannot read properties of undefined (reading 'value')",
+        is_retry: false,
+        file: 'lib/deep.ts',
+        line: 3,
+        column: 32,
+      },
+    ],
   ];
   for (const [kind, expected] of cases) {
     const error = await plugin.call('onEvent', kind, never).then(
       () => assert.fail('nothing was thrown'),
       (fault: PluginCallError) => fault,
     );
-    const seen = Object.fromEntries(Object.keys(expected).map((key) => [key, error[key as keyof PluginCallError]]));
+    const seen = Object.fromEntries(
+      Object.keys(expected).map((key) => [key, error[key as keyof PluginCallError]]),
+    );
     assert.deepEqual({ code: error.code, ...seen }, { code: 'runtime', ...expected }, kind);
   }
   await plugin.close();
@@ -156,10 +221,16 @@ test('tells errors apart and where they are', async () => {
 
 test('a fault of the platform reaches the plugin as a RetryError without details', async () => {
   const broken = () => Promise.reject(new Error('password of the database'));
-  const { plugin } = await world.load('export const onEvent = (event, { storage }) => storage.get("a");', {
-    host: { storage: { get: broken } } as unknown as HostServices,
+  const { plugin } = await world.load(
+    'export const onEvent = (event, { storage }) => storage.get("a");',
+    {
+      host: { storage: { get: broken } } as unknown as HostServices,
+    },
+  );
+  await assert.rejects(plugin.call('onEvent', {}, never), {
+    message: 'The platform could not do storage.get now.',
+    is_retry: true,
   });
-  await assert.rejects(plugin.call('onEvent', {}, never), { message: 'The platform could not do storage.get now.', is_retry: true });
   await plugin.close();
 });
 
@@ -179,7 +250,9 @@ test('a killed process fails the call for a retry, and the next call works', asy
 });
 
 test('an aborted call ends the instance and nothing else', async () => {
-  const { plugin } = await world.load('let n = 0; export const onEvent = (wait) => (wait ? new Promise(() => {}) : ++n);');
+  const { plugin } = await world.load(
+    'let n = 0; export const onEvent = (wait) => (wait ? new Promise(() => {}) : ++n);',
+  );
   const control = new AbortController();
   const waiting = plugin.call('onEvent', true, control.signal);
   control.abort(new Error('no longer wanted'));
@@ -190,8 +263,14 @@ test('an aborted call ends the instance and nothing else', async () => {
 });
 
 test('a failing setupPlugin fails the load, and loads again later', async () => {
-  await assert.rejects(world.load('export function setupPlugin() { throw new RetryError("not yet"); }'), { message: 'not yet', is_retry: true });
-  await assert.rejects(world.load('export function setupPlugin() { throw new Error("never"); }'), { message: 'never', is_retry: false });
+  await assert.rejects(
+    world.load('export function setupPlugin() { throw new RetryError("not yet"); }'),
+    { message: 'not yet', is_retry: true },
+  );
+  await assert.rejects(world.load('export function setupPlugin() { throw new Error("never"); }'), {
+    message: 'never',
+    is_retry: false,
+  });
 });
 
 test('between calls nothing of a plugin runs', async () => {
@@ -214,7 +293,8 @@ test('the sandbox process has no environment and few rights', async (t) => {
   const pid = world.sandbox.pid!;
   assert.equal(await readFile(`/proc/${pid}/environ`, 'utf8'), '');
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-  for (const flag of ['--jitless', '--permission', '--max-old-space-size=']) assert.ok(command.includes(flag), flag);
+  for (const flag of ['--jitless', '--permission', '--max-old-space-size='])
+    assert.ok(command.includes(flag), flag);
   assert.doesNotMatch(command, /--allow-(child-process|worker|fs-write|wasi)/);
   await plugin.close();
 });
@@ -222,7 +302,10 @@ test('the sandbox process has no environment and few rights', async (t) => {
 test('a package that is inspected is not disturbed by another one that takes its process down', async () => {
   const { sandbox } = world;
   const bad = sandbox.inspect('Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);', never);
-  const good = Array.from({ length: 3 }, () => sandbox.inspect('exports.onEvent = () => 1;', never));
+  const good = Array.from({ length: 3 }, () =>
+    sandbox.inspect('exports.onEvent = () => 1;', never),
+  );
   await assert.rejects(bad, { code: 'timeout' });
-  for (const { capabilities } of await Promise.all(good)) assert.deepEqual(capabilities.methods, ['onEvent']);
+  for (const { capabilities } of await Promise.all(good))
+    assert.deepEqual(capabilities.methods, ['onEvent']);
 });

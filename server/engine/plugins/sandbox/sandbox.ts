@@ -13,7 +13,12 @@ import type { ProcessHolder } from './process_holder.ts';
 import { openSlots } from './slots.ts';
 
 /** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
-export type SandboxDeps = { outbound: Pick<Outbound, 'fetch'>; log: Logger; clock: Clock; limits?: Partial<SandboxLimits> };
+export type SandboxDeps = {
+  outbound: Pick<Outbound, 'fetch'>;
+  log: Logger;
+  clock: Clock;
+  limits?: Partial<SandboxLimits>;
+};
 
 /** A file that a project gave as a value of its plugin's config. */
 export type PluginAttachment = { content_type: string; file_name: string; contents: Uint8Array };
@@ -30,7 +35,11 @@ export type PluginInstance = {
 };
 
 /** What code offers, as it says itself. */
-export type PluginInspection = { capabilities: Capabilities; metrics: Record<string, 'sum' | 'max' | 'min'>; public_jobs: Record<string, unknown> };
+export type PluginInspection = {
+  capabilities: Capabilities;
+  metrics: Record<string, 'sum' | 'max' | 'min'>;
+  public_jobs: Record<string, unknown>;
+};
 
 /** A plugin that can be called. */
 export type LoadedPlugin = {
@@ -82,7 +91,10 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
         const holder = openProcessHolder(deps.log);
         inspecting.add(holder);
         try {
-          const { inspection } = await openInstance({ code, setup, limits, desk: undefined, holder }, signal);
+          const { inspection } = await openInstance(
+            { code, setup, limits, desk: undefined, holder },
+            signal,
+          );
           const { metrics, public_jobs, ...capabilities } = inspection;
           return { capabilities, metrics, public_jobs };
         } finally {
@@ -91,9 +103,17 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
         }
       }),
     load: async ({ code, config, attachments, allowed_hosts, host, limits: own, id }) => {
-      const setup = JSON.stringify({ config, attachments: encodeAttachments(attachments ?? {}), is_inspection: false });
+      const setup = JSON.stringify({
+        config,
+        attachments: encodeAttachments(attachments ?? {}),
+        is_inspection: false,
+      });
       const desk = { host, outbound: deps.outbound, allowed_hosts, now: () => deps.clock.now() };
-      return openLoaded({ code, setup, limits: { ...limits, ...own }, desk, holder: running }, host, deps.log.child({ plugin: id }));
+      return openLoaded(
+        { code, setup, limits: { ...limits, ...own }, desk, holder: running },
+        host,
+        deps.log.child({ plugin: id }),
+      );
     },
     close: async () => {
       is_closed = true;
@@ -102,7 +122,11 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   };
 }
 
-async function openLoaded(options: InstanceOptions, host: HostServices, log: Logger): Promise<LoadedPlugin> {
+async function openLoaded(
+  options: InstanceOptions,
+  host: HostServices,
+  log: Logger,
+): Promise<LoadedPlugin> {
   // Of nobody's call: a call that is aborted must not take the loading away from others that wait for it.
   const closing = new AbortController();
   let held: Promise<Instance> | undefined;
@@ -112,7 +136,8 @@ async function openLoaded(options: InstanceOptions, host: HostServices, log: Log
     if (instance?.isGone === false) return instance;
     // Of several calls that come here, one loads.
     if (held === before) {
-      if (instance !== undefined) log.info('the plugin is loaded again, because its instance has ended');
+      if (instance !== undefined)
+        log.info('the plugin is loaded again, because its instance has ended');
       held = openInstance(options, closing.signal);
       held.catch(() => {
         held = undefined;
@@ -125,8 +150,15 @@ async function openLoaded(options: InstanceOptions, host: HostServices, log: Log
     capabilities: { methods, jobs, scheduled_tasks },
     call: async (method, payload, signal) => {
       if (closing.signal.aborted) throw new Error('The plugin was closed.');
-      const result = parse(await (await current()).call(method, JSON.stringify(payload ?? null), signal));
-      if (result === undefined) throw new PluginCallError('runtime', `${method} returned something that cannot be read.`, false);
+      const result = parse(
+        await (await current()).call(method, JSON.stringify(payload ?? null), signal),
+      );
+      if (result === undefined)
+        throw new PluginCallError(
+          'runtime',
+          `${method} returned something that cannot be read.`,
+          false,
+        );
       return result;
     },
     close: async () => {
@@ -136,7 +168,9 @@ async function openLoaded(options: InstanceOptions, host: HostServices, log: Log
       if (instance?.isGone !== false) return;
       if (methods.includes('teardownPlugin')) {
         const teardown = instance.call('teardownPlugin', 'null', new AbortController().signal);
-        await teardown.catch((error: Error) => host.log('error', `teardownPlugin failed: ${error.message}`));
+        await teardown.catch((error: Error) =>
+          host.log('error', `teardownPlugin failed: ${error.message}`),
+        );
       }
       instance.end();
     },
@@ -144,6 +178,9 @@ async function openLoaded(options: InstanceOptions, host: HostServices, log: Log
 }
 
 function encodeAttachments(attachments: Record<string, PluginAttachment>): Record<string, unknown> {
-  const entries = Object.entries(attachments).map(([key, { contents, ...rest }]) => [key, { ...rest, contents: Buffer.from(contents).toString('base64') }]);
+  const entries = Object.entries(attachments).map(([key, { contents, ...rest }]) => [
+    key,
+    { ...rest, contents: Buffer.from(contents).toString('base64') },
+  ]);
   return Object.fromEntries(entries) as Record<string, unknown>;
 }

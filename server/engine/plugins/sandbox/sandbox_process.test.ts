@@ -17,12 +17,21 @@ const taken_over = (words: string) => `
   ${words}`;
 
 const breaches: [string, string][] = [
-  ['says something that is not a report', 'server.write(frame(JSON.stringify({ type: "own", everything: true })));'],
-  ['says more than a report has', 'server.write(frame(JSON.stringify({ type: "returned", instance: 1, call: 1, text: "", extra: 1 })));'],
+  [
+    'says something that is not a report',
+    'server.write(frame(JSON.stringify({ type: "own", everything: true })));',
+  ],
+  [
+    'says more than a report has',
+    'server.write(frame(JSON.stringify({ type: "returned", instance: 1, call: 1, text: "", extra: 1 })));',
+  ],
   ['says something that is not JSON', 'server.write(frame("{"));'],
   ['announces more than is taken', 'server.write(Buffer.from([0x7f, 0xff, 0xff, 0xff]));'],
   ['says a wrong number', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: -1 })));'],
-  ['has grown too large', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: 3e9 })));'],
+  [
+    'has grown too large',
+    'server.write(frame(JSON.stringify({ type: "pong", size_bytes: 3e9 })));',
+  ],
   ['falls silent', 'server.write(frame(JSON.stringify({ type: "pong", size_bytes: 1 })));'],
 ];
 
@@ -30,7 +39,11 @@ for (const [name, words] of breaches) {
   test(`a process that ${name} is ended, and nothing of it is believed`, async () => {
     const { folders } = await sandboxProgram();
     const reports: unknown[] = [];
-    const child = startSandboxProcess({ child: taken_over(words), guest: '', folders }, silentLog(), (report) => reports.push(report));
+    const child = startSandboxProcess(
+      { child: taken_over(words), guest: '', folders },
+      silentLog(),
+      (report) => reports.push(report),
+    );
     child.watch();
     await child.ended;
     assert.equal(child.is_alive, false);
@@ -49,10 +62,14 @@ test('a process may not read, write or start anything', async () => {
     server.write(frame(JSON.stringify({ type: 'returned', instance: 1, call: 1, text: text + JSON.stringify(process.env) })));`;
   const { folders } = await sandboxProgram();
   const text = await new Promise<string>((resolve) => {
-    const child = startSandboxProcess({ child: taken_over(words), guest: '', folders }, silentLog(), (report) => {
-      resolve(report.type === 'returned' ? report.text : report.type);
-      child.kill();
-    });
+    const child = startSandboxProcess(
+      { child: taken_over(words), guest: '', folders },
+      silentLog(),
+      (report) => {
+        resolve(report.type === 'returned' ? report.text : report.type);
+        child.kill();
+      },
+    );
   });
   assert.equal(text, `${JSON.stringify(attempts.map(() => 'ERR_ACCESS_DENIED'))}{}`);
 });
@@ -65,11 +82,14 @@ test('the process ends with the server that was killed', async () => {
     await loadCode('exports.onEvent = () => 1;');
     process.stdout.write(String(sandbox.pid));
     setInterval(() => {}, 1000);`;
-  const server = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [chunk] = (await once(server.stdout, 'data')) as [Buffer];
   const pid = Number(chunk.toString());
   assert.notEqual(await findProcess(pid), undefined);
   server.kill('SIGKILL');
-  for (let turn = 0; turn < 200 && (await findProcess(pid)) !== undefined; turn += 1) await pause(25);
+  for (let turn = 0; turn < 200 && (await findProcess(pid)) !== undefined; turn += 1)
+    await pause(25);
   assert.equal(await findProcess(pid), undefined);
 });

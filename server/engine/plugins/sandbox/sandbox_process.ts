@@ -37,7 +37,11 @@ const report = Compile(ReportMessage);
  * Starts a process without environment, without just-in-time compilers and with permission to read the engine of isolates alone; it ends with this one. It is
  * killed when it says something that is not a report, when it does not answer for 2 s while it is watched, and when it grows beyond 2 GB.
  */
-export function startSandboxProcess(program: SandboxProgram, log: Logger, onReport: (message: ReportMessage) => void): SandboxProcess {
+export function startSandboxProcess(
+  program: SandboxProgram,
+  log: Logger,
+  onReport: (message: ReportMessage) => void,
+): SandboxProcess {
   const child = start(program);
   const channel = child.stdio[3] as Duplex;
   let is_alive = true;
@@ -85,7 +89,8 @@ export function startSandboxProcess(program: SandboxProgram, log: Logger, onRepo
   void ended.then(watchdog.stop);
   child.stdin!.end(program.child);
   // The ping is answered before any plugin runs: patience with the start is none with the first plugin.
-  for (const order of [{ type: 'start', guest: program.guest }, { type: 'ping' }] as const) send(order);
+  for (const order of [{ type: 'start', guest: program.guest }, { type: 'ping' }] as const)
+    send(order);
   return {
     pid: child.pid,
     get is_alive() {
@@ -99,10 +104,24 @@ export function startSandboxProcess(program: SandboxProgram, log: Logger, onRepo
 }
 
 function start({ folders }: SandboxProgram): ChildProcess {
-  const permission = ['--permission', '--allow-addons', ...[...folders, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`)];
-  const flags = ['--jitless', `--max-old-space-size=${heap_megabytes_max}`, '--no-warnings', ...permission, '-'];
+  const permission = [
+    '--permission',
+    '--allow-addons',
+    ...[...folders, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+  ];
+  const flags = [
+    '--jitless',
+    `--max-old-space-size=${heap_megabytes_max}`,
+    '--no-warnings',
+    ...permission,
+    '-',
+  ];
   const [command, ...rest] = [...dieWithParent('KILL'), process.execPath, ...flags];
-  return spawn(command!, rest, { env: {}, cwd: folders[0]!, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  return spawn(command!, rest, {
+    env: {},
+    cwd: folders[0]!,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
 }
 
 /** Counts beats and not time, so that a server that was itself held up does not take it for the silence of the process. */
@@ -150,6 +169,7 @@ function keepLastWords(child: ChildProcess, log: Logger): void {
     });
   }
   child.once('close', () => {
-    if (words !== '') log.warn({ pid: child.pid, output: words }, 'the plugin sandbox ended with a message');
+    if (words !== '')
+      log.warn({ pid: child.pid, output: words }, 'the plugin sandbox ended with a message');
   });
 }

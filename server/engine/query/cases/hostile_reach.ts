@@ -269,11 +269,20 @@ const statements = [
 
 /** Each must be refused with a QueryError. */
 export const refused_reach: string[] = [
-  ...system_tables.flatMap((table) => [`SELECT * FROM ${table}`, `SELECT event FROM events WHERE event IN (SELECT x FROM ${table})`]),
+  ...system_tables.flatMap((table) => [
+    `SELECT * FROM ${table}`,
+    `SELECT event FROM events WHERE event IN (SELECT x FROM ${table})`,
+  ]),
   ...system_tables
     .slice(0, 8)
-    .flatMap((table) => [`SELECT e.event FROM events e JOIN ${table} AS s ON 1 = 1`, `WITH x AS (SELECT * FROM ${table}) SELECT * FROM x`]),
-  ...table_functions.flatMap((call) => [`SELECT * FROM ${call}`, `SELECT e.event FROM events AS e, ${call} AS x`]),
+    .flatMap((table) => [
+      `SELECT e.event FROM events e JOIN ${table} AS s ON 1 = 1`,
+      `WITH x AS (SELECT * FROM ${table}) SELECT * FROM x`,
+    ]),
+  ...table_functions.flatMap((call) => [
+    `SELECT * FROM ${call}`,
+    `SELECT e.event FROM events AS e, ${call} AS x`,
+  ]),
   ...functions.map((call) => `SELECT ${call} AS x FROM events`),
   ...functions
     .slice(0, 12)

@@ -144,7 +144,8 @@ export const refused_tricks: string[] = [
   'SELECT leftPad(event, length(event)) AS x FROM events',
 ];
 
-const nested = (open: string, close: string, times: number) => `${open.repeat(times)}1${close.repeat(times)}`;
+const nested = (open: string, close: string, times: number) =>
+  `${open.repeat(times)}1${close.repeat(times)}`;
 
 /** Deep and huge texts. Each must be refused with a QueryError, in a moment. */
 export const refused_sizes: string[] = [

@@ -7,7 +7,11 @@ import { foreign_mark, january } from './two_projects.ts';
 import type { TwoProjects } from './two_projects.ts';
 
 /** What a query gives over one store: its rows, or the name of the limit or value that ended it. */
-async function outcomeOf(store: TwoProjects['both'], text: string, prepare: () => Promise<CheckedQuery>): Promise<string> {
+async function outcomeOf(
+  store: TwoProjects['both'],
+  text: string,
+  prepare: () => Promise<CheckedQuery>,
+): Promise<string> {
   try {
     const rows = await readRows(store, await prepare());
     return rows.map((row) => JSON.stringify(row)).join('\n');
@@ -23,6 +27,10 @@ export async function assertOnlyOwnRows({ both, alone }: TwoProjects, text: stri
   const outcome = await outcomeOf(both, text, () => checkQuery(both, text, 'events', january));
   assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));
   if (!outcome.startsWith('refused: '))
-    assert.equal(outcome, await outcomeOf(alone, text, async () => printQuery(text, 'events', january)), text.slice(0, 200));
+    assert.equal(
+      outcome,
+      await outcomeOf(alone, text, async () => printQuery(text, 'events', january)),
+      text.slice(0, 200),
+    );
   assert.deepEqual(await readSql(both, 'SELECT 1'), [[1]]);
 }

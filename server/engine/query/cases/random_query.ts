@@ -7,7 +7,14 @@ const texts = ["'22'", "''", "'it''s'", "'%'"];
 /** What can be written over a table: its columns by kind. */
 type Columns = { text: string[]; number: string[] };
 const of_events: Columns = {
-  text: ['event', 'distinct_id', 'properties.plan', 'person.properties.name', 'toString(uuid)', 'properties'],
+  text: [
+    'event',
+    'distinct_id',
+    'properties.plan',
+    'person.properties.name',
+    'toString(uuid)',
+    'properties',
+  ],
   number: ['team_id', 'properties.n', 'properties.price', 'length(event)'],
 };
 const of_persons: Columns = {
@@ -22,31 +29,57 @@ const partsOf = (columns: Columns) =>
       { maxDepth: 3 },
       fc.constantFrom(...columns.text, ...texts),
       fc.tuple(tie('text'), tie('text')).map(([one, other]) => `concat(${one}, ${other})`),
-      fc.tuple(fc.constantFrom('lower', 'upper', 'reverse', 'trim'), tie('text')).map(([name, one]) => `${name}(${one})`),
-      fc.tuple(tie('condition'), tie('text'), tie('text')).map(([test, one, other]) => `if(${test}, toString(${one}), toString(${other}))`),
+      fc
+        .tuple(fc.constantFrom('lower', 'upper', 'reverse', 'trim'), tie('text'))
+        .map(([name, one]) => `${name}(${one})`),
+      fc
+        .tuple(tie('condition'), tie('text'), tie('text'))
+        .map(([test, one, other]) => `if(${test}, toString(${one}), toString(${other}))`),
       tie('number').map((one) => `toString(${one})`),
-      tie('text').map((one) => `arrayStringConcat(arrayMap(x -> concat(x, '!'), splitByChar(' ', ${one})), '-')`),
+      tie('text').map(
+        (one) => `arrayStringConcat(arrayMap(x -> concat(x, '!'), splitByChar(' ', ${one})), '-')`,
+      ),
     ),
     number: fc.oneof(
       { maxDepth: 3 },
       fc.constantFrom(...columns.number, '1', '22', '-5', '1.5'),
-      fc.tuple(tie('number'), fc.constantFrom('+', '-', '*', '/'), tie('number')).map(([one, sign, other]) => `(${one} ${sign} ${other})`),
+      fc
+        .tuple(tie('number'), fc.constantFrom('+', '-', '*', '/'), tie('number'))
+        .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
       tie('text').map((one) => `length(${one})`),
-      fc.tuple(tie('condition'), tie('number')).map(([test, one]) => `CASE WHEN ${test} THEN ${one} ELSE 0 END`),
+      fc
+        .tuple(tie('condition'), tie('number'))
+        .map(([test, one]) => `CASE WHEN ${test} THEN ${one} ELSE 0 END`),
     ),
     condition: fc.oneof(
       { maxDepth: 3 },
-      fc.constantFrom('true', 'team_id = 22', 'team_id != 11', 'NOT team_id = 11', "event = 'foreign 1'"),
-      fc.tuple(tie('text'), fc.constantFrom('=', '!=', '<', '>='), tie('text')).map(([one, sign, other]) => `${one} ${sign} ${other}`),
-      fc.tuple(tie('number'), fc.constantFrom('=', '!=', '<', '>='), tie('number')).map(([one, sign, other]) => `${one} ${sign} ${other}`),
-      fc.tuple(tie('condition'), fc.constantFrom('AND', 'OR'), tie('condition')).map(([one, sign, other]) => `(${one} ${sign} ${other})`),
+      fc.constantFrom(
+        'true',
+        'team_id = 22',
+        'team_id != 11',
+        'NOT team_id = 11',
+        "event = 'foreign 1'",
+      ),
+      fc
+        .tuple(tie('text'), fc.constantFrom('=', '!=', '<', '>='), tie('text'))
+        .map(([one, sign, other]) => `${one} ${sign} ${other}`),
+      fc
+        .tuple(tie('number'), fc.constantFrom('=', '!=', '<', '>='), tie('number'))
+        .map(([one, sign, other]) => `${one} ${sign} ${other}`),
+      fc
+        .tuple(tie('condition'), fc.constantFrom('AND', 'OR'), tie('condition'))
+        .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
       tie('condition').map((one) => `NOT (${one})`),
       tie('text').map((one) => `${one} IS NULL`),
       fc
         .tuple(
           tie('text'),
           fc.constantFrom('IN', 'NOT IN'),
-          fc.constantFrom('SELECT event FROM events WHERE team_id = 22', 'SELECT distinct_id FROM persons', 'SELECT properties.plan FROM persons'),
+          fc.constantFrom(
+            'SELECT event FROM events WHERE team_id = 22',
+            'SELECT distinct_id FROM persons',
+            'SELECT properties.plan FROM persons',
+          ),
         )
         .map(([one, sign, select]) => `${one} ${sign} (${select})`),
     ),
@@ -56,11 +89,17 @@ const events = partsOf(of_events);
 const persons = partsOf(of_persons);
 
 const plain = fc
-  .tuple(fc.constantFrom({ table: 'events', parts: events }, { table: 'persons', parts: persons }), alias)
+  .tuple(
+    fc.constantFrom({ table: 'events', parts: events }, { table: 'persons', parts: persons }),
+    alias,
+  )
   .chain(([{ table, parts }, name]) =>
     fc
       .tuple(parts.text, parts.number, parts.condition)
-      .map(([text, number, where]) => `SELECT ${text} AS ${name}, ${number} AS number FROM ${table} WHERE ${where}`),
+      .map(
+        ([text, number, where]) =>
+          `SELECT ${text} AS ${name}, ${number} AS number FROM ${table} WHERE ${where}`,
+      ),
   );
 const grouped = fc
   .tuple(events.text, events.number, events.condition)
@@ -74,7 +113,10 @@ const joined = fc
     alias,
     fc.constantFrom('', ' AND a.team_id != b.team_id', " AND b.properties.plan = 'foreign'"),
   )
-  .map(([join, name, more]) => `SELECT a.event AS ${name}, b.properties AS number FROM events a ${join} persons b ON a.distinct_id = b.distinct_id${more}`);
+  .map(
+    ([join, name, more]) =>
+      `SELECT a.event AS ${name}, b.properties AS number FROM events a ${join} persons b ON a.distinct_id = b.distinct_id${more}`,
+  );
 const ordered = fc
   .tuple(events.text, events.number, fc.nat({ max: 5 }))
   .map(
@@ -83,8 +125,18 @@ const ordered = fc
   );
 const nested = fc
   .tuple(plain, alias)
-  .map(([select, name]) => `WITH ${name} AS (${select}), other AS (SELECT number FROM ${name}) SELECT number, count() AS n FROM other GROUP BY number`);
+  .map(
+    ([select, name]) =>
+      `WITH ${name} AS (${select}), other AS (SELECT number FROM ${name}) SELECT number, count() AS n FROM other GROUP BY number`,
+  );
 const united = fc.tuple(plain, plain).map(([one, other]) => `${one} UNION ALL ${other}`);
 
 /** Queries of many forms that mean something over events and persons, with names and values that try to be another project. A few are refused for their types. */
-export const random_query: fc.Arbitrary<string> = fc.oneof(plain, grouped, joined, ordered, nested, united);
+export const random_query: fc.Arbitrary<string> = fc.oneof(
+  plain,
+  grouped,
+  joined,
+  ordered,
+  nested,
+  united,
+);

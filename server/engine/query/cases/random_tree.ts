@@ -1,5 +1,17 @@
 import fc from 'fast-check';
-import type { BinaryOperator, Expression, Frame, FrameBound, Name, OrderItem, Select, SelectCore, Source, TypeName, Window } from '../tree.ts';
+import type {
+  BinaryOperator,
+  Expression,
+  Frame,
+  FrameBound,
+  Name,
+  OrderItem,
+  Select,
+  SelectCore,
+  Source,
+  TypeName,
+  Window,
+} from '../tree.ts';
 
 const span = { start: 0, end: 0 };
 const names = [
@@ -26,26 +38,70 @@ const names = [
   'new\nline',
 ];
 const name: fc.Arbitrary<Name> = fc.constantFrom(...names).map((text) => ({ text, ...span }));
-const operators: BinaryOperator[] = ['OR', 'AND', '=', '!=', '<', '<=', '>', '>=', '||', '+', '-', '*', '/', '%'];
-const digits = fc.oneof(fc.nat().map(String), fc.constantFrom('1.5', '.5', '2.', '1e10', '1.5e-3', '00', '18446744073709551615'));
+const operators: BinaryOperator[] = [
+  'OR',
+  'AND',
+  '=',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  '||',
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+];
+const digits = fc.oneof(
+  fc.nat().map(String),
+  fc.constantFrom('1.5', '.5', '2.', '1e10', '1.5e-3', '00', '18446744073709551615'),
+);
 const text = fc
-  .oneof(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.constantFrom("'", '\\', "\\'", '\n\t', '--', '/*', '{p0:String}', ';'))
+  .oneof(
+    fc.string({ unit: 'grapheme', maxLength: 8 }),
+    fc.constantFrom("'", '\\', "\\'", '\n\t', '--', '/*', '{p0:String}', ';'),
+  )
   .map((value) => value.replaceAll('\0', ''));
-const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
-const few = <Value>(arbitrary: fc.Arbitrary<Value>, least = 1) => fc.array(arbitrary, { minLength: least, maxLength: 3 });
+const optional = <Value>(arbitrary: fc.Arbitrary<Value>) =>
+  fc.option(arbitrary, { nil: undefined, freq: 2 });
+const few = <Value>(arbitrary: fc.Arbitrary<Value>, least = 1) =>
+  fc.array(arbitrary, { minLength: least, maxLength: 3 });
 /** Without the entries that are undefined: the parser leaves them out. */
-const dense = <Value extends object>(value: Value): Value => Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Value;
+const dense = <Value extends object>(value: Value): Value =>
+  Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Value;
 
 const type: fc.Arbitrary<TypeName> = fc
   .tuple(name, fc.array(name, { maxLength: 2 }))
-  .map(([outer, inner]) => ({ name: outer.text, items: inner.map((one) => ({ name: one.text, items: [], ...span })), ...span }));
+  .map(([outer, inner]) => ({
+    name: outer.text,
+    items: inner.map((one) => ({ name: one.text, items: [], ...span })),
+    ...span,
+  }));
 const bound: fc.Arbitrary<FrameBound> = fc.oneof(
   fc.constant<FrameBound>({ kind: 'current' }),
-  fc.tuple(fc.constantFrom('preceding' as const, 'following' as const), optional(fc.nat({ max: 9 }))).map(([kind, rows]) => dense({ kind, rows })),
+  fc
+    .tuple(
+      fc.constantFrom('preceding' as const, 'following' as const),
+      optional(fc.nat({ max: 9 })),
+    )
+    .map(([kind, rows]) => dense({ kind, rows })),
 );
-const frame: fc.Arbitrary<Frame> = fc.record({ unit: fc.constantFrom('ROWS', 'RANGE'), from: bound, to: bound });
+const frame: fc.Arbitrary<Frame> = fc.record({
+  unit: fc.constantFrom('ROWS', 'RANGE'),
+  from: bound,
+  to: bound,
+});
 
-type Parts = { expression: Expression; select: Select; window: Window; order: OrderItem[]; source: Source; core: SelectCore };
+type Parts = {
+  expression: Expression;
+  select: Select;
+  window: Window;
+  order: OrderItem[];
+  source: Source;
+  core: SelectCore;
+};
 type Some<Names extends keyof Parts> = { [Part in Names]: fc.Arbitrary<Parts[Part]> };
 type Tie = fc.LetrecTypedTie<Parts>;
 
@@ -61,26 +117,62 @@ function innerExpressions(tie: Tie): fc.Arbitrary<Expression> {
   const one = tie('expression');
   const negated = fc.boolean();
   return fc.oneof(
-    fc.record({ kind: fc.constantFrom('not' as const, 'minus' as const), operand: one }).map((node): Expression => ({ ...node, ...span })),
-    fc.record({ operator: fc.constantFrom(...operators), left: one, right: one }).map((node): Expression => ({ kind: 'binary', ...node, ...span })),
-    fc.record({ negated, operand: one, low: one, high: one }).map((node): Expression => ({ kind: 'between', ...node, ...span })),
-    fc.record({ negated, insensitive: fc.boolean(), operand: one, pattern: one }).map((node): Expression => ({ kind: 'like', ...node, ...span })),
-    fc.record({ negated, operand: one, items: few(one) }).map((node): Expression => ({ kind: 'in_list', ...node, ...span })),
-    fc.record({ negated, operand: one, select: tie('select') }).map((node): Expression => ({ kind: 'in_select', ...node, ...span })),
-    fc.record({ negated, operand: one }).map((node): Expression => ({ kind: 'is_null', ...node, ...span })),
-    fc.record({ operand: one, type }).map((node): Expression => ({ kind: 'cast', ...node, ...span })),
-    fc.record({ count: one, unit: fc.constantFrom('DAY', 'MICROSECOND') }).map((node): Expression => ({ kind: 'interval', ...node, ...span })),
-    few(one, 0).map((items): Expression => ({ kind: 'array', items, ...span })),
-    fc.array(one, { minLength: 2, maxLength: 3 }).map((items): Expression => ({ kind: 'tuple', items, ...span })),
-    fc.record({ parameters: few(name), body: one }).map((node): Expression => ({ kind: 'lambda', ...node, ...span })),
-    tie('select').map((node): Expression => ({ kind: 'select', select: node, ...span })),
-    fc.record({ target: one, index: one }).map((node): Expression => ({ kind: 'element', ...node, ...span })),
-    fc.record({ target: one, position: fc.nat({ max: 9 }) }).map((node): Expression => ({ kind: 'tuple_element', ...node, ...span })),
     fc
-      .record({ operand: optional(one), branches: few(fc.record({ when: one, result: one })), otherwise: optional(one) })
+      .record({ kind: fc.constantFrom('not' as const, 'minus' as const), operand: one })
+      .map((node): Expression => ({ ...node, ...span })),
+    fc
+      .record({ operator: fc.constantFrom(...operators), left: one, right: one })
+      .map((node): Expression => ({ kind: 'binary', ...node, ...span })),
+    fc
+      .record({ negated, operand: one, low: one, high: one })
+      .map((node): Expression => ({ kind: 'between', ...node, ...span })),
+    fc
+      .record({ negated, insensitive: fc.boolean(), operand: one, pattern: one })
+      .map((node): Expression => ({ kind: 'like', ...node, ...span })),
+    fc
+      .record({ negated, operand: one, items: few(one) })
+      .map((node): Expression => ({ kind: 'in_list', ...node, ...span })),
+    fc
+      .record({ negated, operand: one, select: tie('select') })
+      .map((node): Expression => ({ kind: 'in_select', ...node, ...span })),
+    fc
+      .record({ negated, operand: one })
+      .map((node): Expression => ({ kind: 'is_null', ...node, ...span })),
+    fc
+      .record({ operand: one, type })
+      .map((node): Expression => ({ kind: 'cast', ...node, ...span })),
+    fc
+      .record({ count: one, unit: fc.constantFrom('DAY', 'MICROSECOND') })
+      .map((node): Expression => ({ kind: 'interval', ...node, ...span })),
+    few(one, 0).map((items): Expression => ({ kind: 'array', items, ...span })),
+    fc
+      .array(one, { minLength: 2, maxLength: 3 })
+      .map((items): Expression => ({ kind: 'tuple', items, ...span })),
+    fc
+      .record({ parameters: few(name), body: one })
+      .map((node): Expression => ({ kind: 'lambda', ...node, ...span })),
+    tie('select').map((node): Expression => ({ kind: 'select', select: node, ...span })),
+    fc
+      .record({ target: one, index: one })
+      .map((node): Expression => ({ kind: 'element', ...node, ...span })),
+    fc
+      .record({ target: one, position: fc.nat({ max: 9 }) })
+      .map((node): Expression => ({ kind: 'tuple_element', ...node, ...span })),
+    fc
+      .record({
+        operand: optional(one),
+        branches: few(fc.record({ when: one, result: one })),
+        otherwise: optional(one),
+      })
       .map((node): Expression => ({ kind: 'case', ...dense(node), ...span })),
     fc
-      .record({ name, parameters: optional(few(one, 0)), args: few(one, 0), filter: optional(one), window: optional(tie('window')) })
+      .record({
+        name,
+        parameters: optional(few(one, 0)),
+        args: few(one, 0),
+        filter: optional(one),
+        window: optional(tie('window')),
+      })
       .map((node): Expression => ({ kind: 'call', distinct: false, ...dense(node), ...span })),
   );
 }
@@ -90,11 +182,22 @@ function windowsAndOrders(tie: Tie): Some<'window' | 'order'> {
   return {
     window: fc.oneof(
       name.map((named): Window => ({ name: named, partition_by: [], order_by: [] })),
-      fc.record({ partition_by: few(one, 0), order_by: tie('order'), frame: optional(frame) }).map(dense),
+      fc
+        .record({ partition_by: few(one, 0), order_by: tie('order'), frame: optional(frame) })
+        .map(dense),
     ),
-    order: fc.array(fc.record({ expression: one, descending: fc.boolean(), nulls: optional(fc.constantFrom('FIRST' as const, 'LAST' as const)) }).map(dense), {
-      maxLength: 2,
-    }),
+    order: fc.array(
+      fc
+        .record({
+          expression: one,
+          descending: fc.boolean(),
+          nulls: optional(fc.constantFrom('FIRST' as const, 'LAST' as const)),
+        })
+        .map(dense),
+      {
+        maxLength: 2,
+      },
+    ),
   };
 }
 
@@ -103,30 +206,55 @@ function sourcesAndCores(tie: Tie): Some<'source' | 'core'> {
   return {
     source: fc.oneof(
       { maxDepth: 4, depthIdentifier: 'tree' },
-      fc.record({ name, alias: optional(name) }).map((node): Source => ({ kind: 'table', ...dense(node), ...span })),
-      fc.record({ select: tie('select'), alias: optional(name) }).map((node): Source => ({ kind: 'subquery', ...dense(node), ...span })),
+      fc
+        .record({ name, alias: optional(name) })
+        .map((node): Source => ({ kind: 'table', ...dense(node), ...span })),
+      fc
+        .record({ select: tie('select'), alias: optional(name) })
+        .map((node): Source => ({ kind: 'subquery', ...dense(node), ...span })),
     ),
     core: fc
       .record({
         distinct: fc.boolean(),
         items: few(fc.record({ expression: one, alias: optional(name) }).map(dense)),
         from: optional(tie('source')),
-        joins: fc.array(fc.record({ kind: fc.constantFrom('INNER' as const, 'LEFT' as const, 'FULL' as const), source: tie('source'), on: one }), {
-          maxLength: 1,
-        }),
+        joins: fc.array(
+          fc.record({
+            kind: fc.constantFrom('INNER' as const, 'LEFT' as const, 'FULL' as const),
+            source: tie('source'),
+            on: one,
+          }),
+          {
+            maxLength: 1,
+          },
+        ),
         where: optional(one),
         group_by: few(one, 0),
         having: optional(one),
-        windows: fc.array(fc.record({ name, window: fc.record({ partition_by: few(one, 0), order_by: tie('order') }) }), { maxLength: 1 }),
+        windows: fc.array(
+          fc.record({
+            name,
+            window: fc.record({ partition_by: few(one, 0), order_by: tie('order') }),
+          }),
+          { maxLength: 1 },
+        ),
         qualify: optional(one),
         order_by: tie('order'),
-        limit_by: optional(fc.record({ count: fc.nat({ max: 9 }), offset: fc.nat({ max: 9 }), by: few(one) })),
+        limit_by: optional(
+          fc.record({ count: fc.nat({ max: 9 }), offset: fc.nat({ max: 9 }), by: few(one) }),
+        ),
         limit: optional(fc.nat({ max: 99 })),
         offset: optional(fc.integer({ min: 1, max: 99 })),
       })
       .map((core): SelectCore => {
         const joins = core.from === undefined ? [] : core.joins;
-        return { kind: 'core', with: [], group_by_all: false, ...dense({ ...core, joins }), ...span };
+        return {
+          kind: 'core',
+          with: [],
+          group_by_all: false,
+          ...dense({ ...core, joins }),
+          ...span,
+        };
       }),
   };
 }
@@ -139,7 +267,10 @@ const { expression, select } = fc.letrec<Parts>((tie) => ({
     { maxDepth: 3, depthIdentifier: 'tree' },
     tie('core'),
     fc
-      .record({ distinct: fc.boolean(), arms: fc.array(tie('core'), { minLength: 2, maxLength: 3 }) })
+      .record({
+        distinct: fc.boolean(),
+        arms: fc.array(tie('core'), { minLength: 2, maxLength: 3 }),
+      })
       .map((union): Select => ({ kind: 'union', ...union, ...span })),
   ),
 }));
@@ -153,5 +284,9 @@ export const random_expression = expression;
 export function withoutSpans(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSpans);
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (key === 'start' || key === 'end' ? [] : [[key, withoutSpans(part)]])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, part]) =>
+      key === 'start' || key === 'end' ? [] : [[key, withoutSpans(part)]],
+    ),
+  );
 }

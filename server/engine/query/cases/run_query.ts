@@ -5,7 +5,12 @@ import type { QueryRelation, QueryRun, ResolvedQuery } from '../query.ts';
 import { querySettings } from '../settings.ts';
 
 /** Bounds that keep a test short. */
-export const settings = querySettings({ execution_seconds: 3, memory_bytes: 500_000_000, rows_to_read: 100_000_000, result_rows: 1_000_000 });
+export const settings = querySettings({
+  execution_seconds: 3,
+  memory_bytes: 500_000_000,
+  rows_to_read: 100_000_000,
+  result_rows: 1_000_000,
+});
 
 /** A query with what it is for one run. */
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
@@ -17,7 +22,12 @@ export function printQuery(text: string, model: 'events' | 'persons', run: Query
 }
 
 /** Reads, prints and checks a query as it is when it is stored and run. Throws what these throw. */
-export async function checkQuery(clickhouse: ClickHouse, text: string, model: 'events' | 'persons', run: QueryRun): Promise<CheckedQuery> {
+export async function checkQuery(
+  clickhouse: ClickHouse,
+  text: string,
+  model: 'events' | 'persons',
+  run: QueryRun,
+): Promise<CheckedQuery> {
   const printed = printQuery(text, model, run);
   await checkByEngine({ clickhouse, settings }, printed.query);
   await gateRelation({ clickhouse, settings }, printed.relation);
@@ -25,13 +35,24 @@ export async function checkQuery(clickhouse: ClickHouse, text: string, model: 'e
 }
 
 /** The rows of a checked query in its own order, as arrays of JSON values. */
-export async function readRows(clickhouse: ClickHouse, { query, relation }: CheckedQuery): Promise<unknown[][]> {
+export async function readRows(
+  clickhouse: ClickHouse,
+  { query, relation }: CheckedQuery,
+): Promise<unknown[][]> {
   const columns = query.columns.map(({ expression }) => expression).join(', ');
-  return readSql(clickhouse, `SELECT ${columns} FROM ${relation.text} ORDER BY ${relation.order}`, relation.parameters);
+  return readSql(
+    clickhouse,
+    `SELECT ${columns} FROM ${relation.text} ORDER BY ${relation.order}`,
+    relation.parameters,
+  );
 }
 
 /** The rows of ClickHouse text under the settings of queries. */
-export async function readSql(clickhouse: ClickHouse, text: string, parameters: QueryRelation['parameters'] = {}): Promise<unknown[][]> {
+export async function readSql(
+  clickhouse: ClickHouse,
+  text: string,
+  parameters: QueryRelation['parameters'] = {},
+): Promise<unknown[][]> {
   const result = await clickhouse.query({
     query: text,
     format: 'JSONCompactEachRow',
@@ -43,7 +64,10 @@ export async function readSql(clickhouse: ClickHouse, text: string, parameters: 
 }
 
 /** Does the same for every item, a few at a time: most of the time of a short query is spent on its way. */
-export async function forEachOf<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+export async function forEachOf<Item>(
+  items: Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   const waiting = items.values();
   const take = async () => {
     for (const item of waiting) await work(item);

@@ -13,7 +13,14 @@ export const foreign_mark = /foreign|FOREIGN|987654|ffffffff|2031-/;
 /** The run of the tests: January 2024 of insertion time. */
 export const january: QueryRun = {
   team_id: own_project,
-  selection: [{ event_from: -Infinity, event_to: Infinity, inserted_from: Date.UTC(2024, 0, 1), inserted_to: Date.UTC(2024, 1, 1) }],
+  selection: [
+    {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: Date.UTC(2024, 0, 1),
+      inserted_to: Date.UTC(2024, 1, 1),
+    },
+  ],
   data_interval_end: Date.UTC(2024, 1, 1),
 };
 
@@ -27,7 +34,14 @@ type EventRow = {
   inserted_at: string;
   elements_chain?: string;
 };
-type PersonRow = { distinct_id: string; n: number; properties: string; person_version: number; is_deleted?: number; inserted_at: string };
+type PersonRow = {
+  distinct_id: string;
+  n: number;
+  properties: string;
+  person_version: number;
+  is_deleted?: number;
+  inserted_at: string;
+};
 
 const events: EventRow[] = [
   {
@@ -45,7 +59,8 @@ const events: EventRow[] = [
     n: 2,
     event: 'page view',
     distinct_id: 'd1',
-    properties: '{"$browser":"Firefox","price":"7","url":"https://www.example.com/a/b?x=1&y=2#f","n":12,"ok":false}',
+    properties:
+      '{"$browser":"Firefox","price":"7","url":"https://www.example.com/a/b?x=1&y=2#f","n":12,"ok":false}',
     person_properties: '{"plan":"pro","name":"Ann"}',
     timestamp: '2024-01-06 23:30:00',
     inserted_at: '2024-01-06 23:30:05',
@@ -54,7 +69,8 @@ const events: EventRow[] = [
     n: 3,
     event: 'purchase',
     distinct_id: 'd2',
-    properties: '{"price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
+    properties:
+      '{"price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
     timestamp: '2024-01-10 08:15:30',
     inserted_at: '2024-01-10 08:15:31',
   },
@@ -62,11 +78,19 @@ const events: EventRow[] = [
     n: 4,
     event: 'purchase',
     distinct_id: 'd2',
-    properties: '{"price":1e400,"currency":"EUR","big":123456789012345678901234567890,"o":{"v":12345678901234567890123,"w":"x"},"digits":"77"}',
+    properties:
+      '{"price":1e400,"currency":"EUR","big":123456789012345678901234567890,"o":{"v":12345678901234567890123,"w":"x"},"digits":"77"}',
     timestamp: '2024-01-10 09:00:00',
     inserted_at: '2024-01-10 09:00:00',
   },
-  { n: 5, event: 'page view', distinct_id: 'd3', properties: '{"n":-5}', timestamp: '2024-01-31 23:59:59.999999', inserted_at: '2024-01-31 23:59:59.999999' },
+  {
+    n: 5,
+    event: 'page view',
+    distinct_id: 'd3',
+    properties: '{"n":-5}',
+    timestamp: '2024-01-31 23:59:59.999999',
+    inserted_at: '2024-01-31 23:59:59.999999',
+  },
   {
     n: 6,
     event: 'weird \'quote\' "double" \\ back',
@@ -83,16 +107,61 @@ const events: EventRow[] = [
     timestamp: '2024-01-06 23:30:00',
     inserted_at: '2024-01-06 23:30:05',
   },
-  { n: 8, event: 'before', distinct_id: 'd1', properties: '{"price":1000000}', timestamp: '2023-12-24 00:00:00', inserted_at: '2023-12-24 00:00:00' },
-  { n: 9, event: 'after', distinct_id: 'd1', properties: '{"price":2000000}', timestamp: '2024-01-20 00:00:00', inserted_at: '2024-02-01 00:00:00' },
+  {
+    n: 8,
+    event: 'before',
+    distinct_id: 'd1',
+    properties: '{"price":1000000}',
+    timestamp: '2023-12-24 00:00:00',
+    inserted_at: '2023-12-24 00:00:00',
+  },
+  {
+    n: 9,
+    event: 'after',
+    distinct_id: 'd1',
+    properties: '{"price":2000000}',
+    timestamp: '2024-01-20 00:00:00',
+    inserted_at: '2024-02-01 00:00:00',
+  },
 ];
 
 const persons: PersonRow[] = [
-  { distinct_id: 'd1', n: 1, properties: '{"plan":"free","age":30,"city":"Bonn"}', person_version: 1, inserted_at: '2023-12-20 00:00:00' },
-  { distinct_id: 'd1', n: 1, properties: '{"plan":"pro","age":31,"city":"Bonn"}', person_version: 2, inserted_at: '2024-01-05 10:00:10' },
-  { distinct_id: 'd1', n: 1, properties: '{"plan":"later","age":99}', person_version: 3, inserted_at: '2024-02-02 00:00:00' },
-  { distinct_id: 'd2', n: 2, properties: '{"plan":"free"}', person_version: 1, is_deleted: 1, inserted_at: '2024-01-10 08:00:00' },
-  { distinct_id: 'd3', n: 3, properties: '{"plan":"team","age":7}', person_version: 5, inserted_at: '2023-12-31 00:00:00' },
+  {
+    distinct_id: 'd1',
+    n: 1,
+    properties: '{"plan":"free","age":30,"city":"Bonn"}',
+    person_version: 1,
+    inserted_at: '2023-12-20 00:00:00',
+  },
+  {
+    distinct_id: 'd1',
+    n: 1,
+    properties: '{"plan":"pro","age":31,"city":"Bonn"}',
+    person_version: 2,
+    inserted_at: '2024-01-05 10:00:10',
+  },
+  {
+    distinct_id: 'd1',
+    n: 1,
+    properties: '{"plan":"later","age":99}',
+    person_version: 3,
+    inserted_at: '2024-02-02 00:00:00',
+  },
+  {
+    distinct_id: 'd2',
+    n: 2,
+    properties: '{"plan":"free"}',
+    person_version: 1,
+    is_deleted: 1,
+    inserted_at: '2024-01-10 08:00:00',
+  },
+  {
+    distinct_id: 'd3',
+    n: 3,
+    properties: '{"plan":"team","age":7}',
+    person_version: 5,
+    inserted_at: '2023-12-31 00:00:00',
+  },
 ];
 
 /**
@@ -106,7 +175,9 @@ export async function openTwoProjects(url: string, migrations: string): Promise<
   const both = openClickHouse(url, { application: 'sluice-test' });
   const database = `${new URL(url).pathname.slice(1) || 'default'}_alone`;
   await both.command({ query: `CREATE DATABASE ${database}` });
-  const alone = openClickHouse(Object.assign(new URL(url), { pathname: `/${database}` }).href, { application: 'sluice-test' });
+  const alone = openClickHouse(Object.assign(new URL(url), { pathname: `/${database}` }).href, {
+    application: 'sluice-test',
+  });
   await migrateClickHouse(alone, migrations);
   for (const store of [both, alone]) {
     await insert(store, 'events', events.map(eventRow));
@@ -115,10 +186,18 @@ export async function openTwoProjects(url: string, migrations: string): Promise<
   await insert(both, 'events', events.map(foreignEvent));
   await insert(both, 'persons', persons.map(foreignPerson));
   const columns = "* REPLACE (nullIf(person_properties, '') AS person_properties)";
-  await view(alone, 'mine', `SELECT ${columns} FROM events WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01'`);
+  await view(
+    alone,
+    'mine',
+    `SELECT ${columns} FROM events WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01'`,
+  );
   const latest = 'ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id';
   await view(alone, 'people', `SELECT * FROM persons WHERE inserted_at < '2024-02-01' ${latest}`);
-  await view(alone, 'people_changed', `SELECT * FROM persons WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01' ${latest}`);
+  await view(
+    alone,
+    'people_changed',
+    `SELECT * FROM persons WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01' ${latest}`,
+  );
   const close = async () => {
     await alone.close();
     await both.command({ query: `DROP DATABASE IF EXISTS ${database}` });
@@ -140,12 +219,27 @@ const digits = (n: number) => n.toString().padStart(12, '0');
 function eventRow({ n, person_properties = '', elements_chain = '', ...row }: EventRow) {
   const uuid = `01890000-0000-7000-8000-${digits(n)}`;
   const person_id = `01890000-0000-7000-9000-${digits(Number(row.distinct_id.slice(1)))}`;
-  return { team_id: own_project, uuid, person_id, person_properties, elements_chain, created_at: row.inserted_at, ...row };
+  return {
+    team_id: own_project,
+    uuid,
+    person_id,
+    person_properties,
+    elements_chain,
+    created_at: row.inserted_at,
+    ...row,
+  };
 }
 
 function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
   const person_id = `01890000-0000-7000-9000-${digits(n)}`;
-  return { team_id: own_project, person_id, person_distinct_id_version: row.person_version, is_deleted, created_at: row.inserted_at, ...row };
+  return {
+    team_id: own_project,
+    person_id,
+    person_distinct_id_version: row.person_version,
+    is_deleted,
+    created_at: row.inserted_at,
+    ...row,
+  };
 }
 
 /** The same times of insertion, so that only the project keeps the row out; everything else tells where it is from. */

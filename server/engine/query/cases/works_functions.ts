@@ -50,13 +50,22 @@ export const working_functions: WorkingQuery[] = [
     'SELECT uuid, toYear(timestamp) AS y, toMonth(timestamp) AS m, toDayOfWeek(timestamp) AS d, toHour(timestamp) AS h FROM events',
     'SELECT uuid, toYear(timestamp), toMonth(timestamp), toDayOfWeek(timestamp), toHour(timestamp) FROM mine',
   ],
-  ["SELECT uuid, toHour(timestamp, 'America/New_York') AS h FROM events", "SELECT uuid, toHour(timestamp, 'America/New_York') FROM mine"],
-  ["SELECT uuid, formatDateTime(timestamp, '%Y-%m-%d') AS d FROM events", "SELECT uuid, formatDateTime(timestamp, '%Y-%m-%d') FROM mine"],
+  [
+    "SELECT uuid, toHour(timestamp, 'America/New_York') AS h FROM events",
+    "SELECT uuid, toHour(timestamp, 'America/New_York') FROM mine",
+  ],
+  [
+    "SELECT uuid, formatDateTime(timestamp, '%Y-%m-%d') AS d FROM events",
+    "SELECT uuid, formatDateTime(timestamp, '%Y-%m-%d') FROM mine",
+  ],
   [
     "SELECT uuid, dateDiff('day', timestamp, inserted_at) AS d, dateDiff('second', timestamp, inserted_at) AS s FROM events",
     "SELECT uuid, dateDiff('day', timestamp, inserted_at), dateDiff('second', timestamp, inserted_at) FROM mine",
   ],
-  ["SELECT uuid, dateDiff('day', toDate('2024-01-01'), timestamp) AS d FROM events", "SELECT uuid, dateDiff('day', toDate('2024-01-01'), timestamp) FROM mine"],
+  [
+    "SELECT uuid, dateDiff('day', toDate('2024-01-01'), timestamp) AS d FROM events",
+    "SELECT uuid, dateDiff('day', toDate('2024-01-01'), timestamp) FROM mine",
+  ],
   [
     "SELECT uuid, dateAdd('month', 1, timestamp) AS a, addDays(timestamp, -1) AS b FROM events",
     'SELECT uuid, addMonths(timestamp, 1), subtractDays(timestamp, 1) FROM mine',
@@ -97,7 +106,10 @@ export const working_functions: WorkingQuery[] = [
     "SELECT uuid, splitByChar(' ', event) AS w, arrayStringConcat(splitByChar(' ', event), '+') AS j FROM events",
     "SELECT uuid, toJSONString(splitByChar(' ', event)), arrayStringConcat(splitByChar(' ', event), '+') FROM mine",
   ],
-  ["SELECT uuid, splitByChar(' ', event)[2] AS second FROM events", "SELECT uuid, splitByChar(' ', event)[2] FROM mine"],
+  [
+    "SELECT uuid, splitByChar(' ', event)[2] AS second FROM events",
+    "SELECT uuid, splitByChar(' ', event)[2] FROM mine",
+  ],
   [
     "SELECT uuid, position(event, 'view') AS p, startsWith(event, 'page') AS s FROM events",
     "SELECT uuid, position(event, 'view'), toBool(startsWith(event, 'page')) FROM mine",
@@ -126,7 +138,10 @@ export const working_functions: WorkingQuery[] = [
     "SELECT uuid, JSONHas(properties, 'n') AS n, JSONLength(properties, 'tags') AS l, JSONExtractKeys(properties) AS k FROM events",
     "SELECT uuid, toBool(JSONHas(properties, 'n')), JSONLength(properties, 'tags'), toJSONString(JSONExtractKeys(properties)) FROM mine",
   ],
-  ["SELECT uuid, JSONExtractArrayRaw(properties, 'tags') AS t FROM events", "SELECT uuid, toJSONString(JSONExtractArrayRaw(properties, 'tags')) FROM mine"],
+  [
+    "SELECT uuid, JSONExtractArrayRaw(properties, 'tags') AS t FROM events",
+    "SELECT uuid, toJSONString(JSONExtractArrayRaw(properties, 'tags')) FROM mine",
+  ],
   [
     "SELECT uuid, arrayMap(x -> JSONExtractString(x, 'sku'), JSONExtractArrayRaw(properties, 'items')) AS skus FROM events",
     "SELECT uuid, toJSONString(arrayMap(x -> JSONExtractString(x, 'sku'), JSONExtractArrayRaw(properties, 'items'))) FROM mine",
@@ -143,7 +158,10 @@ export const working_functions: WorkingQuery[] = [
     'SELECT uuid, arrayMap((x, i) -> x * i, [10, 20], [1, 2]) AS m, arraySort(x -> -x, [1, 3, 2]) AS s FROM events',
     "SELECT uuid, '[10,40]', '[3,2,1]' FROM mine",
   ],
-  ['SELECT uuid, arrayMap(x -> arrayMap(y -> x + y, [1, 2]), [10, 20]) AS m FROM events', "SELECT uuid, '[[11,12],[21,22]]' FROM mine"],
+  [
+    'SELECT uuid, arrayMap(x -> arrayMap(y -> x + y, [1, 2]), [10, 20]) AS m FROM events',
+    "SELECT uuid, '[[11,12],[21,22]]' FROM mine",
+  ],
   [
     "SELECT uuid, has(['d1', 'd2'], distinct_id) AS h, indexOf(['d1', 'd2'], distinct_id) AS i FROM events",
     "SELECT uuid, toBool(has(['d1', 'd2'], distinct_id)), indexOf(['d1', 'd2'], distinct_id) FROM mine",
@@ -168,7 +186,10 @@ export const working_functions: WorkingQuery[] = [
     "SELECT uuid, arrayZip([1, 2], ['a', 'b']) AS z, [] AS e, [timestamp] AS t FROM events",
     'SELECT uuid, \'[[1,"a"],[2,"b"]]\', \'[]\', toJSONString([timestamp]) FROM mine',
   ],
-  ["SELECT uuid, arrayJoin(splitByChar(' ', event)) AS word FROM events", "SELECT uuid, arrayJoin(splitByChar(' ', event)) FROM mine"],
+  [
+    "SELECT uuid, arrayJoin(splitByChar(' ', event)) AS word FROM events",
+    "SELECT uuid, arrayJoin(splitByChar(' ', event)) FROM mine",
+  ],
   [
     'SELECT uuid, round(1.256, 2) AS r, floor(-1.5) AS f, abs(-3) AS a, greatest(1, 2.5) AS g, intDiv(7, 2) AS i FROM events',
     'SELECT uuid, 1.26, -2., 3, 2.5, 3 FROM mine',
@@ -194,7 +215,10 @@ export const working_functions: WorkingQuery[] = [
     'SELECT uuid, arrayMap(x -> x > 1, [1, 2]) AS a, arrayMap(x -> (x, NOT x > 1), [1, 2]) AS b FROM events',
     "SELECT uuid, '[false,true]', '[[1,true],[2,false]]' FROM mine",
   ],
-  ['SELECT uuid, greatest(NULL, 1, 3) AS g, least(properties.nothing, 2) AS l FROM events', 'SELECT uuid, 3, 2. FROM mine'],
+  [
+    'SELECT uuid, greatest(NULL, 1, 3) AS g, least(properties.nothing, 2) AS l FROM events',
+    'SELECT uuid, 3, 2. FROM mine',
+  ],
   // What has no year would be read as of today.
   [
     "SELECT uuid, parseDateTimeBestEffortOrNull('Jan 5') AS a, parseDateTimeBestEffortOrZero('10:20') AS b, parseDateTimeBestEffortOrNull('5 Jan 10:00 +0100') AS c, parseDateTimeBestEffortOrNull('0000-01-05') AS d FROM events",
@@ -213,5 +237,8 @@ export const working_functions: WorkingQuery[] = [
     `SELECT replaceRegexpOne(concat('${'ab'.repeat(4_000)}', event), '[a-b]{100}$', 'x') = concat('${'ab'.repeat(4_000)}', event) AS x FROM events WHERE event = 'sign up'`,
     'SELECT true',
   ],
-  ["SELECT uuid, toInt64OrZero('x') AS z, toFloat64OrNull('1e3') AS f, toBool('true') AS b FROM events", 'SELECT uuid, 0, 1000., true FROM mine'],
+  [
+    "SELECT uuid, toInt64OrZero('x') AS z, toFloat64OrNull('1e3') AS f, toBool('true') AS b FROM events",
+    'SELECT uuid, 0, 1000., true FROM mine',
+  ],
 ];

@@ -3,21 +3,42 @@ import type { WorkingQuery } from './works_values.ts';
 /** Aggregates, groups, windows, order and limits. */
 export const working_rows: WorkingQuery[] = [
   ['SELECT count() AS n FROM events', 'SELECT count() FROM mine'],
-  ['SELECT count(*) AS n, count(properties.price) AS p, count(DISTINCT distinct_id) AS d FROM events', 'SELECT 7, 4, 3'],
-  ['SELECT event, count() AS n FROM events GROUP BY event', 'SELECT event, count() FROM mine GROUP BY event'],
-  ['SELECT event, count() AS n FROM events GROUP BY 1', 'SELECT event, count() FROM mine GROUP BY event'],
-  ['SELECT event, count() AS n FROM events GROUP BY ALL', 'SELECT event, count() FROM mine GROUP BY event'],
-  ['SELECT lower(event) AS event, count() AS n FROM events GROUP BY event', 'SELECT lower(event) AS e, count() FROM mine GROUP BY e'],
+  [
+    'SELECT count(*) AS n, count(properties.price) AS p, count(DISTINCT distinct_id) AS d FROM events',
+    'SELECT 7, 4, 3',
+  ],
+  [
+    'SELECT event, count() AS n FROM events GROUP BY event',
+    'SELECT event, count() FROM mine GROUP BY event',
+  ],
+  [
+    'SELECT event, count() AS n FROM events GROUP BY 1',
+    'SELECT event, count() FROM mine GROUP BY event',
+  ],
+  [
+    'SELECT event, count() AS n FROM events GROUP BY ALL',
+    'SELECT event, count() FROM mine GROUP BY event',
+  ],
+  [
+    'SELECT lower(event) AS event, count() AS n FROM events GROUP BY event',
+    'SELECT lower(event) AS e, count() FROM mine GROUP BY e',
+  ],
   [
     'SELECT properties.$browser AS b, count() AS n FROM events GROUP BY b',
     "SELECT nullIf(JSONExtractString(properties, '$browser'), '') AS b, count() FROM mine GROUP BY b",
   ],
-  ['SELECT properties.$browser AS b, count() AS n FROM events GROUP BY properties.$browser HAVING n > 1', "SELECT 'Firefox', 2 UNION ALL SELECT NULL, 4"],
+  [
+    'SELECT properties.$browser AS b, count() AS n FROM events GROUP BY properties.$browser HAVING n > 1',
+    "SELECT 'Firefox', 2 UNION ALL SELECT NULL, 4",
+  ],
   [
     'SELECT toStartOfDay(timestamp) AS day, count() AS n FROM events GROUP BY day ORDER BY day',
     'SELECT toStartOfDay(timestamp) AS d, count() FROM mine GROUP BY d ORDER BY d',
   ],
-  ["SELECT countIf(event = 'purchase') AS p, count() FILTER (WHERE event = 'purchase') AS q, sum(event = 'purchase') AS r FROM events", 'SELECT 2, 2, 2'],
+  [
+    "SELECT countIf(event = 'purchase') AS p, count() FILTER (WHERE event = 'purchase') AS q, sum(event = 'purchase') AS r FROM events",
+    'SELECT 2, 2, 2',
+  ],
   [
     'SELECT sum(properties.n) AS s, avg(properties.n) AS a, min(timestamp) AS f, max(timestamp) AS l FROM events',
     'SELECT 22., 5.5, min(timestamp), max(timestamp) FROM mine',
@@ -38,7 +59,10 @@ export const working_rows: WorkingQuery[] = [
     'SELECT distinct_id, argMin(event, timestamp) AS f, argMax(event, timestamp) AS l FROM events GROUP BY distinct_id',
     'SELECT distinct_id, argMin(event, (timestamp, event)), argMax(event, (timestamp, event)) FROM mine GROUP BY distinct_id',
   ],
-  ["SELECT argMax(properties.n, properties.price) AS a, argMaxIf(event, timestamp, event LIKE 'p%') AS b FROM events", "SELECT '12', 'page view'"],
+  [
+    "SELECT argMax(properties.n, properties.price) AS a, argMaxIf(event, timestamp, event LIKE 'p%') AS b FROM events",
+    "SELECT '12', 'page view'",
+  ],
   [
     'SELECT distinct_id, groupArray(event) AS e FROM events GROUP BY distinct_id',
     'SELECT distinct_id, toJSONString(arraySort(groupArray(event))) FROM mine GROUP BY distinct_id',
@@ -47,7 +71,10 @@ export const working_rows: WorkingQuery[] = [
     'SELECT groupUniqArray(event) AS e, groupArray(DISTINCT event) AS f, groupArray((timestamp, event))[1].2 AS g FROM events',
     'SELECT toJSONString(arraySort(groupUniqArray(event))), toJSONString(arraySort(groupUniqArray(event))), argMin(event, timestamp) FROM mine',
   ],
-  ['SELECT groupArray(properties.$browser) AS b FROM events', 'SELECT \'["Chrome","Firefox","Firefox"]\''],
+  [
+    'SELECT groupArray(properties.$browser) AS b FROM events',
+    'SELECT \'["Chrome","Firefox","Firefox"]\'',
+  ],
   [
     'SELECT stddevPop(length(event)) AS s, varSamp(length(event)) AS v, corr(length(event), length(distinct_id)) AS c FROM events',
     'SELECT stddevPop(length(event)), varSamp(length(event)), corr(length(event), length(distinct_id)) FROM mine',
@@ -73,10 +100,22 @@ export const working_rows: WorkingQuery[] = [
     'SELECT DISTINCT event, distinct_id FROM events ORDER BY event DESC, distinct_id',
     'SELECT DISTINCT event, distinct_id FROM mine ORDER BY event DESC, distinct_id',
   ],
-  ['SELECT uuid FROM events ORDER BY timestamp DESC, uuid', 'SELECT uuid FROM mine ORDER BY timestamp DESC, uuid'],
-  ['SELECT uuid FROM events ORDER BY timestamp DESC, uuid LIMIT 2', 'SELECT uuid FROM mine ORDER BY timestamp DESC, uuid LIMIT 2'],
-  ['SELECT uuid FROM events ORDER BY timestamp, uuid LIMIT 2 OFFSET 3', 'SELECT uuid FROM mine ORDER BY timestamp, uuid LIMIT 3, 2'],
-  ['SELECT uuid FROM events ORDER BY timestamp, uuid LIMIT 3, 2', 'SELECT uuid FROM mine ORDER BY timestamp, uuid LIMIT 3, 2'],
+  [
+    'SELECT uuid FROM events ORDER BY timestamp DESC, uuid',
+    'SELECT uuid FROM mine ORDER BY timestamp DESC, uuid',
+  ],
+  [
+    'SELECT uuid FROM events ORDER BY timestamp DESC, uuid LIMIT 2',
+    'SELECT uuid FROM mine ORDER BY timestamp DESC, uuid LIMIT 2',
+  ],
+  [
+    'SELECT uuid FROM events ORDER BY timestamp, uuid LIMIT 2 OFFSET 3',
+    'SELECT uuid FROM mine ORDER BY timestamp, uuid LIMIT 3, 2',
+  ],
+  [
+    'SELECT uuid FROM events ORDER BY timestamp, uuid LIMIT 3, 2',
+    'SELECT uuid FROM mine ORDER BY timestamp, uuid LIMIT 3, 2',
+  ],
   ['SELECT uuid FROM events LIMIT 2', 'SELECT uuid FROM mine ORDER BY uuid LIMIT 2'],
   ['SELECT event FROM events OFFSET 5', 'SELECT event FROM mine ORDER BY event LIMIT 5, 100'],
   [
@@ -127,5 +166,8 @@ export const working_rows: WorkingQuery[] = [
     "SELECT countIf(properties.ok) AS t, uniqExactIf(distinct_id, event = 'purchase') AS u, minIf(timestamp, event = 'purchase') AS m FROM events",
     "SELECT 1, 1, toDateTime64('2024-01-10 08:15:30', 6, 'UTC')",
   ],
-  ['SELECT arrayJoin(groupUniqArray(distinct_id)) AS d FROM events', 'SELECT DISTINCT distinct_id FROM mine'],
+  [
+    'SELECT arrayJoin(groupUniqArray(distinct_id)) AS d FROM events',
+    'SELECT DISTINCT distinct_id FROM mine',
+  ],
 ];

@@ -33,7 +33,8 @@ export const worst_texts: Record<string, string> = {
   'an alias of tuples': `SELECT ${Array.from({ length: 14 }, (_unused, index) => (index === 0 ? '(1, 1) AS a0' : `(a${index - 1}, a${index - 1}) AS a${index}`)).join(', ')}, ${fill((index) => `a13 AS b${index}`, 50_000)} FROM events`,
   'subqueries of WITH': `WITH ${fill((index) => (index === 0 ? 'a0 AS (SELECT * FROM events)' : `a${index} AS (SELECT * FROM a${index - 1})`), 3_500)} SELECT * FROM a98`,
   'values of WITH': `WITH ${Array.from({ length: 60 }, (_unused, index) => `(SELECT max(length(event))${index === 0 ? '' : ` + m${index - 1} + m${index - 1}`} FROM events) AS m${index}`).join(', ')} SELECT m17 FROM events`,
-  'WITH by itself': 'WITH (SELECT m + m + m FROM events WHERE m GROUP BY m HAVING m ORDER BY m) AS m SELECT m FROM events',
+  'WITH by itself':
+    'WITH (SELECT m + m + m FROM events WHERE m GROUP BY m HAVING m ORDER BY m) AS m SELECT m FROM events',
   comments: `SELECT event FROM events ${'/**/'.repeat(16_000)}`,
   'one long name': `SELECT ${'('.repeat(90)}${'a'.repeat(65_000)} FROM events`,
   'one long number': `SELECT ${'9'.repeat(65_000)} AS x FROM events`,

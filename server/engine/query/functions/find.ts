@@ -6,7 +6,11 @@ import type { Signature } from './signature.ts';
 import { windows } from './windows.ts';
 
 /** A function that may be called: its definition, its signatures read, and whether it works on one row, many rows, or needs OVER. */
-export type KnownFunction = { definition: FunctionDefinition; signatures: Signature[]; use: 'row' | 'aggregate' | 'window' };
+export type KnownFunction = {
+  definition: FunctionDefinition;
+  signatures: Signature[];
+  use: 'row' | 'aggregate' | 'window';
+};
 
 /** An aggregate's name taken apart: `countIf` is `count` with `If`. */
 export type AggregateName = { base: KnownFunction; has_condition: boolean; or_null: boolean };
@@ -14,7 +18,13 @@ export type AggregateName = { base: KnownFunction; has_condition: boolean; or_nu
 const known = new Map<string, KnownFunction>(
   functionTopics.flatMap((topic) => {
     const use = topic === aggregates ? 'aggregate' : topic === windows ? 'window' : 'row';
-    return topic.functions.map((definition) => [definition.name, { definition, signatures: readSignatures(definition.signature), use }] as const);
+    return topic.functions.map(
+      (definition) =>
+        [
+          definition.name,
+          { definition, signatures: readSignatures(definition.signature), use },
+        ] as const,
+    );
   }),
 );
 
@@ -35,7 +45,9 @@ export function findAggregate(name: string): AggregateName | undefined {
 const endings = ['', 'If', 'OrNull', 'IfOrNull'];
 // SQL is often written in capitals; no two functions differ in case alone.
 const spellings = new Map<string, string>(
-  Array.from(known, ([name, { use }]) => (use === 'aggregate' ? endings.map((ending) => `${name}${ending}`) : [name]))
+  Array.from(known, ([name, { use }]) =>
+    use === 'aggregate' ? endings.map((ending) => `${name}${ending}`) : [name],
+  )
     .flat()
     .map((name) => [name.toLowerCase(), name]),
 );

@@ -11,4 +11,15 @@ import { urls } from './urls.ts';
 import { windows } from './windows.ts';
 
 /** Every function of the language, by topic: nothing that is not here can be called. */
-export const functionTopics: FunctionTopic[] = [conditions, numbers, texts, dates, conversions, json, arrays, urls, aggregates, windows];
+export const functionTopics: FunctionTopic[] = [
+  conditions,
+  numbers,
+  texts,
+  dates,
+  conversions,
+  json,
+  arrays,
+  urls,
+  aggregates,
+  windows,
+];

@@ -22,7 +22,8 @@ export function readSignatures(text: string): Signature[] {
     return true;
   };
   const expect = (word: string): void => {
-    if (!accept(word)) throw new Error(`A signature of the query language is broken at ${words[position]}: ${text}`);
+    if (!accept(word))
+      throw new Error(`A signature of the query language is broken at ${words[position]}: ${text}`);
   };
   const forms = (close: string, between = ','): Form[] => {
     const items: Form[] = [];
@@ -58,7 +59,11 @@ export function readSignatures(text: string): Signature[] {
     const taken = parameters();
     expect('->');
     const result = form();
-    signatures.push({ levels, parameters: taken, result: { ...result, never_null: accept('!'), always_null: accept('?') } });
+    signatures.push({
+      levels,
+      parameters: taken,
+      result: { ...result, never_null: accept('!'), always_null: accept('?') },
+    });
   } while (accept('|'));
   return signatures;
 }

@@ -1,4 +1,11 @@
-import { log_line_length_max, log_lines_per_call_max, requests_open_length_max, requests_open_max, requests_per_call_max, timers_max } from '../limits.ts';
+import {
+  log_line_length_max,
+  log_lines_per_call_max,
+  requests_open_length_max,
+  requests_open_max,
+  requests_per_call_max,
+  timers_max,
+} from '../limits.ts';
 import type { SandboxLimits } from '../limits.ts';
 
 /** What a plugin may still use in the calls that are under way. The `take...` functions give the reason where there is nothing left. */
@@ -43,18 +50,24 @@ export function openAllowance(limits: SandboxLimits, processorTime: () => bigint
       calls += 1;
     },
     end,
-    isProcessorUsedUp: () => processorTime() - processor_began > BigInt(calls * limits.cpu_milliseconds) * 1_000_000n,
+    isProcessorUsedUp: () =>
+      processorTime() - processor_began > BigInt(calls * limits.cpu_milliseconds) * 1_000_000n,
     takeLine: (text) => {
       lines_written += 1;
       if (lines_written > calls * log_lines_per_call_max)
-        return lines_written === calls * log_lines_per_call_max + 1 ? ['Further lines of this call are dropped.'] : [];
+        return lines_written === calls * log_lines_per_call_max + 1
+          ? ['Further lines of this call are dropped.']
+          : [];
       return [text.slice(0, log_line_length_max)];
     },
     takeRequest: (request, length) => {
       const open_length = requests.values().reduce((sum, other) => sum + other, length);
-      if (open_length > requests_open_length_max) return `The open requests have more than ${requests_open_length_max} characters: await some of them.`;
-      if (requests.size >= requests_open_max) return `More than ${requests_open_max} requests are open at a time: await some of them.`;
-      if (requests_made >= calls * requests_per_call_max) return `The call has made ${requests_per_call_max} requests: no more are taken.`;
+      if (open_length > requests_open_length_max)
+        return `The open requests have more than ${requests_open_length_max} characters: await some of them.`;
+      if (requests.size >= requests_open_max)
+        return `More than ${requests_open_max} requests are open at a time: await some of them.`;
+      if (requests_made >= calls * requests_per_call_max)
+        return `The call has made ${requests_per_call_max} requests: no more are taken.`;
       requests_made += 1;
       requests.set(request, length);
       return undefined;

@@ -4,11 +4,32 @@ import { text_length_max } from '../limits.ts';
 
 type Computation = (first: string, second: string, third: string) => string;
 
-const encodings = ['utf8', 'utf-8', 'latin1', 'binary', 'base64', 'base64url', 'hex', 'ascii', 'utf16le'];
+const encodings = [
+  'utf8',
+  'utf-8',
+  'latin1',
+  'binary',
+  'base64',
+  'base64url',
+  'hex',
+  'ascii',
+  'utf16le',
+];
 const algorithms = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'ripemd160'];
 const random_bytes_max = 65_536;
 const url_length_max = 65_536;
-const writable_parts = ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
+const writable_parts = [
+  'href',
+  'protocol',
+  'username',
+  'password',
+  'host',
+  'hostname',
+  'port',
+  'pathname',
+  'search',
+  'hash',
+] as const;
 // Each name of a query becomes an object here, in the memory and on the thread of all plugins.
 const query_length_max = 262_144;
 const unpacking = { maxOutputLength: text_length_max };
@@ -17,24 +38,38 @@ const unpacking = { maxOutputLength: text_length_max };
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
 const computations: Record<string, Computation> = {
-  convert: (text, from, to) => Buffer.from(text, oneOf(encodings, from) as BufferEncoding).toString(oneOf(encodings, to) as BufferEncoding),
-  hash: (algorithm, data) => createHash(oneOf(algorithms, algorithm)).update(bytes(data)).digest().toString('latin1'),
-  hmac: (algorithm, data, key) => createHmac(oneOf(algorithms, algorithm), bytes(key)).update(bytes(data)).digest().toString('latin1'),
-  random_bytes: (length) => randomBytes(Math.min(Math.max(Math.trunc(Number(length)) || 0, 0), random_bytes_max)).toString('latin1'),
+  convert: (text, from, to) =>
+    Buffer.from(text, oneOf(encodings, from) as BufferEncoding).toString(
+      oneOf(encodings, to) as BufferEncoding,
+    ),
+  hash: (algorithm, data) =>
+    createHash(oneOf(algorithms, algorithm)).update(bytes(data)).digest().toString('latin1'),
+  hmac: (algorithm, data, key) =>
+    createHmac(oneOf(algorithms, algorithm), bytes(key))
+      .update(bytes(data))
+      .digest()
+      .toString('latin1'),
+  random_bytes: (length) =>
+    randomBytes(Math.min(Math.max(Math.trunc(Number(length)) || 0, 0), random_bytes_max)).toString(
+      'latin1',
+    ),
   random_uuid: () => randomUUID(),
-  is_equal: (one, other) => String(one.length === other.length && timingSafeEqual(bytes(one), bytes(other))),
+  is_equal: (one, other) =>
+    String(one.length === other.length && timingSafeEqual(bytes(one), bytes(other))),
   gzip: (data) => gzipSync(bytes(data)).toString('latin1'),
   gunzip: (data) => gunzipSync(bytes(data), unpacking).toString('latin1'),
   deflate: (data) => deflateSync(bytes(data)).toString('latin1'),
   inflate: (data) => inflateSync(bytes(data), unpacking).toString('latin1'),
-  read_url: (url, base) => describeUrl(new URL(shortUrl(url), base === '' ? undefined : shortUrl(base))),
+  read_url: (url, base) =>
+    describeUrl(new URL(shortUrl(url), base === '' ? undefined : shortUrl(base))),
   write_url: (url, part, value) => {
     const written = new URL(shortUrl(url));
     written[oneOf(writable_parts, part)] = shortUrl(value);
     return describeUrl(written);
   },
   read_query: (query) => JSON.stringify([...new URLSearchParams(shortQuery(query))]),
-  write_query: (pairs) => new URLSearchParams(JSON.parse(shortQuery(pairs)) as [string, string][]).toString(),
+  write_query: (pairs) =>
+    new URLSearchParams(JSON.parse(shortQuery(pairs)) as [string, string][]).toString(),
 };
 
 /**
@@ -43,9 +78,16 @@ const computations: Record<string, Computation> = {
  */
 export function computeFor(name: unknown, ...inputs: unknown[]): string {
   const [first = '', second = '', third = ''] = inputs;
-  if (typeof name !== 'string' || typeof first !== 'string' || typeof second !== 'string' || typeof third !== 'string') return '!Only texts can be given.';
+  if (
+    typeof name !== 'string' ||
+    typeof first !== 'string' ||
+    typeof second !== 'string' ||
+    typeof third !== 'string'
+  )
+    return '!Only texts can be given.';
   if (!Object.hasOwn(computations, name)) return '!There is no such function.';
-  if (first.length + second.length + third.length > text_length_max) return `!More than ${text_length_max} characters were given: do it in parts.`;
+  if (first.length + second.length + third.length > text_length_max)
+    return `!More than ${text_length_max} characters were given: do it in parts.`;
   try {
     return `=${computations[name]!(first, second, third)}`;
   } catch (error) {
@@ -55,20 +97,47 @@ export function computeFor(name: unknown, ...inputs: unknown[]): string {
 
 function oneOf<Name extends string>(names: readonly Name[], name: string): Name {
   const known = names.find((candidate) => candidate === name);
-  if (known === undefined) throw new RangeError(`${name.slice(0, 50)} is not known: use ${names.join(', ')}.`);
+  if (known === undefined)
+    throw new RangeError(`${name.slice(0, 50)} is not known: use ${names.join(', ')}.`);
   return known;
 }
 
 function shortUrl(text: string): string {
-  if (text.length > url_length_max) throw new RangeError(`The URL has more than ${url_length_max} characters.`);
+  if (text.length > url_length_max)
+    throw new RangeError(`The URL has more than ${url_length_max} characters.`);
   return text;
 }
 
 function shortQuery(text: string): string {
-  if (text.length > query_length_max) throw new RangeError(`The query has more than ${query_length_max} characters.`);
+  if (text.length > query_length_max)
+    throw new RangeError(`The query has more than ${query_length_max} characters.`);
   return text;
 }
 
-function describeUrl({ href, protocol, username, password, host, hostname, port, pathname, search, hash, origin }: URL): string {
-  return JSON.stringify({ href, protocol, username, password, host, hostname, port, pathname, search, hash, origin });
+function describeUrl({
+  href,
+  protocol,
+  username,
+  password,
+  host,
+  hostname,
+  port,
+  pathname,
+  search,
+  hash,
+  origin,
+}: URL): string {
+  return JSON.stringify({
+    href,
+    protocol,
+    username,
+    password,
+    host,
+    hostname,
+    port,
+    pathname,
+    search,
+    hash,
+    origin,
+  });
 }

@@ -16,7 +16,12 @@ export type PluginIsolate = {
 
 type LoadOrder = Extract<OrderMessage, { type: 'load' }>;
 type Report = (message: ReportMessage) => void;
-type Enter = (kind: string, number: number, first?: ivm.Transferable, second?: string) => Promise<unknown>;
+type Enter = (
+  kind: string,
+  number: number,
+  first?: ivm.Transferable,
+  second?: string,
+) => Promise<unknown>;
 type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
 
 /**
@@ -24,14 +29,22 @@ type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => st
  * functions of ours (see guest/bridge.ts), and we hold one of its. It is entered for one stretch of code at a time, each with a limit of time, and only while
  * a call is under way: between calls nothing of a plugin runs.
  */
-export function openIsolate(order: LoadOrder, guest: string, slots: Slots, report: Report): PluginIsolate {
+export function openIsolate(
+  order: LoadOrder,
+  guest: string,
+  slots: Slots,
+  report: Report,
+): PluginIsolate {
   const { instance, limits } = order;
   const calls = new Set<number>();
   // How often the plugin has come to rest: what was begun before a rest is not continued after it.
   let rests = 0;
   let enter: Enter = async () => {};
 
-  const isolate = new ivm.Isolate({ memoryLimit: limits.memory_megabytes, onCatastrophicError: () => stretches.giveUp() });
+  const isolate = new ivm.Isolate({
+    memoryLimit: limits.memory_megabytes,
+    onCatastrophicError: () => stretches.giveUp(),
+  });
   const allowance = openAllowance(limits, () => (isolate.isDisposed ? 0n : isolate.cpuTime));
   const settle = (type: 'returned' | 'thrown', call: number, text: string): void => {
     if (!calls.delete(call)) return;
@@ -49,7 +62,12 @@ export function openIsolate(order: LoadOrder, guest: string, slots: Slots, repor
     },
     onError: (error) => calls.forEach((call) => settle('thrown', call, describe(error))),
   });
-  const resume = (kind: 'reply' | 'ring', number: number, first?: boolean, second?: string): void => {
+  const resume = (
+    kind: 'reply' | 'ring',
+    number: number,
+    first?: boolean,
+    second?: string,
+  ): void => {
     const begun = rests;
     stretches.add(async () => (begun === rests ? enter(kind, number, first, second) : undefined));
   };
@@ -86,23 +104,43 @@ export function openIsolate(order: LoadOrder, guest: string, slots: Slots, repor
 }
 
 /** Makes the world of the plugin and runs its code; gives the function through which the isolate is entered from then on. */
-async function load(isolate: ivm.Isolate, { call, code, setup, limits }: LoadOrder, guest: string, send: Send): Promise<Enter> {
+async function load(
+  isolate: ivm.Isolate,
+  { call, code, setup, limits }: LoadOrder,
+  guest: string,
+  send: Send,
+): Promise<Enter> {
   const run = { timeout: limits.slice_milliseconds };
   const context = await isolate.createContext();
   const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
   // Strict, because a stack trace of sloppy code hands out the functions that are on it.
   const source = `'use strict';\n${guest}\nreturn guest.start($0, $1);`;
-  const made: unknown = await context.evalClosure(source, functions, { ...run, filename: 'platform.js', result: { reference: true } });
+  const made: unknown = await context.evalClosure(source, functions, {
+    ...run,
+    filename: 'platform.js',
+    result: { reference: true },
+  });
   const dispatch = made as ivm.Reference<(...parameters: ivm.Transferable[]) => void>;
-  const enter: Enter = (kind, number, first, second) => dispatch.apply(undefined, [kind, number, first, second], run);
+  const enter: Enter = (kind, number, first, second) =>
+    dispatch.apply(undefined, [kind, number, first, second], run);
   // One line is added, so the first line of the code is line 0.
-  const script = await isolate.compileScript(`(function (module, exports, require) {\n${code}\n})`, { filename: 'plugin.js', lineOffset: -1 });
+  const script = await isolate.compileScript(
+    `(function (module, exports, require) {\n${code}\n})`,
+    { filename: 'plugin.js', lineOffset: -1 },
+  );
   const factory: unknown = await script.run(context, { ...run, reference: true, release: true });
-  await enter('load', call, (factory as ivm.Reference<unknown>).derefInto({ release: true }), setup);
+  await enter(
+    'load',
+    call,
+    (factory as ivm.Reference<unknown>).derefInto({ release: true }),
+    setup,
+  );
   return enter;
 }
 
-type LineOrRequest = { type: 'log'; level: string; text: string } | { type: 'request'; request: number; name: string; text: string };
+type LineOrRequest =
+  | { type: 'log'; level: string; text: string }
+  | { type: 'request'; request: number; name: string; text: string };
 type Receiving = {
   isCalled(): boolean;
   settle(type: 'returned' | 'thrown', call: number, text: string): void;
@@ -114,24 +152,40 @@ type Receiving = {
 /** The function by which the isolate hands something over. It answers with an empty text, or with the reason of a refusal; it never throws. */
 function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Send {
   return (kind, number, name, text) => {
-    if (typeof kind !== 'string' || typeof number !== 'number' || typeof name !== 'string' || typeof text !== 'string') return 'This cannot be sent.';
-    if (text.length > text_length_max) return `More than ${text_length_max} characters were given or returned: do it in parts.`;
+    if (
+      typeof kind !== 'string' ||
+      typeof number !== 'number' ||
+      typeof name !== 'string' ||
+      typeof text !== 'string'
+    )
+      return 'This cannot be sent.';
+    if (text.length > text_length_max)
+      return `More than ${text_length_max} characters were given or returned: do it in parts.`;
     if (kind === 'returned' || kind === 'thrown') {
       settle(kind, number, text);
       return '';
     }
     if (!isCalled()) return 'The call is over: await everything before a method ends.';
-    if (kind === 'timer') return allowance.takeTimer(number, Number(text), () => ring(number)) ?? '';
+    if (kind === 'timer')
+      return allowance.takeTimer(number, Number(text), () => ring(number)) ?? '';
     if (kind === 'clear') allowance.giveTimerBack(number);
-    if (kind === 'log') for (const line of allowance.takeLine(text)) report({ type: 'log', level: name.slice(0, 5), text: line });
+    if (kind === 'log')
+      for (const line of allowance.takeLine(text))
+        report({ type: 'log', level: name.slice(0, 5), text: line });
     if (kind !== 'request') return '';
     const refusal = allowance.takeRequest(number, text.length);
-    if (refusal === undefined) report({ type: 'request', request: number, name: name.slice(0, 40), text });
+    if (refusal === undefined)
+      report({ type: 'request', request: number, name: name.slice(0, 40), text });
     return refusal ?? '';
   };
 }
 
 function describe(error: unknown): string {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-  return JSON.stringify({ name: name.slice(0, 200), message: message.slice(0, 4_000), stack: (stack ?? '').slice(0, 20_000), is_retry: false });
+  return JSON.stringify({
+    name: name.slice(0, 200),
+    message: message.slice(0, 4_000),
+    stack: (stack ?? '').slice(0, 20_000),
+    is_retry: false,
+  });
 }

@@ -14,12 +14,14 @@ const isolates = new Map<number, PluginIsolate>();
 const slots = openSlots(availableParallelism());
 let guest = '';
 
-const report = (message: ReportMessage): void => void server.write(encodeFrame(message, frame_bytes_max));
+const report = (message: ReportMessage): void =>
+  void server.write(encodeFrame(message, frame_bytes_max));
 
 const obey = (order: OrderMessage): void => {
   if (order.type === 'start') guest = order.guest;
   else if (order.type === 'ping') report({ type: 'pong', size_bytes: process.memoryUsage.rss() });
-  else if (order.type === 'load') isolates.set(order.instance, openIsolate(order, guest, slots, reportOf(order.instance)));
+  else if (order.type === 'load')
+    isolates.set(order.instance, openIsolate(order, guest, slots, reportOf(order.instance)));
   else if (order.type === 'call') isolates.get(order.instance)?.call(order);
   else if (order.type === 'reply') isolates.get(order.instance)?.reply(order);
   else {

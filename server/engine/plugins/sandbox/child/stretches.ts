@@ -24,7 +24,12 @@ export type Stretches = {
 const grace_milliseconds = 500;
 
 /** Opens the queue of an isolate. Nothing of it throws. */
-export function openStretches(isolate: ivm.Isolate, limits: SandboxLimits, slots: Slots, events: StretchEvents): Stretches {
+export function openStretches(
+  isolate: ivm.Isolate,
+  limits: SandboxLimits,
+  slots: Slots,
+  events: StretchEvents,
+): Stretches {
   let is_over = false;
   let tail: Promise<void> = Promise.resolve();
   const dispose = (): void => {
@@ -50,7 +55,8 @@ export function openStretches(isolate: ivm.Isolate, limits: SandboxLimits, slots
       if (events.isProcessorUsedUp()) fault('timeout');
     } catch (error) {
       if (isolate.isDisposed) fault('memory');
-      else if (error instanceof Error && error.message === 'Script execution timed out.') fault('timeout');
+      else if (error instanceof Error && error.message === 'Script execution timed out.')
+        fault('timeout');
       else events.onError(error);
     } finally {
       clearTimeout(watch);

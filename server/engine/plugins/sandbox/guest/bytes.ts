@@ -1,7 +1,16 @@
 import { compute } from './bridge.ts';
 
 /** Encodings that a Buffer knows. */
-type Encoding = 'utf8' | 'utf-8' | 'latin1' | 'binary' | 'base64' | 'base64url' | 'hex' | 'ascii' | 'utf16le';
+type Encoding =
+  | 'utf8'
+  | 'utf-8'
+  | 'latin1'
+  | 'binary'
+  | 'base64'
+  | 'base64url'
+  | 'hex'
+  | 'ascii'
+  | 'utf16le';
 
 /** What a plugin may give where bytes are meant: text stands for its UTF-8. */
 export type BytesLike = string | ArrayBuffer | ArrayBufferView;
@@ -12,9 +21,12 @@ const portion = 8_192;
 /** The bytes as a text with one character for each, which is how they cross the border. */
 export function toBinary(value: BytesLike): string {
   if (typeof value === 'string') return convert(value, 'utf8', 'latin1');
-  const bytes = ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value);
+  const bytes = ArrayBuffer.isView(value)
+    ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    : new Uint8Array(value);
   let text = '';
-  for (let at = 0; at < bytes.length; at += portion) text += fromCharCode(...bytes.subarray(at, at + portion));
+  for (let at = 0; at < bytes.length; at += portion)
+    text += fromCharCode(...bytes.subarray(at, at + portion));
   return text;
 }
 
@@ -84,7 +96,8 @@ export class TextEncoder {
 export class TextDecoder {
   readonly encoding = 'utf-8';
   constructor(label = 'utf-8') {
-    if (!/^utf-?8$/i.test(label)) throw new RangeError(`TextDecoder knows UTF-8 only, not ${label}.`);
+    if (!/^utf-?8$/i.test(label))
+      throw new RangeError(`TextDecoder knows UTF-8 only, not ${label}.`);
   }
   decode(value: ArrayBuffer | ArrayBufferView = new Uint8Array()): string {
     const text = convert(toBinary(value), 'latin1', 'utf8');
@@ -94,7 +107,8 @@ export class TextDecoder {
 
 /** The browsers' `btoa`: characters up to U+00FF to base64. */
 export function btoa(text: string): string {
-  if (/[^\0-\xff]/.test(text)) throw new RangeError('btoa takes characters up to U+00FF: encode the text first.');
+  if (/[^\0-\xff]/.test(text))
+    throw new RangeError('btoa takes characters up to U+00FF: encode the text first.');
   return convert(text, 'latin1', 'base64');
 }
 

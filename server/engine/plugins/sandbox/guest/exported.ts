@@ -5,22 +5,39 @@ export type Exported = {
   /** The exported function of that name; `jobs.x` is the job x. Undefined where there is none. */
   find(name: string): ((...parameters: unknown[]) => unknown) | undefined;
   jobs: string[];
-  inspection: { methods: string[]; jobs: string[]; scheduled_tasks: string[]; metrics: Values; public_jobs: Values };
+  inspection: {
+    methods: string[];
+    jobs: string[];
+    scheduled_tasks: string[];
+    metrics: Values;
+    public_jobs: Values;
+  };
 };
 
-const method_names = ['setupPlugin', 'teardownPlugin', 'processEvent', 'onEvent', 'exportEvents', 'composeWebhook', 'getSettings'];
+const method_names = [
+  'setupPlugin',
+  'teardownPlugin',
+  'processEvent',
+  'onEvent',
+  'exportEvents',
+  'composeWebhook',
+  'getSettings',
+];
 const operations = ['sum', 'max', 'min'];
 
 /** Reads the exports of a module: those of `exports`, then those of its `default`. Throws an Error for metrics of an unknown kind. */
 export function readExports(module: unknown): Exported {
   const sources = [module, asValues(module)['default']].map(asValues);
-  const get = (name: string): unknown => sources.find((source) => source[name] !== undefined)?.[name];
+  const get = (name: string): unknown =>
+    sources.find((source) => source[name] !== undefined)?.[name];
   const jobs = asValues(get('jobs'));
   const find: Exported['find'] = (name) => {
     const value = name.startsWith('jobs.')
       ? ownValue(jobs, name.slice(5))
       : (get(name) ?? (name === 'processEvent' ? onBatch(get('processEventBatch')) : undefined));
-    return typeof value === 'function' ? (value as (...parameters: unknown[]) => unknown) : undefined;
+    return typeof value === 'function'
+      ? (value as (...parameters: unknown[]) => unknown)
+      : undefined;
   };
   const names = [...new Set(sources.flatMap(Object.keys))];
   const jobNames = Object.keys(jobs).filter((name) => typeof jobs[name] === 'function');
@@ -30,9 +47,13 @@ export function readExports(module: unknown): Exported {
     inspection: {
       methods: method_names.filter((name) => find(name) !== undefined),
       jobs: jobNames,
-      scheduled_tasks: names.filter((name) => name.startsWith('runEvery') && find(name) !== undefined).sort(),
+      scheduled_tasks: names
+        .filter((name) => name.startsWith('runEvery') && find(name) !== undefined)
+        .sort(),
       metrics: readMetrics(asValues(get('metrics'))),
-      public_jobs: Object.fromEntries(Object.entries(asValues(get('publicJobs'))).filter(([name]) => jobNames.includes(name))),
+      public_jobs: Object.fromEntries(
+        Object.entries(asValues(get('publicJobs'))).filter(([name]) => jobNames.includes(name)),
+      ),
     },
   };
 }
@@ -48,15 +69,19 @@ function ownValue(values: Values, name: string): unknown {
 /** Old plugins take events in lists only. */
 function onBatch(batch: unknown): unknown {
   if (typeof batch !== 'function') return undefined;
-  return async (event: unknown, meta: unknown) => ((await batch([event], meta)) as unknown[] | undefined)?.[0] ?? null;
+  return async (event: unknown, meta: unknown) =>
+    ((await batch([event], meta)) as unknown[] | undefined)?.[0] ?? null;
 }
 
 function readMetrics(metrics: Values): Values {
-  const texts = Object.entries(metrics).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const texts = Object.entries(metrics).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
   return Object.fromEntries(
     texts.map(([name, text]) => {
       const operation = text.toLowerCase();
-      if (!operations.includes(operation)) throw new Error(`The metric ${name} has the operation ${text}: use sum, max or min.`);
+      if (!operations.includes(operation))
+        throw new Error(`The metric ${name} has the operation ${text}: use sum, max or min.`);
       return [name, operation];
     }),
   );

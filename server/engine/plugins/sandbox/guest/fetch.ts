@@ -6,21 +6,37 @@ import type { URL } from './url.ts';
 import { URLSearchParams } from './url_search.ts';
 
 type HeaderSource = Headers | Iterable<[string, string]> | Record<string, unknown> | undefined;
-type Options = { method?: unknown; headers?: HeaderSource; body?: BytesLike | URLSearchParams | null };
-type Answer = { url: string; status: number; status_text: string; headers: [string, string][]; body: string };
+type Options = {
+  method?: unknown;
+  headers?: HeaderSource;
+  body?: BytesLike | URLSearchParams | null;
+};
+type Answer = {
+  url: string;
+  status: number;
+  status_text: string;
+  headers: [string, string][];
+  body: string;
+};
 
 /** The standard's Headers, names in lower case. */
 export class Headers {
   #values: Record<string, string> = Object.create(null) as Record<string, string>;
 
   constructor(source?: HeaderSource) {
-    const pairs = source === undefined ? [] : Symbol.iterator in source ? [...(source as Iterable<[string, string]>)] : Object.entries(source);
+    const pairs =
+      source === undefined
+        ? []
+        : Symbol.iterator in source
+          ? [...(source as Iterable<[string, string]>)]
+          : Object.entries(source);
     for (const [name, value] of pairs) this.append(name, value);
   }
 
   append(name: unknown, value: unknown): void {
     const key = String(name).toLowerCase();
-    this.#values[key] = key in this.#values ? `${this.#values[key]}, ${String(value)}` : String(value);
+    this.#values[key] =
+      key in this.#values ? `${this.#values[key]}, ${String(value)}` : String(value);
   }
   delete(name: string): void {
     delete this.#values[name.toLowerCase()];
@@ -87,13 +103,15 @@ export class Response {
 export async function fetch(target: string | URL, options: Options = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   const form = options.body instanceof URLSearchParams ? options.body : undefined;
-  if (form !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
+  if (form !== undefined && !headers.has('content-type'))
+    headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
   const body = form?.toString() ?? (options.body as BytesLike | null | undefined);
   const wire = {
     url: String(target),
     method: (typeof options.method === 'string' ? options.method : 'GET').toUpperCase(),
     headers: [...headers.entries()],
-    body: body === undefined || body === null ? null : fromBinary(toBinary(body)).toString('base64'),
+    body:
+      body === undefined || body === null ? null : fromBinary(toBinary(body)).toString('base64'),
   };
   return new Response((await request('fetch', [wire])) as Answer);
 }

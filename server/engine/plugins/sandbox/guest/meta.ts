@@ -9,7 +9,11 @@ export type Setup = {
 };
 
 type Unit = 'millisecond' | 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-type Job = { runNow(): Promise<unknown>; runIn(amount: number, unit: Unit | `${Unit}s`): Promise<unknown>; runAt(instant: Date): Promise<unknown> };
+type Job = {
+  runNow(): Promise<unknown>;
+  runIn(amount: number, unit: Unit | `${Unit}s`): Promise<unknown>;
+  runAt(instant: Date): Promise<unknown>;
+};
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -25,17 +29,22 @@ const unit_milliseconds: Record<Unit, number> = {
 };
 
 const storage = {
-  get: async (key: string, fallback?: unknown) => (await request('storage.get', [key])) ?? fallback ?? null,
-  set: (key: string, value: unknown) => (value === undefined ? storage.del(key) : request('storage.set', [key, value])),
+  get: async (key: string, fallback?: unknown) =>
+    (await request('storage.get', [key])) ?? fallback ?? null,
+  set: (key: string, value: unknown) =>
+    value === undefined ? storage.del(key) : request('storage.set', [key, value]),
   del: (key: string) => request('storage.del', [key]),
 };
 
 const cache = {
-  get: async (key: string, fallback?: unknown) => (await request('cache.get', [key])) ?? fallback ?? null,
-  set: (key: string, value: unknown, seconds?: number) => request('cache.set', [key, value ?? null, seconds ?? null]),
+  get: async (key: string, fallback?: unknown) =>
+    (await request('cache.get', [key])) ?? fallback ?? null,
+  set: (key: string, value: unknown, seconds?: number) =>
+    request('cache.set', [key, value ?? null, seconds ?? null]),
   incr: (key: string) => request('cache.incr', [key, 1]),
   expire: (key: string, seconds: number) => request('cache.expire', [key, seconds]),
-  lpush: (key: string, values: unknown) => request('cache.lpush', [key, Array.isArray(values) ? values : [values]]),
+  lpush: (key: string, values: unknown) =>
+    request('cache.lpush', [key, Array.isArray(values) ? values : [values]]),
   lrange: (key: string, first: number, last: number) => request('cache.lrange', [key, first, last]),
   llen: (key: string) => request('cache.llen', [key]),
   lrem: (key: string, count: number, value: unknown) => request('cache.lrem', [key, count, value]),
@@ -49,26 +58,34 @@ const cursor = {
 
 /** The last argument of every method of a plugin; the same object from load to close, so what a plugin keeps in `global` is there in the next call. */
 export function makeMeta(setup: Setup, jobNames: string[]): Record<string, unknown> {
-  const attachments = Object.entries(setup.attachments).map(([key, { contents, ...rest }]) => [key, { ...rest, contents: Buffer.from(contents, 'base64') }]);
+  const attachments = Object.entries(setup.attachments).map(([key, { contents, ...rest }]) => [
+    key,
+    { ...rest, contents: Buffer.from(contents, 'base64') },
+  ]);
   return {
     config: setup.config,
     attachments: Object.fromEntries(attachments) as Record<string, unknown>,
     storage,
     cache,
     global: {},
-    jobs: Object.fromEntries(jobNames.map((name) => [name, (payload?: unknown) => makeJob(name, payload)])),
+    jobs: Object.fromEntries(
+      jobNames.map((name) => [name, (payload?: unknown) => makeJob(name, payload)]),
+    ),
     utils: { cursor },
   };
 }
 
 function makeJob(name: string, payload: unknown): Job {
-  const run = (when: { delay_milliseconds: number } | { at: string }) => request('run_job', [name, payload ?? null, when]);
+  const run = (when: { delay_milliseconds: number } | { at: string }) =>
+    request('run_job', [name, payload ?? null, when]);
   return {
     runNow: () => run({ delay_milliseconds: 0 }),
     runIn: async (amount, unit) => {
       const milliseconds = unit_milliseconds[unit.replace(/s$/, '') as Unit];
       if (milliseconds === undefined)
-        throw new RangeError(`runIn knows no unit ${unit}: use milliseconds, seconds, minutes, hours, days, weeks, months or years.`);
+        throw new RangeError(
+          `runIn knows no unit ${unit}: use milliseconds, seconds, minutes, hours, days, weeks, months or years.`,
+        );
       return run({ delay_milliseconds: amount * milliseconds });
     },
     runAt: async (instant) => run({ at: instant.toISOString() }),
@@ -79,5 +96,7 @@ function makeJob(name: string, payload: unknown): Job {
 export function capture(event: string, properties: Record<string, unknown> = {}): Promise<unknown> {
   const { distinct_id, timestamp, ...rest } = properties;
   const text = (value: unknown) => (value instanceof Date ? value.toISOString() : (value ?? null));
-  return request('capture', [{ event, distinct_id: text(distinct_id), timestamp: text(timestamp), properties: rest }]);
+  return request('capture', [
+    { event, distinct_id: text(distinct_id), timestamp: text(timestamp), properties: rest },
+  ]);
 }

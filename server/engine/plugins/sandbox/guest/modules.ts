@@ -55,5 +55,7 @@ export function requireModule(name: unknown): unknown {
       `${String(name)} cannot be imported: a plugin has its own files and ${Object.keys(modules).join(', ')}. Put what else it needs into the package.`,
     );
   }
-  return 'default' in modules[known]! ? { ...modules[known], __esModule: true } : { ...modules[known] };
+  return 'default' in modules[known]!
+    ? { ...modules[known], __esModule: true }
+    : { ...modules[known] };
 }

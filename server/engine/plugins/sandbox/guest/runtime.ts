@@ -8,7 +8,11 @@ import { settle } from './requests.ts';
 import { RetryError } from './retry_error.ts';
 import { forgetTimers, ring } from './timers.ts';
 
-type Factory = (module: { exports: unknown }, exports: unknown, require: (name: unknown) => unknown) => void;
+type Factory = (
+  module: { exports: unknown },
+  exports: unknown,
+  require: (name: unknown) => unknown,
+) => void;
 
 // Methods that get nothing but `meta`; so do the scheduled tasks.
 const without_payload = /^(setupPlugin|teardownPlugin|getSettings|runEvery.*)$/;
@@ -24,8 +28,14 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
   platform.send = send;
   platform.compute = compute;
   for (const name of removed_globals) Reflect.deleteProperty(globalThis, name);
-  for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
-  return (kind: 'load' | 'call' | 'reply' | 'ring' | 'idle', number: number, first: unknown, second: string): void => {
+  for (const [name, value] of Object.entries(globals))
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  return (
+    kind: 'load' | 'call' | 'reply' | 'ring' | 'idle',
+    number: number,
+    first: unknown,
+    second: string,
+  ): void => {
     if (kind === 'load') void conclude(number, load(first as Factory, fromText(second) as Setup));
     else if (kind === 'call') void conclude(number, call(first as string, second));
     else if (kind === 'reply') settle(number, first === true, second);
@@ -60,11 +70,22 @@ async function conclude(number: number, work: Promise<unknown>): Promise<void> {
 
 function describe(error: unknown): Record<string, unknown> {
   try {
-    const { name, message, stack } = error instanceof Error ? error : new Error(typeof error === 'string' ? error : toText(error));
+    const { name, message, stack } =
+      error instanceof Error ? error : new Error(typeof error === 'string' ? error : toText(error));
     const is_retry = error instanceof RetryError || name === 'RetryError';
-    return { name: cut(name, 200), message: cut(message, 4_000), stack: cut(stack, 20_000), is_retry };
+    return {
+      name: cut(name, 200),
+      message: cut(message, 4_000),
+      stack: cut(stack, 20_000),
+      is_retry,
+    };
   } catch {
-    return { name: 'Error', message: 'Something was thrown that cannot be described.', stack: '', is_retry: false };
+    return {
+      name: 'Error',
+      message: 'Something was thrown that cannot be described.',
+      stack: '',
+      is_retry: false,
+    };
   }
 }
 

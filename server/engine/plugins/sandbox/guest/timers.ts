@@ -4,7 +4,11 @@ let last = 0;
 const running: Record<number, () => void> = Object.create(null) as Record<number, () => void>;
 
 /** As in browsers, within a call: what still runs when the call ends is forgotten. Throws an Error when too many run at a time. */
-export function setTimeout(callback: (...parameters: unknown[]) => void, milliseconds: unknown = 0, ...parameters: unknown[]): number {
+export function setTimeout(
+  callback: (...parameters: unknown[]) => void,
+  milliseconds: unknown = 0,
+  ...parameters: unknown[]
+): number {
   if (typeof callback !== 'function') throw new TypeError('setTimeout takes a function.');
   const number = (last += 1);
   const refusal = platform.send('timer', number, '', String(Number(milliseconds) || 0));

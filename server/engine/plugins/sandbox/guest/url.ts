@@ -1,7 +1,17 @@
 import { compute, fromText } from './bridge.ts';
 import { URLSearchParams } from './url_search.ts';
 
-type Part = 'href' | 'protocol' | 'username' | 'password' | 'host' | 'hostname' | 'port' | 'pathname' | 'search' | 'hash';
+type Part =
+  | 'href'
+  | 'protocol'
+  | 'username'
+  | 'password'
+  | 'host'
+  | 'hostname'
+  | 'port'
+  | 'pathname'
+  | 'search'
+  | 'hash';
 type Parts = Record<Part | 'origin', string>;
 
 /** The standard's URL: read and written by the process around the isolate, which has the real one. */
@@ -37,7 +47,18 @@ export class URL {
 
   static {
     // One getter and one setter for each part, so that this file does not say the same ten times.
-    const parts: Part[] = ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'];
+    const parts: Part[] = [
+      'href',
+      'protocol',
+      'username',
+      'password',
+      'host',
+      'hostname',
+      'port',
+      'pathname',
+      'search',
+      'hash',
+    ];
     for (const part of parts) {
       Object.defineProperty(URL.prototype, part, {
         get(this: URL) {

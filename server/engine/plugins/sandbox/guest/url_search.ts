@@ -34,7 +34,12 @@ export class URLSearchParams {
   set(name: string, value: unknown): void {
     const at = this.#pairs.findIndex(([key]) => key === name);
     if (at === -1) this.append(name, value);
-    else this.#replace([...this.#pairs.slice(0, at), [name, String(value)], ...this.#pairs.slice(at + 1).filter(([key]) => key !== name)]);
+    else
+      this.#replace([
+        ...this.#pairs.slice(0, at),
+        [name, String(value)],
+        ...this.#pairs.slice(at + 1).filter(([key]) => key !== name),
+      ]);
   }
   sort(): void {
     this.#replace([...this.#pairs].sort(([a], [b]) => (a < b ? -1 : Number(a > b))));
@@ -65,7 +70,11 @@ export class URLSearchParams {
 }
 
 function read(source: Source): Pairs {
-  if (source === undefined || typeof source === 'string') return fromText(compute('read_query', source ?? '')) as Pairs;
-  const pairs: unknown[][] = Symbol.iterator in source ? [...(source as Iterable<[string, string]>)] : Object.entries(source);
+  if (source === undefined || typeof source === 'string')
+    return fromText(compute('read_query', source ?? '')) as Pairs;
+  const pairs: unknown[][] =
+    Symbol.iterator in source
+      ? [...(source as Iterable<[string, string]>)]
+      : Object.entries(source);
   return pairs.map(([name, value]) => [String(name), String(value)]);
 }
