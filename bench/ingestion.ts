@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { generateWebShop } from '../server/engine/demo/web_shop.ts';
+import { generateWebShop } from '../server/cli/demo/web_shop.ts';
 import { openHarness } from '../test/harness.ts';
 
 const seconds = 6;

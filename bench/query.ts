@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkByEngine, gateRelation } from '../server/engine/query/check_by_engine.ts';
+import { checkByEngine, gateRelation } from '../server/engine/query/gate/check_by_engine.ts';
 import { parseQuery, queryRelation, resolveQuery } from '../server/engine/query/query.ts';
 import { querySettings } from '../server/engine/query/settings.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';

@@ -1,4 +1,4 @@
-// Plays random histories of an export on the real control store and checks each to the row, as server/engine/histories.test.ts does with fewer: npm run histories [-- --histories 1000 --seed 7]
+// Plays random histories of an export on the real control store and checks each to the row, as server/engine/planning/histories.test.ts does with fewer: npm run histories [-- --histories 1000 --seed 7]
 import { parseArgs } from 'node:util';
 import { openHarness } from '../test/harness.ts';
 import { checkHistories } from '../test/histories/check.ts';

@@ -1,7 +1,7 @@
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config.ts';
 import type { Deps } from '../server/deps.ts';
-import { openQueryBudget } from '../server/engine/query_budget.ts';
+import { openQueryBudget } from '../server/engine/source/query_budget.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';

@@ -1,5 +1,5 @@
 import type { Config } from './config.ts';
-import type { QueryBudget } from './engine/query_budget.ts';
+import type { QueryBudget } from './engine/source/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';

@@ -9,7 +9,7 @@ import type {
   RetryableError,
   Sink,
   SliceOutcome,
-} from '../server/engine/destination.ts';
+} from '../server/engine/destination/destination.ts';
 import type { BigQueryConfig } from '../server/engine/destinations/bigquery/config.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import type { Column } from '../server/engine/models/column.ts';

@@ -7,8 +7,8 @@ import type {
   Delivery,
   DestinationDefinition,
   DestinationDeps,
-} from '../server/engine/destination.ts';
-import { NonRetryableError, RetryableError } from '../server/engine/destination.ts';
+} from '../server/engine/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../server/engine/destination/destination.ts';
 import type { Column } from '../server/engine/models/column.ts';
 import { contractColumns, parseExact } from './contract_rows.ts';
 

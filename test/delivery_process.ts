@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { findDestination } from '../server/engine/destinations/index.ts';
-import type { SliceOutcome } from '../server/engine/destination.ts';
+import type { SliceOutcome } from '../server/engine/destination/destination.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';

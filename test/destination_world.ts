@@ -8,7 +8,7 @@ import type {
   Difference,
   Sink,
   SliceOutcome,
-} from '../server/engine/destination.ts';
+} from '../server/engine/destination/destination.ts';
 import { freshDelivery } from './deliveries.ts';
 import { encodeStage } from '../server/engine/formats/encode_stage.ts';
 import { selectFor } from '../server/engine/formats/select.ts';

@@ -19,7 +19,7 @@ import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
-import { openQueryBudget } from '../server/engine/query_budget.ts';
+import { openQueryBudget } from '../server/engine/source/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets.ts';

@@ -11,7 +11,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../server/engine/destination.ts';
+} from '../server/engine/destination/destination.ts';
 
 /** Where a delivery is killed: in the middle of the second slice or another one, before commit, somewhere in it, or after it and before anybody knows. */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';

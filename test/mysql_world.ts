@@ -1,5 +1,5 @@
 import type { RowDataPacket } from 'mysql2/promise';
-import type { Sink } from '../server/engine/destination.ts';
+import type { Sink } from '../server/engine/destination/destination.ts';
 import type { MySqlConfig } from '../server/engine/destinations/mysql/config.ts';
 import { mysql } from '../server/engine/destinations/mysql/mysql.ts';
 import { silentLog } from '../server/platform/log.ts';

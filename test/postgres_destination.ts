@@ -1,7 +1,11 @@
 import pg from 'pg';
 import { freshDelivery, uuid_only } from './deliveries.ts';
 import type { PostgresConfig } from '../server/engine/destinations/postgres/config.ts';
-import type { Delivery, DestinationDeps, SliceOutcome } from '../server/engine/destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  SliceOutcome,
+} from '../server/engine/destination/destination.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openOutbound } from '../server/platform/outbound.ts';
 import { openTestStores } from './harness_stores.ts';

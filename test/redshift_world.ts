@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { deliverText, freshDelivery, readContractRows, tablesIn, uuid_only } from './deliveries.ts';
-import type { Delivery } from '../server/engine/destination.ts';
+import type { Delivery } from '../server/engine/destination/destination.ts';
 import type { RedshiftConfig } from '../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../server/engine/destinations/redshift/redshift.ts';
 import { openBucket } from '../server/engine/object_store/s3_bucket.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { Config } from '../config.ts';
-import { generateWebShop } from '../engine/demo/web_shop.ts';
+import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
 import { makeKey } from './key.ts';
 import { UserError } from './user_error.ts';

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Engine } from '../engine/engine.ts';
 import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
-import { openQueryBudget } from '../engine/query_budget.ts';
+import { openQueryBudget } from '../engine/source/query_budget.ts';
 import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../platform/clickhouse/client.ts';

@@ -1,6 +1,6 @@
 import { pluginOriginContext } from '../api/plugins/origins.ts';
 import { totpSealContext } from '../api/users/store.ts';
-import { secretsContext } from '../engine/destination_config.ts';
+import { secretsContext } from '../engine/destination/stored_config.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';

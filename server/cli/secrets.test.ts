@@ -10,8 +10,8 @@ import { openTestStores } from '../../test/harness_stores.ts';
 import { openQueryHouse } from '../../test/query_exports.ts';
 import type { QueryHouse } from '../../test/query_exports.ts';
 import { readConfig } from '../config.ts';
-import { loadConfig } from '../engine/destination_config.ts';
-import { readReceipt } from '../engine/receipt.ts';
+import { loadConfig } from '../engine/destination/stored_config.ts';
+import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import {
   exchangeKeptSecretKey,

@@ -5,7 +5,7 @@ import { newExport } from '../../test/batch_exports.ts';
 import { openQueryHouse } from '../../test/query_exports.ts';
 import type { QueryHouse } from '../../test/query_exports.ts';
 import { engineOf } from '../api/batch_exports/engine.ts';
-import { storeConfig } from '../engine/destination_config.ts';
+import { storeConfig } from '../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 
 let exporting: QueryHouse;

@@ -1,21 +1,21 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../engine/destination.ts';
+import { NonRetryableError, RetryableError } from '../engine/destination/destination.ts';
 import type {
   Delivery,
   DeliveredSlices,
   DestinationDefinition,
   Difference,
   SourceKeys,
-} from '../engine/destination.ts';
+} from '../engine/destination/destination.ts';
 import { findDestination } from '../engine/destinations/index.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
-import { openConfig } from '../engine/order.ts';
-import { readReceipt } from '../engine/receipt.ts';
-import type { Receipt } from '../engine/receipt.ts';
-import { columnsOf, openReading } from '../engine/reading.ts';
-import { listSlices } from '../engine/runs.ts';
-import { streamKeys } from '../engine/source.ts';
+import { openConfig } from '../engine/runs/run_input.ts';
+import { readReceipt } from '../engine/runs/receipt.ts';
+import type { Receipt } from '../engine/runs/receipt.ts';
+import { columnsOf, openReading } from '../engine/source/source_query.ts';
+import { listSlices } from '../engine/runs/runs.ts';
+import { streamKeys } from '../engine/source/source.ts';
 import type { CommandContext } from './commands.ts';
 import { openProcess } from './process.ts';
 import { joinStores } from './stores.ts';

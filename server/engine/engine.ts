@@ -5,9 +5,9 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import type { QueryBudget } from './query_budget.ts';
-import type { DestinationDeps } from './destination.ts';
-import { encodeRow } from './encode_row.ts';
+import type { QueryBudget } from './source/query_budget.ts';
+import type { DestinationDeps } from './destination/destination.ts';
+import { encodeRow } from './formats/encode_row.ts';
 import type { QueryLimits } from './query/settings.ts';
 
 /** What planning and executing exports need from outside. */

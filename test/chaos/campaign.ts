@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { StoredRectangle } from '../../server/engine/ledger.ts';
+import type { StoredRectangle } from '../../server/engine/ledger/ledger.ts';
 import { fillEvents } from '../fill_events.ts';
 import { until } from '../server_process.ts';
 import { compareIngestion, compareRows, readSource } from './compare.ts';

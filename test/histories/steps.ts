@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { advanceBackfills } from '../../server/engine/backfill.ts';
-import { planDueExports } from '../../server/engine/plan.ts';
+import { advanceBackfills } from '../../server/engine/planning/backfill.ts';
+import { planDueExports } from '../../server/engine/planning/plan.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { addEvent, lookForQuietRuns, work } from './world.ts';
 import type { Fate, World } from './world.ts';

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { engineOf } from '../../server/api/batch_exports/engine.ts';
-import { claimRuns } from '../../server/engine/claims.ts';
+import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
-import { contains, fromStored } from '../../server/engine/ledger.ts';
-import { completeQuietRuns } from '../../server/engine/quiet_runs.ts';
+import { contains, fromStored } from '../../server/engine/ledger/ledger.ts';
+import { completeQuietRuns } from '../../server/engine/runs/empty_runs.ts';
 import {
   LostRunError,
   beginCommit,
   endRun,
   retryLater,
   storeSlices,
-} from '../../server/engine/runs.ts';
-import type { ClaimedRun } from '../../server/engine/runs.ts';
-import { releaseDead } from '../../server/engine/workers.ts';
+} from '../../server/engine/runs/runs.ts';
+import type { ClaimedRun } from '../../server/engine/runs/runs.ts';
+import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { newExport, projectBase } from '../batch_exports.ts';
 import type { SourceEvent } from '../chaos/compare.ts';

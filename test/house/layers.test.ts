@@ -27,7 +27,7 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [/^server\/engine\/models\/column\.ts$/],
     advice:
-      'A destination knows only engine/destination.ts, engine/formats, engine/object_store, engine/sql_tables and platform: what it needs of a run is in `Delivery`.',
+      'A destination knows only engine/destination/destination.ts, engine/formats, engine/object_store, engine/sql_tables and platform: what it needs of a run is in `Delivery`.',
   },
   {
     files: /^server\/engine\/sql_tables\//,
@@ -146,13 +146,13 @@ test('the rule itself: what each layer is refused', () => {
   const refused: [string, string][] = [
     ['server/platform/http/auth.ts', '../../engine/runs.ts'],
     ['server/platform/http/auth.ts', '../../config.ts'],
-    ['server/engine/plan.ts', '../api/organizations/store.ts'],
-    ['server/engine/plan.ts', './destinations/file/file.ts'],
+    ['server/engine/planning/plan.ts', '../api/organizations/store.ts'],
+    ['server/engine/planning/plan.ts', './destinations/file/file.ts'],
     ['server/engine/destinations/file/file.ts', '../noop/noop.ts'],
     ['server/engine/destinations/file/file.ts', '../../runs.ts'],
     ['server/api/organizations/routes.ts', '../projects/routes.ts'],
     ['server/api/organizations/routes.ts', '../../deps.ts'],
-    ['server/cli/start.ts', '../../test/harness.ts'],
+    ['server/cli/start.ts', '../harness.ts'],
     ['server/app.ts', '../scripts/check.ts'],
   ];
   for (const [path, module] of refused)
@@ -166,7 +166,7 @@ test('the rule itself: what each layer is refused', () => {
     ['server/engine/destinations/file/file.ts', './naming.ts', false],
     ['server/api/organizations/store.ts', '../projects/store.ts', false],
     ['server/api/organizations/routes.ts', '../../deps.ts', true],
-    ['server/engine/runs.test.ts', '../../test/harness.ts', false],
+    ['server/engine/runs/runs.test.ts', '../harness.ts', false],
   ];
   for (const [path, module, is_type] of allowed)
     assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../engine/destination_config.ts';
+import { loadConfig } from '../../engine/destination/stored_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';

@@ -1,8 +1,8 @@
-import { startBackfill } from '../../engine/backfill.ts';
-import type { BackfillRange } from '../../engine/backfill.ts';
-import { timesOf } from '../../engine/backfill_area.ts';
+import { startBackfill } from '../../engine/planning/backfill.ts';
+import type { BackfillRange } from '../../engine/planning/backfill.ts';
+import { timesOf } from '../../engine/planning/backfill_area.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { intervalCount, nominalLength } from '../../engine/interval.ts';
+import { intervalCount, nominalLength } from '../../engine/planning/interval.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { conflict, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';

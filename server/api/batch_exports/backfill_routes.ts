@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { cancelBackfill } from '../../engine/backfill.ts';
+import { cancelBackfill } from '../../engine/planning/backfill.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/body.ts';
 import { conflict } from '../../platform/http/errors.ts';

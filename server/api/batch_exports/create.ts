@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import { storeConfig } from '../../engine/destination_config.ts';
+import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { firstSchedule } from '../../engine/plan.ts';
+import { firstSchedule } from '../../engine/planning/plan.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';

@@ -1,4 +1,4 @@
-import { cancelBackfill } from '../../engine/backfill.ts';
+import { cancelBackfill } from '../../engine/planning/backfill.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { listOpenBackfills } from './backfills_store.ts';

@@ -12,12 +12,12 @@ import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { planDueExports } from '../../engine/plan.ts';
-import { columnsOf, openReading } from '../../engine/reading.ts';
-import { readReceipt } from '../../engine/receipt.ts';
-import { streamSliceOnce } from '../../engine/recent_slices.ts';
-import { startWorker } from '../../engine/worker.ts';
-import type { Worker } from '../../engine/worker.ts';
+import { planDueExports } from '../../engine/planning/plan.ts';
+import { columnsOf, openReading } from '../../engine/source/source_query.ts';
+import { readReceipt } from '../../engine/runs/receipt.ts';
+import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
+import { startWorker } from '../../engine/workers/worker.ts';
+import type { Worker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { engineOf } from './engine.ts';

@@ -1,6 +1,6 @@
-import type { DestinationDefinition, OperatorRules } from '../../engine/destination.ts';
+import type { DestinationDefinition, OperatorRules } from '../../engine/destination/destination.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
-import { configSchemaOf } from '../../engine/event_filter.ts';
+import { configSchemaOf } from '../../engine/models/event_filter.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
-import type { DestinationDefinition } from '../../engine/destination.ts';
+import type { DestinationDefinition } from '../../engine/destination/destination.ts';
 import { destinations } from '../../engine/destinations/index.ts';
-import { configSchemaOf } from '../../engine/event_filter.ts';
+import { configSchemaOf } from '../../engine/models/event_filter.ts';
 
 /** The schema of a body with every type of destination and its keys written out, for the documentation; the checks of a destination are its own. */
 export function withDestinations(body: TObject): TObject {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { DestinationDefinition } from '../../engine/destination.ts';
-import { loadConfig } from '../../engine/destination_config.ts';
+import type { DestinationDefinition } from '../../engine/destination/destination.ts';
+import { loadConfig } from '../../engine/destination/stored_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Column } from '../../engine/models/column.ts';

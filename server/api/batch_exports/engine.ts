@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { queryLimits } from '../../engine/custom_query.ts';
+import { queryLimits } from '../../engine/query/custom_query.ts';
 import type { Engine } from '../../engine/engine.ts';
 
 /** The export engine on what the process has. */

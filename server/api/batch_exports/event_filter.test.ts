@@ -5,7 +5,7 @@ import { attrsOf, projectBase } from '../../../test/batch_exports.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { readReceipt } from '../../engine/receipt.ts';
+import { readReceipt } from '../../engine/runs/receipt.ts';
 
 let exporting: QueryHouse;
 let home: TestOrganization;

@@ -1,9 +1,9 @@
 import type { Static, TObject } from 'typebox';
-import type { DestinationDefinition, OperatorRules } from '../../engine/destination.ts';
+import type { DestinationDefinition, OperatorRules } from '../../engine/destination/destination.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
-import { event_filter_keys } from '../../engine/event_filter.ts';
-import { intervals, nominalLength } from '../../engine/interval.ts';
-import type { Interval } from '../../engine/interval.ts';
+import { event_filter_keys } from '../../engine/models/event_filter.ts';
+import { intervals, nominalLength } from '../../engine/planning/interval.ts';
+import type { Interval } from '../../engine/planning/interval.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked, isInstant } from '../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { loadConfig, storeConfig } from '../../engine/destination_config.ts';
+import { loadConfig, storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';

@@ -6,8 +6,8 @@ import { eventually } from '../../../test/eventually.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
-import { claimRun } from '../../engine/claims.ts';
-import { executeRun } from '../../engine/execute.ts';
+import { claimRun } from '../../engine/workers/claims.ts';
+import { executeRun } from '../../engine/delivery/execute.ts';
 import { engineOf } from './engine.ts';
 
 let exporting: QueryHouse;

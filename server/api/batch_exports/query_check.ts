@@ -1,5 +1,5 @@
-import { checkQuery, columnsOfQuery, schemaOf } from '../../engine/custom_query.ts';
-import type { CheckedQuery, QuerySchema } from '../../engine/custom_query.ts';
+import { checkQuery, columnsOfQuery, schemaOf } from '../../engine/query/custom_query.ts';
+import type { CheckedQuery, QuerySchema } from '../../engine/query/custom_query.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Column } from '../../engine/models/column.ts';
 import { resolveQuery } from '../../engine/query/query.ts';

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openQueryHouse } from '../../../test/query_exports.ts';
 import type { QueryHouse } from '../../../test/query_exports.ts';
-import { NonRetryableError, RetryableError } from '../../engine/destination.ts';
-import { openReading } from '../../engine/reading.ts';
-import { streamSlice } from '../../engine/source.ts';
+import { NonRetryableError, RetryableError } from '../../engine/destination/destination.ts';
+import { openReading } from '../../engine/source/source_query.ts';
+import { streamSlice } from '../../engine/source/source.ts';
 import { engineOf } from './engine.ts';
 
 const events_count = 40_000;

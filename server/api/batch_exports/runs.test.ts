@@ -9,9 +9,9 @@ import {
 } from '../../../test/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { addDelivered } from '../../engine/deliveries.ts';
-import { fromStored } from '../../engine/ledger.ts';
-import type { StoredRectangle } from '../../engine/ledger.ts';
+import { addDelivered } from '../../engine/ledger/deliveries.ts';
+import { fromStored } from '../../engine/ledger/ledger.ts';
+import type { StoredRectangle } from '../../engine/ledger/ledger.ts';
 
 let house: Harness;
 before(async () => {

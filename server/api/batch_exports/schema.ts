@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { backfill_times } from '../../engine/backfill_area.ts';
-import { listed_runs_max } from '../../engine/backfill_plan.ts';
-import type { QuerySchema } from '../../engine/custom_query.ts';
-import { intervals } from '../../engine/interval.ts';
+import { backfill_times } from '../../engine/planning/backfill_area.ts';
+import { listed_runs_max } from '../../engine/planning/backfill_counts.ts';
+import type { QuerySchema } from '../../engine/query/custom_query.ts';
+import { intervals } from '../../engine/planning/interval.ts';
 import { nullable } from '../../platform/http/nullable.ts';
 import { BatchExportRun } from './run_schema.ts';
 

@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { QuerySchema } from '../../engine/custom_query.ts';
-import type { StoredConfig } from '../../engine/destination_config.ts';
+import type { QuerySchema } from '../../engine/query/custom_query.ts';
+import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import type { PauseReason } from '../../engine/health/pause_automatically.ts';
-import type { Interval } from '../../engine/interval.ts';
+import type { Interval } from '../../engine/planning/interval.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isInPlace } from './place.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { destinations } from '../../engine/destinations/index.ts';
-import { configSchemaOf } from '../../engine/event_filter.ts';
+import { configSchemaOf } from '../../engine/models/event_filter.ts';
 import { leadsSecrets, trialViolations } from './stored_secrets.ts';
 
 test('which keys of which destination lead its secrets', () => {

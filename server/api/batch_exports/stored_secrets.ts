@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DestinationDefinition } from '../../engine/destination.ts';
-import { event_filter_keys } from '../../engine/event_filter.ts';
+import type { DestinationDefinition } from '../../engine/destination/destination.ts';
+import { event_filter_keys } from '../../engine/models/event_filter.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import type { Destination, FullConfig } from './destination_body.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { nullable } from '../../platform/http/nullable.ts';
-import type { ConfigViolation } from '../destination.ts';
+import type { ConfigViolation } from '../destination/destination.ts';
 import { compressionsOf, fileFormats } from './encoding.ts';
 import type { Compression, Encoding, FileFormat } from './encoding.ts';
 import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { DeliveredSlices, Difference, SliceOutcome } from '../destination.ts';
+import type { DeliveredSlices, Difference, SliceOutcome } from '../destination/destination.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
 
 /** What a comparison needs of a place that holds files or objects; names have `/` between folders. */

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { Temporal } from 'temporal-polyfill';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Interval } from '../interval.ts';
+import type { Interval } from '../planning/interval.ts';
 import { newHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { compared_runs_max } from './volume.ts';

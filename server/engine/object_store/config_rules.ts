@@ -1,4 +1,4 @@
-import type { ConfigViolation } from '../destination.ts';
+import type { ConfigViolation } from '../destination/destination.ts';
 
 /** Violations of a prefix that becomes a part of an address, where the parts `.` and `..` would lead to another place. */
 export function dotViolations(prefix: string): ConfigViolation[] {

@@ -2,8 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError, throwIfStopped, urlHost } from '../destination.ts';
-import type { CheckStep, DestinationDefinition, DestinationDeps } from '../destination.ts';
+import {
+  NonRetryableError,
+  RetryableError,
+  throwIfStopped,
+  urlHost,
+} from '../destination/destination.ts';
+import type {
+  CheckStep,
+  DestinationDefinition,
+  DestinationDeps,
+} from '../destination/destination.ts';
 import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import { constantFolder } from '../formats/naming.ts';

@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../platform/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../destination.ts';
+import { NonRetryableError, RetryableError } from '../destination/destination.ts';
 import type { ObjectStore } from './object_store.ts';
 
 /** A known fault of a store: whether another attempt may get past it, its code of docs/errors.md, and what the user is told. */

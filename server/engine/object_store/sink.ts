@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../platform/log.ts';
-import { RetryableError } from '../destination.ts';
-import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../destination.ts';
+import { RetryableError } from '../destination/destination.ts';
+import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 import { fileEncoding } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import { manifestName, sliceName, stemOf } from '../formats/naming.ts';

@@ -9,11 +9,11 @@ import { random_expression, random_select, withoutSpans } from './cases/random_t
 import { checkQuery, forEachOf, printQuery, readRows } from './cases/run_query.ts';
 import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
-import { parse } from './parse.ts';
-import { printSelect } from './print.ts';
+import { parse } from './parse/parse.ts';
+import { printSelect } from './parse/print.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
-import type { Select, SelectCore } from './tree.ts';
+import type { Select, SelectCore } from './parse/tree.ts';
 
 let stores: TestStores;
 let projects: TwoProjects;

@@ -1,21 +1,21 @@
-import { every_event, filterCondition } from '../event_filter.ts';
-import type { EventFilter } from '../event_filter.ts';
-import type { Rectangle } from '../ledger.ts';
+import { every_event, filterCondition } from '../models/event_filter.ts';
+import type { EventFilter } from '../models/event_filter.ts';
+import type { Rectangle } from '../ledger/ledger.ts';
 import type { Column } from '../models/column.ts';
 import type { Model } from '../models/model.ts';
 import { models } from '../models/index.ts';
-import type { Context, ResolvedSelect } from './context.ts';
+import type { Context, ResolvedSelect } from './resolve/context.ts';
 import { Fault } from './fault.ts';
-import { finalExpression, outputColumns } from './output.ts';
-import { parse } from './parse.ts';
+import { finalExpression, outputColumns } from './resolve/output.ts';
+import { parse } from './parse/parse.ts';
 import { queryError } from './query_error.ts';
-import { resolve } from './resolve.ts';
-import type { Levels } from './resolve.ts';
-import { resolveSelect } from './resolve_select.ts';
-import type { Select } from './tree.ts';
-import type { ValueType } from './value_type.ts';
-import { QueryWriter } from './writer.ts';
-import type { QueryParameters } from './writer.ts';
+import { resolve } from './resolve/resolve.ts';
+import type { Levels } from './resolve/resolve.ts';
+import { resolveSelect } from './resolve/select.ts';
+import type { Select } from './parse/tree.ts';
+import type { ValueType } from './values/value_type.ts';
+import { QueryWriter } from './values/writer.ts';
+import type { QueryParameters } from './values/writer.ts';
 
 /** A query that was read and understood for one model. Nothing of it depends on a project, a run or a time. */
 export type ResolvedQuery = {

@@ -1,4 +1,4 @@
-import type { DeliveredSlices, Difference } from '../destination.ts';
+import type { DeliveredSlices, Difference } from '../destination/destination.ts';
 
 /** How often a key was delivered and how often the table has it; listed only where the two differ. */
 export type ComparedKey = { key: string; expected: number; found: number };

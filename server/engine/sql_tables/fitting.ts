@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../destination.ts';
+import { NonRetryableError } from '../destination/destination.ts';
 import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { ConfigViolation } from '../destination.ts';
+import type { ConfigViolation } from '../destination/destination.ts';
 
 /** Violations of the `host` of a database, which is a host name or an address alone: its port has a key of its own. */
 export function hostViolations(host: string): ConfigViolation[] {

@@ -1,4 +1,4 @@
-import type { Delivery } from '../destination.ts';
+import type { Delivery } from '../destination/destination.ts';
 
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;

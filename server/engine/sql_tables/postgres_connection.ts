@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { giveBack } from '../../platform/lent_blocks.ts';
-import { stopError, throwIfStopped, unlessStopped } from '../destination.ts';
-import type { DestinationDeps } from '../destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../destination/destination.ts';
+import type { DestinationDeps } from '../destination/destination.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
 

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { RetryableError, isOnly, withCertainty } from '../destination.ts';
-import type { Json, Manifest, Sink, Slice, SliceOutcome } from '../destination.ts';
+import { RetryableError, isOnly, withCertainty } from '../destination/destination.ts';
+import type { Json, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 
 /** What one attempt at a delivery does in a database that has locks and transactions. All but `tidyUp` and `close` are called between `begin` and `end`. */
 export type StagedDelivery = {

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { RetryableError } from '../destination.ts';
-import type { Delivery, Json, SliceOutcome } from '../destination.ts';
+import { RetryableError } from '../destination/destination.ts';
+import type { Delivery, Json, SliceOutcome } from '../destination/destination.ts';
 
 /** What finds a staged slice again: the number of its write, which its rows carry, and the bytes that the slice was made of. */
 export type StagedState = { write: number; slice_bytes: number };

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
 import { azureblob_config, azureblobViolations } from './config.ts';
 import { readConnectionString } from './connection_string.ts';

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
 import { openBigQuerySink } from './sink.ts';

@@ -8,8 +8,8 @@ import {
   openBigQueryWorld,
 } from '../../../../test/bigquery_world.ts';
 import { uuid_only } from '../../../../test/deliveries.ts';
-import { RetryableError } from '../../destination.ts';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
 import { bigquery } from './bigquery.ts';

@@ -6,8 +6,8 @@ import { freshDelivery, isFault, openBigQueryWorld } from '../../../../test/bigq
 import { assertChanged, uuid_only } from '../../../../test/deliveries.ts';
 import type { Value } from '../../../../test/bigquery_tables.ts';
 import { contractColumns } from '../../../../test/contract_rows.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { DestinationDeps } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { DestinationDeps } from '../../destination/destination.ts';
 import { sampleRow } from '../../sql_tables/sample_row.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';

@@ -1,4 +1,4 @@
-import type { Delivery, Manifest, SliceOutcome } from '../../destination.ts';
+import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
 import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination.ts';
+import type { ConfigViolation } from '../../destination/destination.ts';
 import { isPlainAddress } from '../../object_store/config_rules.ts';
 
 /** The keys of a BigQuery destination. */

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import {
   causesOf,
   codeOf,

@@ -9,7 +9,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';

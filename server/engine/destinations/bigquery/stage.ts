@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
-import { RetryableError } from '../../destination.ts';
-import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { Encoding } from '../../formats/encoding.ts';
 import type { Column } from '../../models/column.ts';
 import { dropTable, findTable, listTables, makeTable, tableReference } from './api.ts';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import type { CheckStep, DestinationDeps } from '../../destination.ts';
+import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
 import { quoted } from '../../sql_tables/layout.ts';

@@ -1,5 +1,5 @@
-import { urlHost } from '../../destination.ts';
-import type { DestinationDefinition } from '../../destination.ts';
+import { urlHost } from '../../destination/destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
 import { openClickHouseSink } from './sink.ts';

@@ -18,8 +18,8 @@ import { openEmbeddedClickHouse } from '../../../platform/embedded/clickhouse.ts
 import type { EmbeddedStore } from '../../../platform/embedded/supervise.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import { RetryableError } from '../../destination.ts';
-import type { Sink, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';
 

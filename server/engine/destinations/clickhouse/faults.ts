@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Delivery } from '../../destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { isOnly } from '../../destination.ts';
+import { isOnly } from '../../destination/destination.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -10,7 +10,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
 import { stageName } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';

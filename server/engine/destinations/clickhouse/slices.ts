@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination.ts';
-import type { Delivery, Json, Slice, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { recordsIn } from '../../sql_tables/staged_sink.ts';

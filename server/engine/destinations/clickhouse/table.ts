@@ -1,5 +1,5 @@
-import { NonRetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
+import { NonRetryableError } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { inDatabase, targetOf } from './config.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { countDifference, recordsOf } from '../../destination.ts';
+import { countDifference, recordsOf } from '../../destination/destination.ts';
 import type {
   DeliveredSlices,
   DestinationDeps,
   Difference,
   SourceKeys,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';

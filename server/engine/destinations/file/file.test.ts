@@ -20,8 +20,8 @@ import type { Config } from '../../../../test/destination_world.ts';
 import { parseJsonLines } from '../../../../test/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { fileError } from './faults.ts';
 import { file } from './file.ts';
 

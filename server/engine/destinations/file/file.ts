@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import type { CheckStep, ConfigViolation, DestinationDefinition } from '../../destination.ts';
+import type {
+  CheckStep,
+  ConfigViolation,
+  DestinationDefinition,
+} from '../../destination/destination.ts';
 import {
   file_keys,
   fileEncoding,

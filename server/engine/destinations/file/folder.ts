@@ -3,7 +3,7 @@ import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
-import { NonRetryableError } from '../../destination.ts';
+import { NonRetryableError } from '../../destination/destination.ts';
 import { isMissing } from './faults.ts';
 
 /**

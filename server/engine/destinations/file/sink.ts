@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { RetryableError } from '../../destination.ts';
-import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type {
+  Delivery,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../destination/destination.ts';
 import { fileEncoding } from '../../formats/file_config.ts';
 import type { FileConfig } from '../../formats/file_config.ts';
 import { folderPart, manifestName, sliceName, stemOf } from '../../formats/naming.ts';

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
 import { openBucket } from './bucket.ts';
 import { gcs_config, gcsViolations } from './config.ts';

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/nullable.ts';
 import { isPlainAddress } from '../../../platform/plain_address.ts';
 import { readWebhookSecret } from '../../../platform/standard_webhooks.ts';
-import type { ConfigViolation } from '../../destination.ts';
+import type { ConfigViolation } from '../../destination/destination.ts';
 
 /** The shapes of a request's body, the default first. `Batch` is `{"api_key", "historical_migration": true, "batch": [...]}`. */
 export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;

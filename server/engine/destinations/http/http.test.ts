@@ -13,8 +13,8 @@ import type { HttpReceiver } from '../../../../test/http_receiver.ts';
 import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import type { Delivery } from '../../destination.ts';
-import { NonRetryableError } from '../../destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/destination.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { throwIfStopped, urlHost } from '../../destination.ts';
+import { throwIfStopped, urlHost } from '../../destination/destination.ts';
 import type {
   CheckStep,
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
   Difference,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { bodyOf } from './bodies.ts';
 import { http_config, httpViolations } from './config.ts';
 import type { HttpConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import type { Delivery, Sink } from '../../destination.ts';
+import type { Delivery, Sink } from '../../destination/destination.ts';
 import { bodiesOf } from './bodies.ts';
 import type { Body } from './bodies.ts';
 import type { HttpConfig } from './config.ts';

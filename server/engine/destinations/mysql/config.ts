@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination.ts';
+import type { ConfigViolation } from '../../destination/destination.ts';
 import { hostViolations } from '../../sql_tables/host.ts';
 
 /** The keys of a MySQL destination. */

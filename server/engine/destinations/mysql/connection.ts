@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
-import { stopError, throwIfStopped, unlessStopped } from '../../destination.ts';
-import type { DestinationDeps } from '../../destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../../destination/destination.ts';
+import type { DestinationDeps } from '../../destination/destination.ts';
 import type { MySqlConfig } from './config.ts';
 
 /** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
 import { openMySqlSink } from './sink.ts';

@@ -8,8 +8,8 @@ import { openMySqlProxy } from '../../../../test/mysql_proxy.ts';
 import { testMySqlStages } from '../../../../test/mysql_stages.ts';
 import { MySqlWorld } from '../../../../test/mysql_world.ts';
 import type { MySqlOrders } from '../../../../test/mysql_world.ts';
-import { RetryableError } from '../../destination.ts';
-import type { Sink, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { mysql } from './mysql.ts';
 
 const manifest = { name: 'manifest', text: '{}' };

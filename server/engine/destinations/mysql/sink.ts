@@ -1,7 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Delivery, DestinationDeps, Manifest, Sink, Slice } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Manifest,
+  Sink,
+  Slice,
+} from '../../destination/destination.ts';
 import { openStagedSink } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';

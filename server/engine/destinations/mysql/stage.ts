@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import {

@@ -19,8 +19,8 @@ import { openPostgresProxy, proxyCertificate } from '../../../../test/postgres_p
 import type { PostgresProxy } from '../../../../test/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import type { ConfigViolation, DestinationDefinition } from '../../destination.ts';
+import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { hostViolations } from '../../sql_tables/host.ts';
 import { checkPostgres } from './check.ts';

@@ -10,8 +10,8 @@ import {
   uuidDelivery,
 } from '../../../../test/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 

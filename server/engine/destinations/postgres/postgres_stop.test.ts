@@ -10,8 +10,8 @@ import {
 import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/postgres_proxy.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Sink } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { Sink } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';

@@ -1,5 +1,5 @@
-import { NonRetryableError } from '../../destination.ts';
-import type { Delivery, Manifest, SliceOutcome } from '../../destination.ts';
+import { NonRetryableError } from '../../destination/destination.ts';
+import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';

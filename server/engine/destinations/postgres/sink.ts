@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { withCertainty } from '../../destination.ts';
+import { withCertainty } from '../../destination/destination.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -8,7 +8,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';

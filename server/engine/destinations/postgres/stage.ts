@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination.ts';
-import type { Delivery, Slice, SliceOutcome } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { requireRecords } from '../../sql_tables/staged_sink.ts';

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { countDifference, recordsOf } from '../../destination.ts';
+import { countDifference, recordsOf } from '../../destination/destination.ts';
 import type {
   DeliveredSlices,
   DestinationDeps,
   Difference,
   SourceKeys,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { receiptDifferences, rowDifferences } from '../../sql_tables/differences.ts';
 import type { ComparedKey } from '../../sql_tables/differences.ts';
 import { isMerged, keyColumn, quoted } from '../../sql_tables/layout.ts';

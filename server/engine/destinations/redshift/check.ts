@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
-import type { CheckStep, DestinationDeps } from '../../destination.ts';
+import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Readable, pipeline } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createGzip } from 'node:zlib';
-import type { Delivery, DestinationDeps, Slice, SliceOutcome } from '../../destination.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  Slice,
+  SliceOutcome,
+} from '../../destination/destination.ts';
 import { textOf } from '../../object_store/config_rules.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { notingProgress } from '../../object_store/object_store.ts';

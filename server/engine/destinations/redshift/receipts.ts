@@ -1,4 +1,4 @@
-import type { Delivery } from '../../destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
 import { openRedshiftSink } from './sink.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError, withCertainty } from '../../destination.ts';
+import { RetryableError, withCertainty } from '../../destination/destination.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -8,7 +8,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, SliceOutcome } from '../../destination.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';

@@ -1,10 +1,10 @@
-import { countDifference, recordsOf } from '../../destination.ts';
+import { countDifference, recordsOf } from '../../destination/destination.ts';
 import type {
   DeliveredSlices,
   DestinationDeps,
   Difference,
   SourceKeys,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { receiptDifferences, rowDifferences } from '../../sql_tables/differences.ts';
 import type { ComparedKey } from '../../sql_tables/differences.ts';
 import { isMerged, keyColumn, quoted } from '../../sql_tables/layout.ts';

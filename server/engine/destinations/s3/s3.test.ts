@@ -12,8 +12,8 @@ import { openS3Server, setEnvironmentCredentials } from '../../../../test/s3_ser
 import type { S3Server } from '../../../../test/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';

@@ -1,5 +1,5 @@
-import { NonRetryableError } from '../../destination.ts';
-import type { DestinationDefinition } from '../../destination.ts';
+import { NonRetryableError } from '../../destination/destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { isWithoutKey, no_environment_credentials, s3_config, s3Violations } from './config.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
-import type { CheckStep, DestinationDeps } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { changedValues, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';

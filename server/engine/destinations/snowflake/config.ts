@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/nullable.ts';
-import type { ConfigViolation } from '../../destination.ts';
+import type { ConfigViolation } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 
 const name_characters_max = 255;

@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
 

@@ -1,5 +1,5 @@
-import { RetryableError } from '../../destination.ts';
-import type { Delivery } from '../../destination.ts';
+import { RetryableError } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { receipts_table, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import type { Connection } from './connection.ts';

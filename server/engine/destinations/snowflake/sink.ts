@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { RetryableError, isOnly, withCertainty } from '../../destination.ts';
+import { RetryableError, isOnly, withCertainty } from '../../destination/destination.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -9,7 +9,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination.ts';
+} from '../../destination/destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';

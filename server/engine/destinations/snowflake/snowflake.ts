@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../destination.ts';
+import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
 import { openSnowflakeSink } from './sink.ts';

@@ -18,8 +18,8 @@ import type {
 } from '../../../../test/snowflake_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination.ts';
+import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { SnowflakeFault } from './client.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { snowflakeError } from './faults.ts';

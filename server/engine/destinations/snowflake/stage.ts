@@ -1,4 +1,4 @@
-import type { Delivery, SliceOutcome } from '../../destination.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import {
   freeName,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isEngineError } from '../engine_error.ts';
+import { isEngineError } from '../gate/engine_error.ts';
 import { QueryError } from '../query_error.ts';
 import { checkQuery, printQuery, readRows, readSql } from './run_query.ts';
 import type { CheckedQuery } from './run_query.ts';

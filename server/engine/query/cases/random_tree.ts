@@ -11,7 +11,7 @@ import type {
   Source,
   TypeName,
   Window,
-} from '../tree.ts';
+} from '../parse/tree.ts';
 
 const span = { start: 0, end: 0 };
 const names = [

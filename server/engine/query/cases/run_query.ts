@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
-import { checkByEngine, gateRelation } from '../check_by_engine.ts';
+import { checkByEngine, gateRelation } from '../gate/check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../query.ts';
 import type { QueryRelation, QueryRun, ResolvedQuery } from '../query.ts';
 import { querySettings } from '../settings.ts';

@@ -1,4 +1,4 @@
-import { datedText } from '../dated_text.ts';
+import { datedText } from '../values/dated_text.ts';
 import { define } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 

@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { RetryableError } from '../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../destination/destination.ts';
+import type { Engine } from '../engine.ts';
+import { writeRunLog } from '../run_log.ts';
+import { listSlices } from '../runs/runs.ts';
+import type { ClaimedRun } from '../runs/runs.ts';
+
+const timeout_ms = 60_000;
+/** Between tries at a destination that does not answer just now, as when it is started again. */
+const pauses_ms = [500, 1_000, 2_000, 4_000, 8_000];
+
+/**
+ * Removes what a run has left at its destination and not committed. A destination that is away for some seconds is asked again; what cannot be removed within a minute stays there, invisible, and the log of the
+ * run says so. `open` opens the run's delivery for work that ends with the signal.
+ */
+export async function abandon(
+  engine: Engine,
+  run: ClaimedRun,
+  open: (signal: AbortSignal) => Promise<Sink>,
+): Promise<void> {
+  const outcomes = (await listSlices(engine, run.id)).flatMap((slice) =>
+    slice.outcome === null ? [] : [slice.outcome],
+  );
+  const signal = AbortSignal.timeout(timeout_ms);
+  const pauses = pauses_ms.values();
+  for (;;) {
+    try {
+      return await removeParts(engine, run, await open(signal), outcomes);
+    } catch (error) {
+      const next =
+        error instanceof RetryableError && !signal.aborted ? pauses.next().value : undefined;
+      if (next === undefined) return leaveParts(engine, run, error);
+      await pause(next);
+    }
+  }
+}
+
+async function removeParts(
+  engine: Engine,
+  run: ClaimedRun,
+  sink: Sink,
+  outcomes: SliceOutcome[],
+): Promise<void> {
+  try {
+    // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
+    if (await isOurs(engine, run)) await sink.abort(outcomes);
+  } finally {
+    await sink.close();
+  }
+}
+
+async function leaveParts(
+  engine: Engine,
+  { id: run_id, batch_export_id }: ClaimedRun,
+  error: unknown,
+): Promise<void> {
+  engine.log.warn({ err: error, run_id }, 'could not clean up at the destination');
+  const message =
+    'The destination could not be reached to remove unfinished, invisible parts of this run. A retry of the run uses or removes them.';
+  await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
+}
+
+/** True while no other worker has taken the run; also when its row is gone, because then nobody else will clean up. */
+async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
+  const row = await engine.db.row<{ attempt: number }>(
+    sql`SELECT attempt FROM batch_export_runs WHERE id = ${run.id}`,
+  );
+  return row === undefined || row.attempt === run.attempt;
+}

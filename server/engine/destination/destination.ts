@@ -1,0 +1,271 @@
+import type { Readable } from 'node:stream';
+import type { Static, TObject } from 'typebox';
+import type { Logger } from '../../platform/log.ts';
+import type { Outbound } from '../../platform/outbound.ts';
+import type { Encoding } from '../formats/encoding.ts';
+import type { TextRow } from '../formats/text_row.ts';
+import type { Column } from '../models/column.ts';
+
+/** JSON as it is stored in a row. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** What is to be delivered, the same for every attempt and retry of one selection. */
+export type Delivery = {
+  /** Names the delivery at the destination; a repeat with the same id replaces or finds what the earlier attempt made, never adds to it. */
+  delivery_id: string;
+  run_id: string;
+  /** Counts the workers that took this run; part of temporary names only. */
+  attempt: number;
+  batch_export_id: string;
+  team_id: number;
+  model: 'events' | 'persons';
+  /** ISO 8601, UTC, half open. */
+  data_interval_start: string;
+  data_interval_end: string;
+  columns: Column[];
+};
+
+/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not outlive one. */
+export type Slice = { number: number; records: number; is_last?: true };
+
+/** True for the one slice of a delivery: after a crash it is repeated in any case, so nothing is gained by keeping it apart. */
+export function isOnly(slice: Slice): boolean {
+  return slice.number === 0 && slice.is_last === true;
+}
+
+/** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
+export type SliceOutcome = {
+  number: number;
+  name: string;
+  records: number;
+  bytes: number;
+  sha256: string;
+  state: Json;
+};
+
+/** The end of a delivery as it is stored, signed and left at the destination. `text` is the exact signed JSON text. */
+export type Manifest = { name: string; text: string };
+
+/**
+ * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before `commit`; `commit` may be repeated; after `abort` nothing
+ * of this delivery is left; a dead attempt's leftovers are found by the next `open` of the same delivery.
+ */
+export type Sink = {
+  /** True when an earlier attempt of this delivery was committed completely; then nothing else needs to be called but `close`. */
+  isCommitted(): Promise<boolean>;
+  /** Of the slices that earlier attempts finished, those that are still there and whole. The engine writes the others again. */
+  recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
+  /** Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged). Rejects when the stream does; then nothing of the slice counts. */
+  write(slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }>;
+  /** Shows all slices at once, the manifest last (or in the same transaction). */
+  commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
+  /** Removes everything that this delivery wrote and did not commit. Harmless when there is nothing. */
+  abort(outcomes: SliceOutcome[]): Promise<void>;
+  /** Gives connections and file handles back; always called once. */
+  close(): Promise<void>;
+};
+
+/** A named thing that differs between a receipt and the destination. */
+export type Difference = {
+  kind: 'missing' | 'changed' | 'added' | 'unreadable';
+  name: string;
+  detail: string;
+};
+
+/** What the numbers say where rows have no key by which they could be told apart: nothing when they are equal. */
+export function countDifference(name: string, expected: number, found: number): Difference[] {
+  if (expected === found) return [];
+  return [
+    {
+      kind: found < expected ? 'missing' : 'added',
+      name,
+      detail: `${expected} rows were delivered and ${found} are there; the query has no key that tells which.`,
+    },
+  ];
+}
+
+/** The host of an address as it is written in a config, for `host`; undefined where there is none. */
+export function urlHost(address: unknown): string | undefined {
+  return typeof address === 'string' ? URL.parse(address)?.hostname : undefined;
+}
+
+/** What `verify` is told about a committed delivery: the manifest's text and the slices with rows, bytes and SHA-256. */
+export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
+
+/** How many rows deliveries brought. */
+export function recordsOf(delivered: DeliveredSlices[]): number {
+  return delivered.reduce(
+    (sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0),
+    0,
+  );
+}
+
+/** Reads source rows again, for destinations whose content is compared row by row. */
+export type SourceKeys = (delivery_id: string) => AsyncIterable<string>;
+
+/** What a destination may use of the house. */
+export type DestinationDeps = {
+  log: Logger;
+  /** The guard in front of every connection that leaves the server. */
+  outbound: Outbound;
+  /** Absolute folder that the File destination may write under. */
+  export_dir: string;
+  /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
+  has_environment_credentials?: boolean;
+  /** Aborted when the work is to stop: every call that waits for the other side rejects then, and `open` at once. */
+  signal: AbortSignal;
+  /** Called when the other side has finished something that was asked of it: the bound on its silence begins anew. Bytes that `write` takes and the end of a call need no word. */
+  noteProgress?: () => void;
+  /** The bytes that a run would send of a slice of this one row, for connection tests of what only the analytics store can write. Left out where no such store is at hand. */
+  encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
+};
+
+/** What the operator allows, as far as it decides whether a config is right. */
+export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials'>;
+
+/** A violation of a destination's own rules; `attr` is the config key. */
+export type ConfigViolation = {
+  attr: string;
+  code: 'invalid_input' | 'invalid_choice' | 'required';
+  detail: string;
+};
+
+/** One step of a connection test. */
+export type CheckStep = {
+  name: string;
+  status: 'passed' | 'failed' | 'skipped';
+  detail: string;
+  duration_ms: number;
+};
+
+/** A request as a preview shows it: with `********` in the place of each secret. `body` is what is sent, `text` the same before compression. */
+export type ShownRequest = {
+  format: string;
+  compression: string | null;
+  records: number;
+  headers: Record<string, string>;
+  text: string;
+  body: Buffer;
+};
+
+/** Which default columns a destination carries: those of files or those of database tables. */
+export type ColumnSet = 'files' | 'tables';
+
+/** One destination type as data; validation, encryption, masking, documentation and tests all follow from it. */
+export type DestinationDefinition<Schema extends TObject = TObject> = {
+  type: string;
+  label: string;
+  /** Keys that users may set: described, with defaults, `additionalProperties: false`. */
+  config: Schema;
+  /** Keys of the config that are encrypted at rest and never come back. */
+  secrets: readonly (keyof Static<Schema> & string)[];
+  /** Keys of the config that say by which way the data travel and not where they end: a change of one begins no new revision. */
+  ways?: readonly (keyof Static<Schema> & string)[];
+  /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
+  place?(config: Static<Schema>): string;
+  /** The host that runs of this config are sent to, or a name for what has the bounds where all share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys that are not secret. Undefined, or left out: no bound. */
+  host?(config: Static<Schema>): string | undefined;
+  column_set: ColumnSet;
+  /**
+   * True where the other side sees each slice as it is written: nothing is hidden before `commit`, `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing
+   * to read. Left out, the guarantees of `Sink` hold.
+   */
+  shows_as_written?: true;
+  /** Rules between keys that the schema cannot say; an empty list means the config is right. Without `rules` the operator allows nothing. */
+  validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
+  /** What it cannot take of the columns of a query, in sentences; left out, it takes all that a query can have. */
+  columnFaults?(columns: Column[]): string[];
+  /** How the bytes of a slice are encoded for this config. */
+  encoding(config: Static<Schema>): Encoding;
+  /** Left out, a slice is sent as it is encoded. Else the first request that would be made of these encoded rows, for a preview; nothing is sent. */
+  showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
+  /** Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own bound. */
+  sliceBytes(config: Static<Schema>): number | undefined;
+  open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
+  /** Named, timed steps up to a row written, read back and removed. */
+  check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
+  /** Reads the destination again and names what differs from the receipts of all committed deliveries of one export. */
+  verify(
+    config: Static<Schema>,
+    delivered: DeliveredSlices[],
+    source: SourceKeys,
+    deps: DestinationDeps,
+  ): Promise<Difference[]>;
+};
+
+/** Destinations repeat what servers say. What the control store cannot keep (NUL, half of a surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored would never end. */
+function storable(message: string): string {
+  return message.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+/** Thrown where it is known that another attempt cannot help: the user has to change something. Everything else is retried. */
+export class NonRetryableError extends Error {
+  readonly code: string;
+  /** True for an error of `commit` of which it is certain that nothing of the delivery is shown: the commit was refused, or not even asked for. */
+  is_certain = false;
+  /** @param code short name from the closed list of docs/errors.md @param message a sentence that the user can act on, without secrets */
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(storable(message), options);
+    this.name = 'NonRetryableError';
+    this.code = code;
+  }
+}
+
+/** Thrown for a known fault that another attempt may get past; its message may be shown to users. */
+export class RetryableError extends Error {
+  readonly code: string;
+  /** As that of `NonRetryableError`. */
+  is_certain = false;
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(storable(message), options);
+    this.name = 'RetryableError';
+    this.code = code;
+  }
+}
+
+/** Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is asked when it has failed. */
+export async function withCertainty<Result>(
+  work: () => Promise<Result>,
+  mayShow: () => boolean,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow())
+      error.is_certain = true;
+    throw error;
+  }
+}
+
+/** What a call rejects with when its signal is aborted: a retryable error for a bound on time, else an error that only says that the work was stopped. */
+export function stopError(signal: AbortSignal): Error {
+  const { reason } = signal as { reason: unknown };
+  if (reason instanceof Error && reason.name === 'TimeoutError')
+    return new RetryableError(
+      'timed_out',
+      'The other side did not answer in time. Check that it is well, and that host, port and firewalls let this server reach it.',
+      { cause: reason },
+    );
+  return new Error('The work was stopped.', { cause: reason });
+}
+
+/** Throws `stopError` when the signal is aborted already. */
+export function throwIfStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw stopError(signal);
+}
+
+/** The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the outcome is nobody's. */
+export async function unlessStopped<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(stopError(signal));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

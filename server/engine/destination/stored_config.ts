@@ -1,0 +1,50 @@
+import type { Secrets } from '../../platform/secrets.ts';
+
+/** A destination's config as it is stored: what may be shown as JSON, the secret keys sealed together. */
+export type StoredConfig = {
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+};
+
+/** What the secrets of an export are sealed for; the copies that its runs have as well. */
+export function secretsContext(exportId: string): string {
+  return `batch_exports:${exportId}:destination_secrets`;
+}
+
+/** Parts a full config into what may be shown and what is sealed; the seal opens for this export's row alone. */
+export function storeConfig(
+  secrets: Secrets,
+  exportId: string,
+  config: Record<string, unknown>,
+  secretKeys: readonly string[],
+): StoredConfig {
+  const shown = Object.fromEntries(
+    Object.entries(config).filter(([key]) => !secretKeys.includes(key)),
+  );
+  const hidden = Object.fromEntries(
+    Object.entries(config).filter(([key]) => secretKeys.includes(key)),
+  );
+  return {
+    destination_config: shown,
+    destination_secrets:
+      Object.keys(hidden).length === 0
+        ? null
+        : secrets.seal(JSON.stringify(hidden), secretsContext(exportId)),
+  };
+}
+
+/** The full config again, with its secrets. Never to be logged, answered or stored. */
+export function loadConfig(
+  secrets: Secrets,
+  exportId: string,
+  stored: StoredConfig,
+): Record<string, unknown> {
+  const hidden =
+    stored.destination_secrets === null
+      ? {}
+      : (JSON.parse(secrets.open(stored.destination_secrets, secretsContext(exportId))) as Record<
+          string,
+          unknown
+        >);
+  return { ...stored.destination_config, ...hidden };
+}

@@ -1,0 +1,16 @@
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { checkHistories } from '../../../test/histories/check.ts';
+
+let house: Harness;
+
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+test('whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what was delivered is the source (1,000 histories: npm run histories)', async (context) => {
+  const runs = await checkHistories(house, 20);
+  context.diagnostic(`runs: ${JSON.stringify(runs)}`);
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../../test/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { engineOf } from '../../api/batch_exports/engine.ts';
+import { advanceBackfills, startBackfill } from './backfill.ts';
+import { claimRun } from '../workers/claims.ts';
+import type { Engine } from '../engine.ts';
+import type { StoredRectangle } from '../ledger/ledger.ts';
+import { lockForWriting } from '../ingest/lock.ts';
+import { planDueExports } from './plan.ts';
+import { endRun } from '../runs/runs.ts';
+
+const hour = 3_600_000;
+let house: Harness;
+let engine: Engine;
+
+before(async () => {
+  house = await openHarness();
+  engine = { ...engineOf(house.deps), settle_seconds: 0 };
+});
+after(() => house.close());
+
+type Row = { id: string; backfill_id: string | null; selection: StoredRectangle[] };
+
+const runsOf = (exportId: string) =>
+  house.deps.db.rows<Row>(
+    sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId} ORDER BY created_at, id`,
+  );
+
+/** An hourly export whose last full hour has not been planned, and the start of that hour. */
+async function newLateExport(): Promise<{ id: string; from: number }> {
+  const { id } = (await newExport(house, await house.newOrganization())) as { id: string };
+  const from = Math.floor(Date.now() / hour) * hour - hour;
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
+  );
+  return { id, from };
+}
+
+test('many planners at once plan an interval once', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { id, from } = await newLateExport();
+    const planned = await Promise.all(Array.from({ length: 6 }, () => planDueExports(engine)));
+    assert.equal(
+      planned.reduce((sum, count) => sum + count, 0),
+      1,
+    );
+    const runs = await runsOf(id);
+    assert.deepEqual(
+      runs.map((run) => run.selection),
+      [[{ event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour }]],
+    );
+  }
+});
+
+test('a project whose ingestion is in the way is waited for once, and not once for each of its exports', async () => {
+  const home = await house.newOrganization();
+  const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
+  for (let number = 0; number < 3; number += 1)
+    await newExport(house, home, { name: `Due ${number}` });
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due} WHERE team_id = ${home.project.id}`,
+  );
+  let attempts = 0;
+  const transaction: Engine['db']['transaction'] = (work) => {
+    attempts += 1;
+    return engine.db.transaction(work);
+  };
+  await house.deps.db.transaction(async (tx) => {
+    await lockForWriting(tx, home.project.id);
+    assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
+  });
+  assert.equal(attempts, 1);
+  assert.equal(await planDueExports(engine), 3);
+});
+
+test('backfills that have enough under way do not keep another project from its turn', async () => {
+  const [busy, other] = [await house.newOrganization(), await house.newOrganization()];
+  await house.deps.db.run(sql`
+    WITH export AS (
+      INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
+      SELECT gen_random_uuid(), ${busy.project.id}, 'Busy ' || number, 'events', 'NoOp', 'hour', 'UTC', now() FROM generate_series(1, 250) number RETURNING id, team_id
+    ), backfill AS (
+      INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs, status)
+      SELECT gen_random_uuid(), id, 1, 'all', '2026-01-01', '2026-02-01', now(), '2026-01-02', 744, 'Running' FROM export RETURNING id, batch_export_id
+    )
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection)
+    SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
+  const { id } = await newExport(house, other);
+  await house.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }),
+  );
+  assert.equal(await advanceBackfills(engine), 1);
+  assert.equal((await runsOf(id)).length, 1);
+});
+
+test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {
+  const { id, from } = await newLateExport();
+  await house.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }),
+  );
+  assert.equal(await advanceBackfills(engine), 1);
+  assert.equal(await planDueExports(engine), 1);
+  const [ofBackfill, scheduled] = await runsOf(id);
+  assert.ok(ofBackfill?.backfill_id !== null && scheduled?.backfill_id === null);
+  assert.deepEqual(scheduled.selection, [
+    { event_from: null, event_to: from, inserted_from: from, inserted_to: from + hour },
+    { event_from: from + hour, event_to: null, inserted_from: from, inserted_to: from + hour },
+  ]);
+
+  const claimed = await claimRun(engine.db, ofBackfill!.id, randomUUID());
+  await endRun(engine, claimed!, {
+    status: 'Cancelled',
+    code: 'cancelled',
+    message: 'The run was cancelled.',
+  });
+  const madeUp = (await runsOf(id))[2];
+  assert.equal(madeUp?.backfill_id, null);
+  assert.deepEqual(madeUp.selection, [
+    { event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour },
+  ]);
+  await advanceBackfills(engine);
+  const backfill = await house.deps.db.row<{ status: string }>(
+    sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`,
+  );
+  assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
+});
+
+test('one export that cannot be planned does not keep the others of its project from it', async () => {
+  const home = await house.newOrganization();
+  const from = Math.floor(Date.now() / hour) * hour - hour;
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1)
+    ids.push(((await newExport(house, home)) as { id: string }).id);
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,
+  );
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET "interval" = 'day', timezone = 'Atlantis/Capital', next_run_at = next_run_at - interval '1 minute' WHERE id = ${ids[0]}`,
+  );
+  assert.equal(await planDueExports(engine), 2);
+  await house.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[0]}`);
+});

@@ -1,0 +1,34 @@
+import { functionTopics } from './index.ts';
+
+/** The heading behind which docs/query_language.md is written by `scripts/query_docs.ts`. */
+export const functions_heading = '## Functions';
+
+/** Every function of the language as Markdown, from the heading on: a table for each topic, one row for each function with its signature, its meaning and an example that runs. */
+export function functionTable(): string {
+  const sections = functionTopics.map(({ title, note, functions }) => {
+    const rows = functions.map(({ name, signature, meaning, example }) =>
+      row(
+        `\`${name}\``,
+        `\`${signature.replaceAll('#level...', '(level, ...)').replaceAll('#level', '(level)')}\``,
+        meaning,
+        `\`${example}\``,
+      ),
+    );
+    return [
+      `### ${title}`,
+      ...(note === undefined ? [] : ['', note]),
+      '',
+      '| Function | Signature | What it gives | Example |',
+      '|---|---|---|---|',
+      ...rows,
+    ].join('\n');
+  });
+  const head = `In a signature, \`T\`, \`U\`, \`K\` and \`V\` stand for any type, \`N\` for a number, \`[T]\` for an array and \`{K:V}\` for a map; \`?\` may be left out (of a result: may be NULL), \`...\` may be
+repeated, \`#\` is a literal written in the query itself, \`condition\` a boolean or a number. A result is NULL where an argument is, unless the signature says \`!\`. This part of the page is written by
+\`node scripts/query_docs.ts\` from \`server/engine/query/functions/\`; change the text there.`;
+  return `${functions_heading}\n\n${head}\n\n${sections.join('\n\n')}\n`;
+}
+
+function row(...cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}

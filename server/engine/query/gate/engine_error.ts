@@ -1,0 +1,70 @@
+import { queryError } from '../query_error.ts';
+import type { QueryError, Span } from '../query_error.ts';
+import type { ResolvedQuery } from '../query.ts';
+
+/** An error of ClickHouse as its client gives it: a number as text, and its name. */
+export type EngineError = Error & { code: string; type: string };
+
+// What ClickHouse finds in a query that the language lets pass, by the name of its error. Its own words can hold names of the printed text, so they are not passed on.
+const sentences: Record<string, string> = {
+  CANNOT_COMPILE_REGEXP:
+    'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).',
+  MEMORY_LIMIT_EXCEEDED:
+    'The query takes more memory than it may already while it is read: it makes too much of constants.',
+  TIMEOUT_EXCEEDED:
+    'The query takes more time than it may already while it is read: it makes too much of constants.',
+  TOO_SLOW: 'The query takes more time than it may.',
+  TOO_MANY_ROWS: 'The query reads more rows than it may: narrow its subqueries.',
+  INVALID_JOIN_ON_EXPRESSION:
+    'The store cannot join on this condition: ON needs an equality between columns of both tables.',
+  NOT_IMPLEMENTED:
+    'The store cannot do this: ON needs an equality between columns of both tables, a window a frame that its function takes, and a pattern only what is documented.',
+  NO_COMMON_TYPE: 'Values of different types meet here: convert them to one.',
+  ILLEGAL_DIVISION: 'This divides by zero.',
+  INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
+    'A SELECT that stands for a value gives more than one row: use an aggregate, or LIMIT 1.',
+  CANNOT_PARSE_TEXT: 'A text here is not a value of the type that it is converted to.',
+  CANNOT_PARSE_DATETIME: 'A text here is not a timestamp.',
+  CANNOT_PARSE_UUID: 'A text here is not a uuid.',
+  CANNOT_PARSE_NUMBER: 'A text here is not a number.',
+  TOO_LARGE_STRING_SIZE: 'A text here becomes too long.',
+  TOO_DEEP_AST: 'The query is nested too deep for the store: take it apart.',
+  TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
+  ILLEGAL_TYPE_OF_ARGUMENT:
+    'The store does not take these types here. Where one may be NULL, write ifNull or assumeNotNull; an empty array needs items or a cast.',
+  ILLEGAL_COLUMN: 'The store does not take this argument here.',
+  BAD_ARGUMENTS: 'The store does not take this argument here.',
+  PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',
+  ZERO_ARRAY_OR_TUPLE_INDEX: 'Positions are counted from 1.',
+  DECIMAL_OVERFLOW: 'A number becomes too large here.',
+  CANNOT_CONVERT_TYPE: 'A value here is not one of the type that it is converted to.',
+  ARGUMENT_OUT_OF_BOUND: 'An argument is out of bounds here.',
+};
+
+/** Did ClickHouse refuse, rather than the connection fail? */
+export function isEngineError(error: unknown): error is EngineError {
+  return (
+    error instanceof Error && 'code' in error && /^\d+$/.test(String(error.code)) && 'type' in error
+  );
+}
+
+/** What ClickHouse found wrong, in our own words, at the function that it names where the query calls it once. */
+export function explainEngineError(query: ResolvedQuery, error: EngineError): QueryError {
+  const called = /\bfunction `?'?([A-Za-z_]\w*)/i.exec(error.message)?.[1];
+  const sentence = sentences[error.type] ?? `The store refuses this query (${error.type}).`;
+  const span = called === undefined ? undefined : findOnce(query.text, called);
+  return queryError(query.text, [
+    {
+      message: span === undefined || called === undefined ? sentence : `\`${called}\`: ${sentence}`,
+      span: span ?? query.tree,
+    },
+  ]);
+}
+
+function findOnce(text: string, name: string): Span | undefined {
+  const [only, ...others] = Array.from(
+    text.matchAll(new RegExp(`\\b${name}\\s*\\(`, 'g')),
+    ({ index }) => ({ start: index, end: index + name.length }),
+  );
+  return others.length === 0 ? only : undefined;
+}

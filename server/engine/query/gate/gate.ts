@@ -1,0 +1,65 @@
+import { models } from '../../models/index.ts';
+import { isPrintedFunction } from './printed_functions.ts';
+
+/** A node of ClickHouse's EXPLAIN AST: how deep it stands, its kind, and the word behind the kind. */
+type Node = { depth: number; kind: string; word: string };
+
+const kinds = new Set([
+  'SelectWithUnionQuery',
+  'SelectQuery',
+  'ExpressionList',
+  'TablesInSelectQuery',
+  'TablesInSelectQueryElement',
+  'TableExpression',
+  'TableJoin',
+  'TableIdentifier',
+  'Subquery',
+  'Identifier',
+  'Asterisk',
+  'Function',
+  'Literal',
+  'OrderByElement',
+  'WindowDefinition',
+]);
+const tables = new Set(['events', 'persons']);
+// The printer's own names, and the columns of the store. No other word: behind IN a name would be a table.
+const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
+const store_columns = new Set([
+  'team_id',
+  ...Object.values(models).flatMap(({ columns }) => columns.files.map((column) => column.name)),
+]);
+
+/**
+ * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes is
+ * a single SELECT without SETTINGS, FORMAT or INTO, reads no table but `events` and `persons`, and calls no function and no table function but those of the list.
+ */
+export function findForeignNode(lines: string[]): string | undefined {
+  const path: Node[] = [];
+  for (const [index, line] of lines.entries()) {
+    const match = /^( *)([A-Za-z]+)(?: ([^ ]+))?/.exec(line);
+    if (match === null) return line;
+    const node: Node = { depth: match[1]!.length, kind: match[2]!, word: match[3] ?? '' };
+    path.length = node.depth;
+    if ((node.depth === 0) !== (index === 0)) return line;
+    if (isForeign(node, path, line)) return line.trim();
+    path.push(node);
+  }
+  return lines.length === 0 ? 'nothing' : undefined;
+}
+
+function isForeign(node: Node, path: Node[], line: string): boolean {
+  if (node.depth === 0)
+    return node.kind !== 'SelectWithUnionQuery' || !line.endsWith('(children 1)');
+  if (!kinds.has(node.kind)) return true;
+  const parent = path.at(-1)?.kind;
+  switch (node.kind) {
+    case 'TableIdentifier':
+      return !tables.has(node.word) || parent !== 'TableExpression';
+    case 'Function':
+      return !isPrintedFunction(node.word) || parent === 'TableExpression';
+    case 'Identifier':
+      return !printed_name.test(node.word) && !store_columns.has(node.word);
+    default:
+      return false;
+  }
+}

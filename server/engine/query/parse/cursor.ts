@@ -1,0 +1,188 @@
+import { Fault } from '../fault.ts';
+import { tokenize } from './lexer.ts';
+import type { Token } from './lexer.ts';
+import type { Span } from '../query_error.ts';
+import type { Name } from './tree.ts';
+
+/** Most levels of expressions and subqueries inside each other. */
+const depth_max = 100;
+/** Most nodes of a query's tree. */
+const nodes_max = 5_000;
+
+// Words that end an expression or a table: none of them can be a name unless it is quoted.
+const reserved = new Set(
+  (
+    'SELECT FROM WHERE GROUP HAVING QUALIFY ORDER BY LIMIT OFFSET UNION INTERSECT EXCEPT JOIN ON USING INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL ARRAY AS AND OR NOT ' +
+    'IN IS LIKE ILIKE BETWEEN CASE CAST INTERVAL WHEN THEN ELSE END WITH DISTINCT NULL TRUE FALSE ASC DESC NULLS WINDOW OVER FINAL SAMPLE PREWHERE SETTINGS FORMAT INTO FILTER EXISTS'
+  ).split(' '),
+);
+
+// What ClickHouse or other SQL has at places where this language stops, and what to do instead.
+const advice: Record<string, string> = {
+  SETTINGS:
+    'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
+  FORMAT:
+    'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
+  INTO: 'INTO is not part of the language: the destination of the export takes the rows. Remove it.',
+  FINAL:
+    'FINAL is not part of the language and not needed: events are stored once, persons are read in their latest version. Remove it.',
+  SAMPLE: 'SAMPLE is not part of the language: an export reads every row. Filter with WHERE.',
+  PREWHERE:
+    'PREWHERE is not part of the language: write WHERE, the store chooses what it reads first.',
+  ARRAY: 'ARRAY JOIN is not part of the language: write arrayJoin(...) in the SELECT list.',
+  GLOBAL: 'GLOBAL is not part of the language: remove the word.',
+  ANY: 'ANY is not part of the language: which row it takes is not fixed. Use an aggregate in a subquery.',
+  ASOF: 'ASOF is not part of the language: use argMax in a subquery.',
+  SEMI: 'SEMI is not part of the language: write x IN (SELECT ...).',
+  ANTI: 'ANTI is not part of the language: write x NOT IN (SELECT ...).',
+  INTERSECT: 'INTERSECT is not part of the language: write x IN (SELECT ...).',
+  EXCEPT:
+    'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns instead of *.',
+  EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
+};
+
+// Words of the language that are functions too where a bracket follows.
+const callable = new Set(['AND', 'OR', 'LEFT', 'RIGHT', 'FORMAT', 'ARRAY', 'ANY']);
+
+/** Is the text the name of a function as it stands, before a bracket? */
+export function isPlainFunctionName(text: string): boolean {
+  return isPlainName(text) || callable.has(text.toUpperCase());
+}
+
+/** Is the text a name as it stands, without quotes? */
+export function isPlainName(text: string): boolean {
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(text) && !reserved.has(text.toUpperCase());
+}
+
+/** Reads a text's tokens from left to right. Every `expect` and `fail` throws a `Fault` at the present token. */
+export class Cursor {
+  private readonly tokens: Token[];
+  private index = 0;
+  private depth = 0;
+  private nodes = 0;
+
+  constructor(text: string) {
+    this.tokens = tokenize(text);
+  }
+
+  /** The present token, or the one `ahead` of it; behind the last there is only the end. */
+  peek(ahead = 0): Token {
+    return this.tokens[Math.min(this.index + ahead, this.tokens.length - 1)]!;
+  }
+
+  /** The end of the last token taken. */
+  get end(): number {
+    return this.tokens[Math.max(this.index - 1, 0)]!.end;
+  }
+
+  /** Takes the present token. */
+  next(): Token {
+    const token = this.peek();
+    if (token.kind !== 'end') this.index += 1;
+    return token;
+  }
+
+  /** Is the token `ahead` this keyword, in any case? */
+  isWord(keyword: string, ahead = 0): boolean {
+    const token = this.peek(ahead);
+    return (
+      token.kind === 'word' &&
+      token.value.length === keyword.length &&
+      token.value.toUpperCase() === keyword
+    );
+  }
+
+  /** Is the token `ahead` this sign? */
+  isSign(sign: string, ahead = 0): boolean {
+    const token = this.peek(ahead);
+    return token.kind === 'sign' && token.value === sign;
+  }
+
+  /** Takes these keywords when they all come next. */
+  acceptWords(...keywords: string[]): boolean {
+    if (!keywords.every((keyword, ahead) => this.isWord(keyword, ahead))) return false;
+    this.index += keywords.length;
+    return true;
+  }
+
+  acceptSign(sign: string): boolean {
+    if (!this.isSign(sign)) return false;
+    this.index += 1;
+    return true;
+  }
+
+  expectWord(keyword: string): void {
+    if (!this.acceptWords(keyword)) this.fail(`Write ${keyword} here.`);
+  }
+
+  expectSign(sign: string): void {
+    if (!this.acceptSign(sign)) this.fail(`Write ${sign} here.`);
+  }
+
+  /** Can the token `ahead` be a name as it stands? */
+  isName(ahead = 0): boolean {
+    const token = this.peek(ahead);
+    return token.kind === 'quoted' || (token.kind === 'word' && isPlainName(token.value));
+  }
+
+  /** Takes a name; `what` says which for the error, as in "a table". */
+  name(what: string): Name {
+    if (!this.isName())
+      this.fail(`Write the name of ${what} here; words of the language stand in backticks.`);
+    const { value, start, end } = this.next();
+    return { text: value, start, end };
+  }
+
+  /** Does a call begin here, of a function that may be named like a word of the language? */
+  isCall(): boolean {
+    const { kind, value } = this.peek();
+    return (
+      this.isSign('(', 1) && (kind === 'quoted' || (kind === 'word' && isPlainFunctionName(value)))
+    );
+  }
+
+  /** Takes a name at a place where words of the language are names too, as in `properties.from`. */
+  anyName(): Name {
+    const { kind, value, start, end } = this.peek();
+    if (kind !== 'word' && kind !== 'quoted')
+      this.fail(
+        'Write a name here; names with other signs than letters, digits and _ stand in backticks.',
+      );
+    this.next();
+    return { text: value, start, end };
+  }
+
+  /** Runs `read` one level deeper. */
+  deeper<Result>(read: () => Result): Result {
+    this.depth += 1;
+    if (this.depth > depth_max)
+      this.fault(
+        `The query is nested more than ${depth_max} levels deep: take it apart with WITH.`,
+      );
+    const result = read();
+    this.depth -= 1;
+    return result;
+  }
+
+  /** The span from `start` to the last token taken, for a new node; counts the node. */
+  since(start: number): Span {
+    this.nodes += 1;
+    if (this.nodes > nodes_max)
+      this.fault(`The query has more than ${nodes_max} parts: shorten it.`);
+    return { start, end: this.end };
+  }
+
+  /** Throws about the present token: what is known about the word there, or else `message`. */
+  fail(message: string): never {
+    const token = this.peek();
+    const known = token.kind === 'word' ? advice[token.value.toUpperCase()] : undefined;
+    if (known !== undefined) this.fault(known);
+    if (token.kind === 'sign' && token.value === ';')
+      this.fault('A query is one SELECT: remove the ; and what follows it.');
+    this.fault(token.kind === 'end' ? `The query ends too early. ${message}` : message);
+  }
+
+  private fault(message: string): never {
+    throw new Fault(message, this.peek());
+  }
+}

@@ -1,0 +1,28 @@
+import { Cursor } from './cursor.ts';
+import { parseExpression } from './expression.ts';
+import type { Grammar } from './grammar.ts';
+import { parseSelect, parseUnion } from './select.ts';
+import type { Select } from './tree.ts';
+
+/**
+ * The tree of a text in the query language: one SELECT, which may end with a semicolon. Guarantee: a text that this gives a tree for has at most 65,536 characters, 5,000
+ * nodes and 100 levels. Throws a `Fault` at the first piece that is not of the language.
+ */
+export function parse(text: string): Select {
+  const cursor = new Cursor(text);
+  const grammar: Grammar = {
+    cursor,
+    expression: () => parseExpression(grammar),
+    select: () => parseSelect(grammar),
+    union: (first) => parseUnion(grammar, first),
+  };
+  if (!cursor.isWord('SELECT') && !cursor.isWord('WITH') && !cursor.isSign('('))
+    cursor.fail('A query begins with SELECT or WITH.');
+  const select = grammar.select();
+  if (cursor.isSign(';') && cursor.peek(1).kind === 'end') cursor.next();
+  if (cursor.peek().kind !== 'end')
+    cursor.fail(
+      'This does not belong to the query: remove it, or look for a comma, operator or bracket missing before it.',
+    );
+  return select;
+}

@@ -1,0 +1,127 @@
+import { bind } from './bind.ts';
+import type { Argument } from './bind.ts';
+import type { Context } from './context.ts';
+import { Fault } from '../fault.ts';
+import { findFunction } from '../functions/find.ts';
+import type { FunctionDefinition } from '../functions/definition.ts';
+import type { KnownFunction } from '../functions/find.ts';
+import type { Span } from '../query_error.ts';
+import { searchedBy } from '../gate/regexp_cost.ts';
+import type { Searched } from '../gate/regexp_cost.ts';
+import type { Scope } from './scope.ts';
+import { compose } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+import { isContainer } from '../values/value_type.ts';
+import type { Kind } from '../values/value_type.ts';
+
+/** ClickHouse text that makes a result the type that its signature names: ClickHouse's own are often narrower, and narrow ones do not meet in IF or UNION. */
+const canonical: Partial<Record<Kind, (sql: string) => string>> = {
+  integer: (sql) => `toInt64(${sql})`,
+  unsigned: (sql) => `toUInt64(${sql})`,
+  float: (sql) => `toFloat64(${sql})`,
+  timestamp: (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
+  date: (sql) => `toDate32(${sql})`,
+};
+
+/** Most different calls with a regular expression in one query. */
+const searches_max = 50;
+
+/** A function of one row on resolved values. */
+export function apply(
+  context: Context,
+  scope: Scope,
+  name: string,
+  values: Value[],
+  span: Span,
+): Value {
+  const known = findFunction(name);
+  if (known === undefined) throw new RangeError(`The query language has no function ${name}.`);
+  return applyKnown(
+    context,
+    scope,
+    known,
+    values.map((value) => ({ value })),
+    span,
+  );
+}
+
+/** A function of one row on its arguments. Throws a `Fault` where they do not fit any signature. */
+export function applyKnown(
+  context: Context,
+  scope: Scope,
+  known: KnownFunction,
+  args: Argument[],
+  span: Span,
+): Value {
+  const { definition } = known;
+  if (definition.scans === true && scope.lambdas.length > 0)
+    throw new Fault(
+      `\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or use arrayJoin.`,
+      span,
+    );
+  const binding = bind(context, scope, known, args, span);
+  const searched = searchedBy(
+    known,
+    binding.values.map(({ literal }) => literal),
+    scope.lambdas.length > 0,
+    span,
+  );
+  const sql =
+    searched === undefined
+      ? printCall(definition, binding.texts)
+      : printSearch(context, definition, binding.texts, searched, span);
+  const value = compose(
+    definition.exact === true ? sql : canonicalText(sql, binding.type.kind),
+    binding.type,
+    span,
+    binding.values,
+  );
+  return definition.name === 'arrayJoin'
+    ? { ...value, traits: { ...value.traits, multiplies: true } }
+    : value;
+}
+
+/** ClickHouse text of a result, made the type that its kind names. */
+export function canonicalText(sql: string, kind: Kind): string {
+  return isContainer(kind) ? sql : (canonical[kind]?.(sql) ?? sql);
+}
+
+/** A template with its arguments: `$1`, `$*`; a unit behind `Interval` begins with a capital; a time zone that was not given is UTC. */
+function fill(template: string, texts: string[]): string {
+  return template.replace(
+    /(Interval)?\$(\d|\*)/g,
+    (_whole, interval: string | undefined, which: string) => {
+      const text = which === '*' ? texts.join(', ') : (texts[Number(which) - 1] ?? "'UTC'");
+      return interval === undefined
+        ? text
+        : `${interval}${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+    },
+  );
+}
+
+function printCall({ name, engine }: FunctionDefinition, texts: string[]): string {
+  return engine === undefined ? `${name}(${texts.join(', ')})` : fill(engine, texts);
+}
+
+/** A call that reads the first bytes of its text; of a text in which it replaces something the rest stays as it is. */
+function printSearch(
+  context: Context,
+  definition: FunctionDefinition,
+  texts: string[],
+  { argument, bytes_max }: Searched,
+  span: Span,
+): string {
+  const head = texts.map((text, index) =>
+    index === argument ? `substring(${text}, 1, ${bytes_max})` : text,
+  );
+  const call = printCall(definition, head);
+  context.searches.add(call);
+  if (context.searches.size > searches_max)
+    throw new Fault(
+      `A query has at most ${searches_max} calls with a regular expression: use fewer.`,
+      span,
+    );
+  return definition.name.startsWith('replace')
+    ? `concat(${call}, substring(${texts[argument]}, ${bytes_max + 1}))`
+    : call;
+}

@@ -1,0 +1,195 @@
+import { applyKnown } from './apply.ts';
+import { choose, condition } from './choose.ts';
+import { align, coerce } from '../values/coerce.ts';
+import type { Context } from './context.ts';
+import { convert } from './convert.ts';
+import { Fault } from '../fault.ts';
+import { findAggregate, findFunction, spellFunction } from '../functions/find.ts';
+import { resolveAggregate } from './aggregate.ts';
+import { resolveWindowCall } from './window.ts';
+import type { Scope } from './scope.ts';
+import { unknownFunction } from './unknown_function.ts';
+import type { Expression, ExpressionOf } from '../parse/tree.ts';
+import { compose } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+import { describeType, typeOf } from '../values/value_type.ts';
+import type { Kind } from '../values/value_type.ts';
+
+/** The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault` for what is not on the list. */
+export function resolveCall(context: Context, scope: Scope, written: ExpressionOf<'call'>): Value {
+  const name = spellFunction(written.name.text);
+  const node = { ...written, name: { ...written.name, text: name } };
+  if (node.window !== undefined) return resolveWindowCall(context, scope, node);
+  const aggregate = findAggregate(name);
+  if (aggregate !== undefined) return resolveAggregate(context, scope, node, aggregate);
+  const known = findFunction(name);
+  if (known === undefined) throw unknownFunction(node);
+  if (known.use === 'window')
+    throw new Fault(`\`${name}\` needs OVER (... ORDER BY ...) behind it.`, node.name);
+  if (node.distinct || node.filter !== undefined || node.parameters !== undefined)
+    throw new Fault(
+      `\`${name}\` is no aggregate: DISTINCT, FILTER and a second pair of brackets are not for it.`,
+      node,
+    );
+  if (node.args.some((arg) => arg.kind === 'star'))
+    throw new Fault(`\`${name}\` takes values: name the columns instead of *.`, node);
+  const kind =
+    known.definition.engine?.startsWith('cast ') === true
+      ? (known.definition.engine.slice('cast '.length) as Kind)
+      : undefined;
+  if (kind !== undefined) return resolveConversion(context, scope, node, kind);
+  const special = specials[name];
+  if (special !== undefined) return special(context, scope, node);
+  return applyKnown(
+    context,
+    scope,
+    known,
+    node.args.map((arg) => ({ node: arg })),
+    { start: node.start, end: node.end },
+  );
+}
+
+function resolveConversion(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'call'>,
+  kind: Kind,
+): Value {
+  const [arg, scale, ...others] = node.args;
+  const takesScale = node.name.text === 'toDateTime64';
+  if (
+    arg === undefined ||
+    others.length > 0 ||
+    (scale !== undefined && (!takesScale || scale.kind !== 'number'))
+  )
+    throw new Fault(
+      `\`${node.name.text}\` takes ${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named in the functions of time.`,
+      node,
+    );
+  return convert(context, context.resolve(scope, arg), kind, node);
+}
+
+type Special = (context: Context, scope: Scope, node: ExpressionOf<'call'>) => Value;
+
+// Functions whose types follow from more than a signature says.
+const specials: Record<string, Special | undefined> = Object.assign(
+  Object.create(null) as Record<string, Special>,
+  {
+    if: resolveChoice,
+    multiIf: resolveChoice,
+    coalesce: resolveCoalesce,
+    ifNull: resolveCoalesce,
+    map: resolveMap,
+    tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+      context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
+    array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
+      context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
+    tupleElement: resolveTupleElement,
+  },
+);
+
+function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+  const { args } = node;
+  if (args.length < 3 || args.length % 2 === 0 || (node.name.text === 'if' && args.length !== 3))
+    throw new Fault(
+      `\`${node.name.text}\` takes a condition and a value${node.name.text === 'if' ? '' : ' by turns'}, and a value for all else.`,
+      node,
+    );
+  const conditions = args.filter((_arg, index) => index % 2 === 0 && index < args.length - 1);
+  const results = args.filter((_arg, index) => index % 2 === 1 || index === args.length - 1);
+  return choose(
+    context,
+    conditions.map((one) => condition(context, scope, one)),
+    results.map((one) => context.resolve(scope, one)),
+    node,
+  );
+}
+
+function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+  if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2))
+    throw new Fault(
+      `\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
+      node,
+    );
+  const values = node.args.map((arg) => context.resolve(scope, arg));
+  const aligned = align(context.writer, values);
+  if (aligned === undefined)
+    throw new Fault(
+      `\`${node.name.text}\` needs values of one type, these are ${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
+      node,
+    );
+  const nullable = aligned.values.every(({ type }) => type.nullable);
+  return compose(
+    `coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`,
+    { ...aligned.type, nullable },
+    node,
+    values,
+  );
+}
+
+function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+  if (node.args.length === 0 || node.args.length % 2 !== 0)
+    throw new Fault('`map` takes keys and values by turns.', node);
+  const values = node.args.map((arg) => context.resolve(scope, arg));
+  const keys = align(
+    context.writer,
+    values.filter((_value, index) => index % 2 === 0),
+  );
+  const items = align(
+    context.writer,
+    values.filter((_value, index) => index % 2 === 1),
+  );
+  if (keys === undefined || items === undefined)
+    throw new Fault(
+      'The keys of a map are of one type, and its values too: convert them, for example with toString.',
+      node,
+    );
+  if (keys.type.nullable || (keys.type.kind !== 'text' && keys.type.kind !== 'integer'))
+    throw new Fault('The keys of a map are texts or whole numbers that are not NULL.', node);
+  const texts = keys.values.flatMap((key, index) => [key.sql, items.values[index]!.sql]);
+  return compose(`map(${texts.join(', ')})`, typeOf('map', keys.type, items.type), node, values);
+}
+
+function resolveTupleElement(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+  const [target, position, ...others] = node.args;
+  if (target === undefined || position?.kind !== 'number' || others.length > 0)
+    throw new Fault('`tupleElement` takes a tuple and the number of an element.', node);
+  return context.resolve(scope, {
+    kind: 'tuple_element',
+    target,
+    position: Number(position.digits),
+    start: node.start,
+    end: node.end,
+  });
+}
+
+/** An array or tuple in brackets. */
+export function resolveItems(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'array' | 'tuple'>,
+): Value {
+  const items = node.items.map((item: Expression) => context.resolve(scope, item));
+  if (node.kind === 'tuple') {
+    // Booleans are made ClickHouse's own, so that JSON shows them as such.
+    const values = items.map((item) => coerce(context.writer, item, item.type.kind) ?? item);
+    return compose(
+      `tuple(${values.map(({ sql }) => sql).join(', ')})`,
+      typeOf('tuple', ...values.map(({ type }) => type)),
+      node,
+      values,
+    );
+  }
+  const aligned = align(context.writer, items);
+  if (aligned === undefined)
+    throw new Fault(
+      `The items of an array are of one type, these are ${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert them.`,
+      node,
+    );
+  return compose(
+    `array(${aligned.values.map(({ sql }) => sql).join(', ')})`,
+    typeOf('array', aligned.type),
+    node,
+    items,
+  );
+}

@@ -1,0 +1,38 @@
+import { align, coerceCondition } from '../values/coerce.ts';
+import type { Context } from './context.ts';
+import { Fault } from '../fault.ts';
+import type { Span } from '../query_error.ts';
+import type { Scope } from './scope.ts';
+import type { Expression } from '../parse/tree.ts';
+import { compose } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+import { describeType } from '../values/value_type.ts';
+
+/** The value of a node that has to be true or false. */
+export function condition(context: Context, scope: Scope, node: Expression): Value {
+  const value = context.resolve(scope, node);
+  const asCondition = coerceCondition(context.writer, value);
+  if (asCondition === undefined)
+    throw new Fault(
+      `A condition is expected here, this is ${describeType(value.type)}: compare it with something.`,
+      node,
+    );
+  return asCondition;
+}
+
+/** The first result whose condition holds, else the last one. */
+export function choose(context: Context, whens: Value[], results: Value[], span: Span): Value {
+  const aligned = align(context.writer, results);
+  if (aligned === undefined)
+    throw new Fault(
+      `The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`,
+      span,
+    );
+  const texts = whens.flatMap((when, index) => [when.sql, aligned.values[index]!.sql]);
+  return compose(
+    `multiIf(${[...texts, aligned.values.at(-1)!.sql].join(', ')})`,
+    aligned.type,
+    span,
+    [...whens, ...results],
+  );
+}

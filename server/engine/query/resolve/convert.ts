@@ -1,0 +1,149 @@
+import { coerce } from '../values/coerce.ts';
+import type { Context } from './context.ts';
+import { datedText } from '../values/dated_text.ts';
+import { Fault } from '../fault.ts';
+import type { Span } from '../query_error.ts';
+import { suggest } from './suggest.ts';
+import type { TypeName } from '../parse/tree.ts';
+import { compose } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+import { describeType, isContainer, isNumeric, orNull, typeOf } from '../values/value_type.ts';
+import type { Kind, ValueType } from '../values/value_type.ts';
+
+// The types that CAST and :: know, by the names of ClickHouse and of SQL. All whole numbers have 64 bits here.
+const type_names: Record<string, Kind> = {
+  String: 'text',
+  text: 'text',
+  varchar: 'text',
+  Int64: 'integer',
+  Int32: 'integer',
+  integer: 'integer',
+  int: 'integer',
+  bigint: 'integer',
+  UInt64: 'unsigned',
+  Float64: 'float',
+  Float32: 'float',
+  float: 'float',
+  double: 'float',
+  Bool: 'boolean',
+  boolean: 'boolean',
+  bool: 'boolean',
+  UUID: 'uuid',
+  uuid: 'uuid',
+  DateTime: 'timestamp',
+  DateTime64: 'timestamp',
+  timestamp: 'timestamp',
+  Date: 'date',
+  Date32: 'date',
+  date: 'date',
+};
+
+// How ClickHouse makes one kind of another, where the author asks for it. What is not here cannot be converted.
+const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
+  'text integer': (sql) => `toInt64(${sql})`,
+  'unsigned integer': (sql) => `toInt64(${sql})`,
+  'float integer': (sql) => `toInt64(${sql})`,
+  'text unsigned': (sql) => `toUInt64(${sql})`,
+  'integer unsigned': (sql) => `toUInt64(${sql})`,
+  'float unsigned': (sql) => `toUInt64(${sql})`,
+  'boolean unsigned': (sql) => `toUInt64(${sql})`,
+  'text float': (sql) => `toFloat64(${sql})`,
+  'text boolean': (sql) => `accurateCast(${sql}, 'Bool')`,
+  'text uuid': (sql) => `toUUID(${sql})`,
+  'text timestamp': (sql) => `parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC')`,
+  'integer timestamp': (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
+  'text date': (sql) => `toDate32(parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC'))`,
+  'timestamp date': (sql) => `toDate32(${sql})`,
+};
+
+/** The value as one of the kind, as CAST and the conversion functions make it. Of a property what does not fit becomes NULL, of other text it fails the run. Throws a `Fault` where there is no conversion. */
+export function convert(context: Context, value: Value, kind: Kind, span: Span): Value {
+  const as = (sql: string) =>
+    compose(sql, { kind, nullable: value.type.nullable, items: [] }, span, [value]);
+  if (kind === 'text') return convertToText(value, span);
+  const literal =
+    typeof value.literal === 'string' && kind !== 'boolean'
+      ? coerce(context.writer, value, kind)
+      : undefined;
+  const coerced = literal ?? coerce(context.writer, value, kind);
+  if (coerced !== undefined) return { ...coerced, span };
+  if (kind === 'boolean' && isNumeric(value.type.kind)) return as(`notEquals(${value.sql}, 0)`);
+  const known = conversions[`${value.type.kind === 'json' ? 'text' : value.type.kind} ${kind}`];
+  if (known === undefined)
+    throw new Fault(
+      `There is no conversion from ${describeType(value.type)} to ${describeType(typeOf(kind))}.`,
+      span,
+    );
+  return as(known(value.sql));
+}
+
+function convertToText(value: Value, span: Span): Value {
+  const { kind, nullable } = value.type;
+  if (kind === 'interval' || kind === 'bytes')
+    throw new Fault(
+      kind === 'bytes' ? 'Write hex(...) for the text of bytes.' : 'An interval has no text.',
+      span,
+    );
+  const type: ValueType = { kind: 'text', nullable, items: [] };
+  if (isContainer(kind)) return compose(`toJSONString(${value.sql})`, type, span, [value]);
+  if (kind === 'text' || kind === 'json' || kind === 'property')
+    return {
+      ...compose(value.sql, type, span, [value]),
+      ...(value.literal === undefined ? {} : { literal: value.literal }),
+    };
+  return compose(
+    `toString(${kind === 'boolean' ? `toBool(${value.sql})` : value.sql})`,
+    type,
+    span,
+    [value],
+  );
+}
+
+/** The value as the type that is written behind CAST or `::`. */
+export function castTo(context: Context, value: Value, type: TypeName, span: Span): Value {
+  if (type.name === 'Nullable') {
+    const cast = castTo(context, value, onlyItem(type), span);
+    return {
+      ...cast,
+      type: orNull(cast.type),
+      sql: isContainer(cast.type.kind) ? cast.sql : `toNullable(${cast.sql})`,
+    };
+  }
+  if (type.name === 'Array') {
+    if (value.type.kind !== 'array')
+      throw new Fault(
+        `Only an array can be cast to one, this is ${describeType(value.type)}.`,
+        span,
+      );
+    const name = context.writer.name('l');
+    const item = castTo(
+      context,
+      { ...value, sql: name, type: value.type.items[0]! },
+      onlyItem(type),
+      span,
+    );
+    return compose(
+      `arrayMap(${name} -> ${item.sql}, ${value.sql})`,
+      typeOf('array', item.type),
+      span,
+      [value],
+    );
+  }
+  const kind = Object.hasOwn(type_names, type.name) ? type_names[type.name] : undefined;
+  if (kind === undefined || type.items.length > 0) {
+    const message = `There is no type ${type.name} here: take String, Int64, UInt64, Float64, Bool, UUID, DateTime64 or Date, also inside Nullable(...) or Array(...).`;
+    throw new Fault(
+      message,
+      type,
+      suggest(type.name, [...Object.keys(type_names), 'Nullable', 'Array']),
+    );
+  }
+  return convert(context, value, kind, span);
+}
+
+function onlyItem(type: TypeName): TypeName {
+  const [item, ...others] = type.items;
+  if (item === undefined || others.length > 0)
+    throw new Fault(`${type.name} has one type in its brackets.`, type);
+  return item;
+}

@@ -1,0 +1,351 @@
+import { coerceCondition } from '../values/coerce.ts';
+import type { Context, OrderKey, ResolvedColumn, ResolvedSelect, SelectUse } from './context.ts';
+import { Fault, FinalFault } from '../fault.ts';
+import { nameColumn } from './output_name.ts';
+import type { Span } from '../query_error.ts';
+import { openFrom } from './from.ts';
+import type { OpenFrom } from './from.ts';
+import { columnValue } from './name.ts';
+import { printDirection } from './window.ts';
+import { findSource, openScope } from './scope.ts';
+import type { Preference, Scope, WithEntries } from './scope.ts';
+import type { Expression, ExpressionOf, OrderItem, SelectCore, With } from '../parse/tree.ts';
+import type { Value } from '../values/value.ts';
+import { nullValue } from '../values/value.ts';
+import { describeType } from '../values/value_type.ts';
+
+/** Most faults that one answer names. */
+const faults_max = 20;
+/** Most columns of one SELECT, `*` written out. */
+const columns_max = 1_000;
+
+type Item = { name: string; value: Value };
+type Order = { item: OrderItem; value: Value; output: number | undefined };
+type Clauses = {
+  where?: Value;
+  keys: Value[];
+  having?: Value;
+  qualify?: Value;
+  order: Order[];
+  limit_by: Value[];
+};
+
+/** One SELECT without its UNIONs as ClickHouse text in brackets. */
+export function resolveCore(context: Context, core: SelectCore, use: SelectUse): ResolvedSelect {
+  const scope = openScope(extend(use.withs, core.with));
+  const from = openFrom(context, scope, core, use);
+  defineNames(scope, core);
+  const where =
+    core.where &&
+    attempt(context, core.where, () =>
+      resolveCondition(context, before(scope, 'in WHERE'), core.where!),
+    );
+  let items = resolveItems(context, scope, core);
+  const keys = resolveKeys(context, scope, core, items);
+  const isOneRow =
+    keys.length === 0 &&
+    items.some(({ value }) => value.traits.aggregates) &&
+    items.some(({ value }) => value.traits.windows);
+  if (keys.length > 0 || isOneRow) {
+    // What is a key, and what stands behind the aggregates, is known only now.
+    scope.is_one_row = isOneRow;
+    scope.keys = new Set(keys.map(({ sql }) => sql));
+    scope.alias_values.clear();
+    items = resolveItems(context, scope, core);
+  }
+  const clauses = { where, keys, ...resolveRest(context, scope, core, items) };
+  if (context.faults.length === 0) checkGrouping(core, items, clauses);
+  return print(context, core, use, from, scope, items, clauses);
+}
+
+function extend(withs: WithEntries, entries: With[]): WithEntries {
+  const extended = new Map(withs);
+  const own = new Set<string>();
+  for (const entry of entries) {
+    if (own.has(entry.name.text))
+      throw new Fault(
+        `WITH has two entries named \`${entry.name.text}\`: rename one of them.`,
+        entry.name,
+      );
+    own.add(entry.name.text);
+    extended.set(entry.name.text, { entry, before: new Map(extended) });
+  }
+  return extended;
+}
+
+function defineNames(scope: Scope, core: SelectCore): void {
+  for (const { expression, alias } of core.items) {
+    if (alias === undefined) continue;
+    if (scope.aliases.has(alias.text))
+      throw new Fault(
+        `Two columns are named \`${alias.text}\`: give one of them another alias.`,
+        alias,
+      );
+    scope.aliases.set(alias.text, expression);
+  }
+  for (const { name, window } of core.windows) scope.windows.set(name.text, window);
+}
+
+const before = (scope: Scope, where: string): Scope => ({
+  ...scope,
+  aggregates_refused: where,
+  windows_refused: where,
+});
+const behind = (scope: Scope, prefers: Preference): Scope => ({ ...scope, prefers });
+
+/** Notes a fault and goes on with NULL, so that one answer names the faults of every clause. */
+function attempt(context: Context, span: Span, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (
+      !(error instanceof Fault) ||
+      error instanceof FinalFault ||
+      context.faults.length >= faults_max
+    )
+      throw error;
+    context.faults.push(error);
+    return nullValue(span);
+  }
+}
+
+function resolveCondition(context: Context, scope: Scope, node: Expression): Value {
+  const value = context.resolve(scope, node);
+  const condition = coerceCondition(context.writer, value);
+  if (condition === undefined)
+    throw new Fault(
+      `A condition is expected here, this is ${describeType(value.type)}: compare it with something.`,
+      node,
+    );
+  return condition;
+}
+
+function resolveItems(context: Context, scope: Scope, core: SelectCore): Item[] {
+  const items: Item[] = [];
+  for (const { expression, alias } of core.items) {
+    if (expression.kind === 'star') items.push(...expandStar(scope, expression));
+    else
+      items.push({
+        name: alias?.text ?? nameColumn(expression),
+        value: attempt(context, expression, () => context.resolve(scope, expression)),
+      });
+    if (items.length > columns_max)
+      throw new Fault(`A SELECT has at most ${columns_max} columns: take fewer.`, expression);
+  }
+  return items;
+}
+
+function expandStar(scope: Scope, node: ExpressionOf<'star'>): Item[] {
+  const source = node.table === undefined ? undefined : findSource(scope, node.table.text);
+  if (node.table !== undefined && source === undefined)
+    throw new Fault(`There is no table \`${node.table.text}\` in FROM.`, node.table);
+  const sources = source === undefined ? scope.sources : [source];
+  if (sources.length === 0) throw new Fault('* needs a FROM.', node);
+  return sources.flatMap((one) =>
+    one.listed.map((name) => ({
+      name,
+      value: columnValue(one, { text: name, start: node.start, end: node.end }),
+    })),
+  );
+}
+
+/** The number of an output column, where a clause names one by its position. */
+function positionOf(node: Expression, items: Item[]): number | undefined {
+  if (node.kind !== 'number' || !/^\d+$/.test(node.digits)) return undefined;
+  const position = Number(node.digits);
+  if (position < 1 || position > items.length)
+    throw new Fault(`There are ${items.length} columns, counted from 1.`, node);
+  return position - 1;
+}
+
+function resolveKeys(context: Context, scope: Scope, core: SelectCore, items: Item[]): Value[] {
+  if (core.group_by_all)
+    return items.flatMap(({ value }) =>
+      value.traits.aggregates || value.traits.windows ? [] : [value],
+    );
+  return core.group_by.map((node) =>
+    attempt(context, node, () => {
+      const position = positionOf(node, items);
+      const value =
+        position === undefined
+          ? context.resolve(before(behind(scope, 'alias'), 'in GROUP BY'), node)
+          : items[position]!.value;
+      if (value.traits.aggregates || value.traits.windows)
+        throw new Fault(
+          'An aggregate cannot be a key of GROUP BY: group in a subquery first.',
+          node,
+        );
+      if (value.type.kind === 'null' || value.literal !== undefined)
+        throw new Fault('A key of GROUP BY is an expression over columns.', node);
+      return value;
+    }),
+  );
+}
+
+function resolveRest(
+  context: Context,
+  scope: Scope,
+  core: SelectCore,
+  items: Item[],
+): Omit<Clauses, 'where' | 'keys'> {
+  const last = behind(scope, 'alias');
+  const order = core.order_by.map((item): Order => {
+    let output = -1;
+    const value = attempt(context, item.expression, () => {
+      const position = positionOf(item.expression, items);
+      const key =
+        position === undefined ? context.resolve(last, item.expression) : items[position]!.value;
+      output = items.findIndex((one) => one.value.sql === key.sql);
+      if (core.distinct && output < 0)
+        throw new Fault(
+          'With DISTINCT, ORDER BY takes only columns of the SELECT list.',
+          item.expression,
+        );
+      return key;
+    });
+    return { item, value, output: output < 0 ? undefined : output };
+  });
+  return {
+    having:
+      core.having &&
+      attempt(context, core.having, () =>
+        resolveCondition(context, { ...last, windows_refused: 'in HAVING' }, core.having!),
+      ),
+    qualify:
+      core.qualify &&
+      attempt(context, core.qualify, () => resolveCondition(context, last, core.qualify!)),
+    order,
+    limit_by:
+      core.limit_by?.by.map((node) => attempt(context, node, () => context.resolve(last, node))) ??
+      [],
+  };
+}
+
+/** Behind GROUP BY or beside an aggregate, a column stands inside an aggregate or in a key. */
+function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void {
+  const rest = [
+    clauses.having,
+    clauses.qualify,
+    ...clauses.order.map(({ value }) => value),
+    ...clauses.limit_by,
+  ].filter((value) => value !== undefined);
+  const values = [...items.map(({ value }) => value), ...rest];
+  const isGrouped =
+    clauses.keys.length > 0 || core.group_by_all || values.some(({ traits }) => traits.aggregates);
+  if (core.having !== undefined && !isGrouped)
+    throw new Fault('HAVING needs GROUP BY or an aggregate: write WHERE.', core.having);
+  if (core.qualify !== undefined && !values.some(({ traits }) => traits.windows))
+    throw new Fault('QUALIFY needs a window function: write WHERE.', core.qualify);
+  const loose = isGrouped
+    ? values.find(({ traits }) => traits.loose !== undefined)?.traits.loose
+    : undefined;
+  if (loose !== undefined)
+    throw new Fault(
+      'This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, or take min, max or argMax of it.',
+      loose,
+    );
+}
+
+function print(
+  context: Context,
+  core: SelectCore,
+  use: SelectUse,
+  from: OpenFrom | undefined,
+  scope: Scope,
+  items: Item[],
+  clauses: Clauses,
+): ResolvedSelect {
+  const columns = items.map(({ name, value }): ResolvedColumn => ({
+    name,
+    sql: context.writer.name('c'),
+    type: value.type,
+    expression: value.sql,
+    span: value.span,
+  }));
+  const list = columns.map(({ expression, sql }) => `${expression} AS ${sql}`);
+  const isRowWise = use.is_outermost && isPerRow(core, items, clauses, from);
+  const order = use.is_outermost ? exposeOrder(clauses.order, columns, list) : [];
+  if (isRowWise)
+    for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
+  const isCut =
+    core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
+  // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column decides in the end.
+  const cut = isCut
+    ? [
+        ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
+        ...columns.map(({ sql, type }) => (type.kind === 'map' ? `toString(${sql})` : sql)),
+      ]
+    : [];
+  const clause = (keyword: string, text: string | undefined) =>
+    text === undefined || text === '' ? '' : ` ${keyword} ${text}`;
+  const text = [
+    `(SELECT ${core.distinct ? 'DISTINCT ' : ''}${list.join(', ')}`,
+    clause('FROM', from?.text()),
+    clause('WHERE', clauses.where?.sql),
+    clause('GROUP BY', clauses.keys.map(({ sql }) => sql).join(', ')),
+    clause('HAVING', clauses.having?.sql),
+    clause('QUALIFY', clauses.qualify?.sql),
+    clause('ORDER BY', cut.join(', ')),
+    core.limit_by === undefined
+      ? ''
+      : ` LIMIT ${core.limit_by.offset}, ${core.limit_by.count} BY ${clauses.limit_by.map(({ sql }) => sql).join(', ')}`,
+    clause('LIMIT', core.limit?.toString()),
+    clause('OFFSET', core.offset?.toString()),
+    ')',
+  ];
+  return { text: text.join(''), columns, order, is_row_wise: isRowWise };
+}
+
+/** The keys of ORDER BY as columns of the result: an output column where there is one, else a further one. */
+function exposeOrder(order: Order[], columns: ResolvedColumn[], list: string[]): OrderKey[] {
+  return order.map(({ item, value, output }, index) => {
+    // A further column would make rows differ that DISTINCT takes for one, so an output column stands for itself.
+    if (output === undefined) list.push(`${value.sql} AS order_${index + 1}`);
+    return {
+      sql: output === undefined ? `order_${index + 1}` : columns[output]!.sql,
+      direction: printDirection(item),
+    };
+  });
+}
+
+function isPerRow(
+  core: SelectCore,
+  items: Item[],
+  clauses: Clauses,
+  from: OpenFrom | undefined,
+): boolean {
+  const isPlain =
+    !core.distinct &&
+    core.order_by.length === 0 &&
+    core.limit === undefined &&
+    core.offset === undefined &&
+    core.limit_by === undefined;
+  const values = [
+    ...items.map(({ value }) => value),
+    ...(clauses.where === undefined ? [] : [clauses.where]),
+  ];
+  const isOfRows = values.every(
+    ({ traits }) => !traits.aggregates && !traits.windows && !traits.multiplies,
+  );
+  return (
+    from?.is_model_table === true &&
+    isPlain &&
+    isOfRows &&
+    clauses.keys.length === 0 &&
+    !core.group_by_all &&
+    core.having === undefined &&
+    core.qualify === undefined
+  );
+}
+
+/** What the rows of the model's own table are cut and ordered by. */
+function rowColumns(scope: Scope): [string, string][] {
+  const [source] = scope.sources;
+  const [insertedAt, key] = source?.identity() ?? [];
+  return insertedAt === undefined || key === undefined
+    ? []
+    : [
+        ['inserted_at', insertedAt],
+        [source?.model === 'events' ? 'uuid' : 'distinct_id', key],
+      ];
+}

@@ -1,0 +1,108 @@
+import { Fault } from '../fault.ts';
+import type { Span } from '../query_error.ts';
+import type { Source } from './source.ts';
+import { suggest } from './suggest.ts';
+import type { Expression, Name, Window, With } from '../parse/tree.ts';
+import type { Value } from '../values/value.ts';
+
+/** An entry of WITH and what it can see itself. */
+export type WithEntry = { entry: With; before: WithEntries };
+
+/** The entries of WITH that can be seen, the innermost last. */
+export type WithEntries = ReadonlyMap<string, WithEntry>;
+
+/** Which of two meanings a name has that is both a column and an alias: SQL's clauses differ. */
+export type Preference = 'column' | 'alias';
+
+/** What names mean inside one SELECT. */
+export type Scope = {
+  withs: WithEntries;
+  sources: Source[];
+  aliases: Map<string, Expression>;
+  windows: Map<string, Window>;
+  /** Columns that USING has made one of two. */
+  merged: Map<string, Value>;
+  prefers: Preference;
+  /** ClickHouse text of the keys of GROUP BY once they are known. */
+  keys: Set<string>;
+  /** Parameters of the lambdas around, the innermost last. */
+  lambdas: Map<string, Value>[];
+  /** Aliases that are resolved already. */
+  alias_values: Map<string, Value>;
+  /** Is there a single row behind the aggregates, because they stand without GROUP BY? */
+  is_one_row: boolean;
+  /** Aliases that are being resolved: one that comes up again would never end. */
+  open_aliases: Set<string>;
+  /** Where aggregates, or window functions, cannot stand: the words for the error, as in "in WHERE". */
+  aggregates_refused?: string;
+  windows_refused?: string;
+};
+
+/** A scope with nothing but WITH's entries. */
+export function openScope(withs: WithEntries): Scope {
+  return {
+    withs,
+    sources: [],
+    aliases: new Map(),
+    windows: new Map(),
+    merged: new Map(),
+    prefers: 'column',
+    keys: new Set(),
+    lambdas: [],
+    alias_values: new Map(),
+    is_one_row: false,
+    open_aliases: new Set(),
+  };
+}
+
+/** The source of this name, or undefined. */
+export function findSource(scope: Scope, name: string): Source | undefined {
+  return scope.sources.find((source) => source.name === name);
+}
+
+/** The one source that has the column, or undefined. Throws a `Fault` when several have. */
+export function findOwner(scope: Scope, name: Name): Source | undefined {
+  const owners = scope.sources.filter((source) => source.column(name.text) !== undefined);
+  if (owners.length > 1)
+    throw new Fault(
+      `Several tables have a column \`${name.text}\`: write the table before it, as in ${owners[0]!.name ?? 'alias'}.${name.text}.`,
+      name,
+    );
+  return owners[0];
+}
+
+/** The fault for a name that means nothing here, with the nearest name that does. */
+export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
+  const candidates = [
+    ...scope.sources.flatMap((source) => [
+      ...source.columns,
+      ...(source.name === undefined ? [] : [source.name]),
+    ]),
+    ...scope.aliases.keys(),
+    ...scope.lambdas.flatMap((parameters) => [...parameters.keys()]),
+  ];
+  const suggestion = suggest(text, candidates);
+  const isQuoted = span.end - span.start > text.length;
+  const quoted = isQuoted ? ' Text stands in single quotes; these are for names.' : '';
+  const advice =
+    scope.sources.length === 0
+      ? 'There is no FROM that could have it.'
+      : 'A SELECT sees the columns of its own FROM.';
+  return new Fault(`There is no column \`${text}\` here. ${advice}${quoted}`, span, suggestion);
+}
+
+/** The fault for an aggregate where none can stand. */
+export function refuseAggregate(where: string, span: Span): Fault {
+  return new Fault(
+    `An aggregate cannot stand ${where}: compute it in a subquery, or filter with HAVING.`,
+    span,
+  );
+}
+
+/** The fault for a window function where none can stand. */
+export function refuseWindow(where: string, span: Span): Fault {
+  return new Fault(
+    `A window function cannot stand ${where}: compute it in a subquery, or filter with QUALIFY.`,
+    span,
+  );
+}

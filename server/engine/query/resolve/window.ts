@@ -1,0 +1,122 @@
+import { canonicalText } from './apply.ts';
+import { bind } from './bind.ts';
+import type { Context } from './context.ts';
+import { Fault } from '../fault.ts';
+import { findAggregate, findFunction } from '../functions/find.ts';
+import { printFrame } from '../parse/print.ts';
+import { aggregateCall } from './aggregate.ts';
+import type { AggregateCall } from './aggregate.ts';
+import { unknownFunction } from './unknown_function.ts';
+import { refuseWindow } from './scope.ts';
+import type { Scope } from './scope.ts';
+import type { ExpressionOf, OrderItem, Window } from '../parse/tree.ts';
+import { compose } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+
+// Rows that are equal by ORDER BY have one rank, so nothing may part them there.
+const ranks = new Set(['rank', 'dense_rank', 'percent_rank']);
+
+/** The value of a call with OVER. Throws a `Fault` where none can stand. */
+export function resolveWindowCall(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'call'>,
+): Value {
+  if (scope.windows_refused !== undefined) throw refuseWindow(scope.windows_refused, node);
+  if (scope.lambdas.length > 0) throw refuseWindow('inside a lambda', node);
+  const inner: Scope = { ...scope, windows_refused: 'inside another one' };
+  const window = windowOf(scope, node);
+  const { call, wrap, type, values } = callOf(context, inner, node, window);
+  const partition = window.partition_by.map((one) => context.resolve(inner, one));
+  const order = window.order_by.map((item) => ({
+    item,
+    value: context.resolve(inner, item.expression),
+  }));
+  const ordered = [
+    ...order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
+    ...tieBreakers(scope, node, window),
+  ];
+  const parts = [
+    partition.length === 0 ? '' : `PARTITION BY ${partition.map(({ sql }) => sql).join(', ')}`,
+    ordered.length === 0 ? '' : `ORDER BY ${ordered.join(', ')}`,
+    window.frame === undefined ? '' : printFrame(window.frame),
+  ];
+  const value = compose(
+    wrap(`${call} OVER (${parts.filter((part) => part !== '').join(' ')})`),
+    type,
+    node,
+    [...values, ...partition, ...order.map((one) => one.value)],
+  );
+  return { ...value, traits: { ...value.traits, windows: true } };
+}
+
+/** ASC or DESC with where NULLs stand, as ClickHouse writes it. */
+export function printDirection({ descending, nulls }: OrderItem): string {
+  return `${descending ? ' DESC' : ''}${nulls === undefined ? '' : ` NULLS ${nulls}`}`;
+}
+
+function windowOf(scope: Scope, node: ExpressionOf<'call'>): Window {
+  const { window } = node;
+  if (window === undefined) throw new Fault('Write OVER (...) here.', node);
+  if (window.name === undefined) return window;
+  const named = scope.windows.get(window.name.text);
+  if (named === undefined)
+    throw new Fault(
+      `There is no window \`${window.name.text}\`: define it with WINDOW ${window.name.text} AS (...).`,
+      window.name,
+    );
+  return named;
+}
+
+function callOf(
+  context: Context,
+  scope: Scope,
+  node: ExpressionOf<'call'>,
+  window: Window,
+): AggregateCall {
+  const aggregate = findAggregate(node.name.text);
+  if (aggregate !== undefined) return aggregateCall(context, scope, node, aggregate);
+  const known = findFunction(node.name.text);
+  if (known === undefined) throw unknownFunction(node);
+  const { definition } = known;
+  if (known.use !== 'window')
+    throw new Fault(`\`${definition.name}\` is no window function: remove OVER.`, node.name);
+  if (node.distinct || node.filter !== undefined || node.parameters !== undefined)
+    throw new Fault(
+      `\`${definition.name}\` has no DISTINCT, FILTER or second pair of brackets.`,
+      node,
+    );
+  if (window.order_by.length === 0)
+    throw new Fault(
+      `\`${definition.name}\` needs an ORDER BY in its window, or its result would not be fixed.`,
+      node,
+    );
+  const { texts, values, type } = bind(
+    context,
+    scope,
+    known,
+    node.args.map((arg) => ({ node: arg })),
+    node,
+  );
+  // Without a row there, ClickHouse gives an empty value unless NULL is possible.
+  const given =
+    type.nullable && texts[0] !== undefined
+      ? [`toNullable(${texts[0]})`, ...texts.slice(1)]
+      : texts;
+  return {
+    call: `${definition.engine ?? definition.name}(${given.join(', ')})`,
+    wrap: (sql) => (definition.exact === true ? sql : canonicalText(sql, type.kind)),
+    type,
+    values,
+  };
+}
+
+/** What parts rows that the ORDER BY leaves equal, where the result depends on it. */
+function tieBreakers(scope: Scope, node: ExpressionOf<'call'>, window: Window): string[] {
+  const isAggregate = findAggregate(node.name.text) !== undefined;
+  const depends = isAggregate ? window.frame?.unit === 'ROWS' : !ranks.has(node.name.text);
+  if (!depends || scope.is_one_row) return [];
+  return scope.keys.size > 0
+    ? [...scope.keys]
+    : scope.sources.flatMap((source) => source.identity());
+}

@@ -1,0 +1,69 @@
+import { align, coerce } from './coerce.ts';
+import { Fault } from '../fault.ts';
+import type { Span } from '../query_error.ts';
+import { compose } from './value.ts';
+import type { Value } from './value.ts';
+import { describeType, isNumeric, isTextual } from './value_type.ts';
+import type { QueryWriter } from './writer.ts';
+
+/** ClickHouse's function of each comparison. */
+const functions = {
+  '=': 'equals',
+  '!=': 'notEquals',
+  '<': 'less',
+  '<=': 'lessOrEquals',
+  '>': 'greater',
+  '>=': 'greaterOrEquals',
+} as const;
+
+/** A comparison of the language. */
+export type Comparison = keyof typeof functions;
+
+/**
+ * Two values compared. A property takes the kind of the other side: beside a number it is read as a number (whole ones exactly), beside a boolean, timestamp or uuid as that, and it is
+ * NULL where it is none. Throws a `Fault` for kinds that have no order between them.
+ */
+export function compare(
+  writer: QueryWriter,
+  operator: Comparison,
+  left: Value,
+  right: Value,
+  span: Span,
+): Value {
+  const apply = (one: Value, other: Value) => `${functions[operator]}(${one.sql}, ${other.sql})`;
+  const nullable = left.type.nullable || right.type.nullable;
+  const result = (sql: string, canBeNull = nullable) =>
+    compose(sql, { kind: 'boolean', nullable: canBeNull, items: [] }, span, [left, right]);
+  const exact = wholeNumbers(writer, left, right);
+  const aligned = alignForComparison(writer, left, right);
+  if (aligned === undefined)
+    throw new Fault(
+      `Values of the types ${describeType(left.type)} and ${describeType(right.type)} cannot be compared: convert one of them.`,
+      span,
+    );
+  // The property as a whole number decides where it is one: a float would take neighbours of more than 15 digits for equal.
+  if (exact !== undefined)
+    return result(`coalesce(${apply(...exact)}, ${apply(...aligned)})`, true);
+  return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));
+}
+
+function wholeNumbers(writer: QueryWriter, left: Value, right: Value): [Value, Value] | undefined {
+  if (left.type.kind === 'property' && right.type.kind === 'integer')
+    return [coerce(writer, left, 'integer')!, right];
+  if (right.type.kind === 'property' && left.type.kind === 'integer')
+    return [left, coerce(writer, right, 'integer')!];
+  return undefined;
+}
+
+function alignForComparison(
+  writer: QueryWriter,
+  left: Value,
+  right: Value,
+): [Value, Value] | undefined {
+  const areNumbers = isNumeric(left.type.kind) && isNumeric(right.type.kind);
+  const areTexts = isTextual(left.type.kind) && isTextual(right.type.kind);
+  // ClickHouse compares numbers of different kinds by their value, without loss.
+  if (areNumbers || areTexts) return [left, right];
+  const aligned = align(writer, [left, right]);
+  return aligned && [aligned.values[0]!, aligned.values[1]!];
+}

@@ -1,0 +1,70 @@
+import { Fault } from '../fault.ts';
+import type { Span } from '../query_error.ts';
+import { typeOf } from './value_type.ts';
+import type { ValueType } from './value_type.ts';
+
+/** The content of a literal; a text, number or boolean of the query itself. */
+export type LiteralContent = string | number | bigint | boolean;
+
+/** What an expression does besides giving a value; an expression does what its parts do. */
+export type Traits = {
+  /** The first column outside of every aggregate and every key of GROUP BY. */
+  loose: Span | undefined;
+  aggregates: boolean;
+  windows: boolean;
+  /** It makes several rows of one. */
+  multiplies: boolean;
+};
+
+/** A resolved expression: ClickHouse text that gives a value of exactly this type. */
+export type Value = {
+  sql: string;
+  type: ValueType;
+  span: Span;
+  traits: Traits;
+  /** Set for a literal. */
+  literal?: LiteralContent;
+  /** Text at a path of this JSON document, where a table has it at hand. */
+  property?: (path: string[]) => { sql: string; type: ValueType } | undefined;
+};
+
+/** Most characters of the ClickHouse text of one expression or query: aliases and WITH can repeat what stands once in the query. */
+export const sql_length_max = 400_000;
+
+/** Traits of what does nothing else, such as a literal. */
+export const plain_traits: Traits = {
+  loose: undefined,
+  aggregates: false,
+  windows: false,
+  multiplies: false,
+};
+
+/** The traits of an expression made of these. */
+function mergeTraits(values: readonly { traits: Traits }[]): Traits {
+  return {
+    loose: values.find(({ traits }) => traits.loose !== undefined)?.traits.loose,
+    aggregates: values.some(({ traits }) => traits.aggregates),
+    windows: values.some(({ traits }) => traits.windows),
+    multiplies: values.some(({ traits }) => traits.multiplies),
+  };
+}
+
+/** A value made of others. Throws a `Fault` when its text has become too long. */
+export function compose(
+  sql: string,
+  type: ValueType,
+  span: Span,
+  parts: readonly { traits: Traits }[],
+): Value {
+  if (sql.length > sql_length_max)
+    throw new Fault(
+      'The query grows too large when its aliases and WITH entries are written out: use them less often.',
+      span,
+    );
+  return { sql, type, span, traits: mergeTraits(parts) };
+}
+
+/** NULL. */
+export function nullValue(span: Span): Value {
+  return { sql: 'NULL', type: typeOf('null'), span, traits: plain_traits };
+}

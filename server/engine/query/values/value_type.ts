@@ -1,0 +1,144 @@
+import type { ColumnType } from '../../models/column.ts';
+
+/**
+ * What a value is. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is a value of a JSON object whose kind only its rows know; `bytes` are raw
+ * hashes; `null` is NULL itself.
+ */
+export type Kind =
+  | 'null'
+  | 'boolean'
+  | 'integer'
+  | 'unsigned'
+  | 'float'
+  | 'text'
+  | 'json'
+  | 'property'
+  | 'bytes'
+  | 'uuid'
+  | 'timestamp'
+  | 'date'
+  | 'interval'
+  | 'array'
+  | 'tuple'
+  | 'map';
+
+/** A kind, whether NULL can occur, and what is inside: an array's items, a tuple's elements, a map's key and value. Arrays, tuples and maps are never NULL. */
+export type ValueType = { kind: Kind; nullable: boolean; items: ValueType[] };
+
+/** A type that is never NULL. */
+export function typeOf(kind: Kind, ...items: ValueType[]): ValueType {
+  return { kind, nullable: kind === 'null', items };
+}
+
+/** The type with NULL as a further value, where ClickHouse can have one. */
+export function orNull(type: ValueType): ValueType {
+  return isContainer(type.kind) ? type : { ...type, nullable: true };
+}
+
+/** Arrays, tuples and maps. */
+export function isContainer(kind: Kind): boolean {
+  return kind === 'array' || kind === 'tuple' || kind === 'map';
+}
+
+/** Most types that one type is made of: subqueries can double a tuple at each level, and what looks at types looks at each of them. */
+const parts_max = 1_000;
+
+/** Is the type made of more types than a query may have? Takes time by that bound, however large the type is. */
+export function isTooLarge(type: ValueType): boolean {
+  const waiting = [type];
+  for (let seen = 0; waiting.length > 0; seen += 1) {
+    if (seen + waiting.length > parts_max) return true;
+    waiting.push(...waiting.pop()!.items);
+  }
+  return false;
+}
+
+/** Kinds that can be calculated with; a boolean counts as 0 or 1. */
+export function isNumeric(kind: Kind): boolean {
+  return kind === 'integer' || kind === 'unsigned' || kind === 'float' || kind === 'boolean';
+}
+
+/** Kinds that are ClickHouse strings of text. */
+export function isTextual(kind: Kind): boolean {
+  return kind === 'text' || kind === 'json' || kind === 'property';
+}
+
+/** The one type that can hold all of these, or undefined when there is none. Properties take the kind of what they stand beside. */
+export function unify(types: ValueType[]): ValueType | undefined {
+  const known = types.filter((type) => type.kind !== 'null');
+  const nullable = types.some((type) => type.nullable);
+  const [first] = known;
+  if (first === undefined) return typeOf('null');
+  const kind = unifyKinds(new Set(known.map((type) => type.kind)));
+  if (kind === undefined) return undefined;
+  if (!isContainer(kind))
+    return {
+      kind,
+      nullable: nullable || (kind !== 'property' && known.some((type) => type.kind === 'property')),
+      items: [],
+    };
+  if (known.some((type) => type.items.length !== first.items.length)) return undefined;
+  const items = first.items.map((_item, index) => unify(known.map((type) => type.items[index]!)));
+  return items.every((item) => item !== undefined) ? typeOf(kind, ...items) : undefined;
+}
+
+function unifyKinds(kinds: Set<Kind>): Kind | undefined {
+  const [only, ...others] = kinds;
+  if (others.length === 0) return only;
+  const within = (...allowed: Kind[]) => [...kinds].every((kind) => allowed.includes(kind));
+  if (within('text', 'json', 'property')) return 'text';
+  if (within('boolean', 'property')) return 'boolean';
+  if (within('boolean', 'integer')) return 'integer';
+  if (within('boolean', 'integer', 'unsigned', 'float', 'property'))
+    return kinds.has('float') || kinds.has('property') ? 'float' : undefined;
+  if (within('timestamp', 'date', 'property')) return kinds.has('timestamp') ? 'timestamp' : 'date';
+  if (within('uuid', 'property')) return 'uuid';
+  return undefined;
+}
+
+/** The type as its author would say it, for errors and documentation. */
+export function describeType({ kind, items }: ValueType): string {
+  if (kind === 'array')
+    return `array of ${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`;
+  if (kind === 'tuple') return `tuple of ${items.map(describeType).join(' and ')}`;
+  if (kind === 'map') return `map from ${items.map(describeType).join(' to ')}`;
+  return kind === 'unsigned' ? 'unsigned integer' : kind;
+}
+
+const column_types: Partial<Record<Kind, ColumnType>> = {
+  null: 'text',
+  boolean: 'boolean',
+  integer: 'integer',
+  // Beyond a signed integer of 64 bits, which is what destinations have; its digits lose nothing.
+  unsigned: 'text',
+  float: 'float',
+  text: 'text',
+  json: 'json',
+  property: 'text',
+  uuid: 'uuid',
+  timestamp: 'timestamp',
+  date: 'text',
+  array: 'json',
+  tuple: 'json',
+  map: 'json',
+};
+
+/** The type of an export's column that holds such values; undefined for those that cannot be exported (intervals and raw bytes). */
+export function columnTypeOf(type: ValueType): ColumnType | undefined {
+  return column_types[type.kind];
+}
+
+const engine_types: Record<ColumnType, string> = {
+  uuid: 'UUID',
+  text: 'String',
+  json: 'String',
+  timestamp: "DateTime64(6, 'UTC')",
+  integer: 'Int64',
+  float: 'Float64',
+  boolean: 'Bool',
+};
+
+/** ClickHouse's name of the type that an output column has in the end. */
+export function engineTypeOf(type: ColumnType, nullable: boolean): string {
+  return nullable ? `Nullable(${engine_types[type]})` : engine_types[type];
+}

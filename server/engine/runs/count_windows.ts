@@ -1,0 +1,89 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { fromStored } from '../ledger/ledger.ts';
+import { selectionCondition } from '../models/selection.ts';
+import type { ClaimedRun } from './runs.ts';
+
+/** Exports of one rhythm share a window, so there are few of them; each costs a question. */
+const windows_per_turn_max = 20;
+const question_seconds_max = 10;
+
+/** So few rows of a project in a window make its runs small. */
+const few_records = 1_000;
+
+/** The insertions that runs of one model select at most, over all of their projects. */
+type Window = { table: 'events' | 'persons'; inserted_from: number; inserted_to: number };
+
+/** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
+export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };
+
+/**
+ * Parts runs by how many rows their project has in what they select, whatever filter comes on top. Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy. Some runs are in no
+ * list when they have too many different windows for one turn.
+ */
+export async function probe<Run extends ClaimedRun>(
+  clickhouse: ClickHouse,
+  runs: Run[],
+): Promise<Parted<Run>> {
+  const quiet: Run[] = [];
+  const small: Run[] = [];
+  const busy: Run[] = [];
+  const windows = new Map<string, { window: Window; runs: Run[] }>();
+  for (const run of runs) {
+    const window = windowOf(run);
+    if (run.custom_query !== null || window === undefined) busy.push(run);
+    else if (run.selection.length === 0) quiet.push(run);
+    else {
+      const alike = windows.get(JSON.stringify(window));
+      if (alike === undefined) windows.set(JSON.stringify(window), { window, runs: [run] });
+      else alike.runs.push(run);
+    }
+  }
+  const fullest = [...windows.values()]
+    .toSorted((one, other) => other.runs.length - one.runs.length)
+    .slice(0, windows_per_turn_max);
+  for (const { window, runs: alike } of fullest) {
+    const counts = await countRows(clickhouse, window, [
+      ...new Set(alike.map((run) => run.team_id)),
+    ]);
+    for (const run of alike) {
+      const records = counts.get(run.team_id) ?? 0;
+      (records === 0 ? quiet : records <= few_records ? small : busy).push(run);
+    }
+  }
+  return { quiet, small, busy };
+}
+
+/** Undefined where insertion time bounds nothing; an empty selection has an empty window. */
+function windowOf({ model, selection }: ClaimedRun): Window | undefined {
+  const sides = fromStored(selection);
+  const inserted_from = sides.reduce(
+    (least, side) => Math.min(least, side.inserted_from),
+    sides[0]?.inserted_from ?? 0,
+  );
+  const inserted_to = sides.reduce(
+    (most, side) => Math.max(most, side.inserted_to),
+    sides[0]?.inserted_to ?? 0,
+  );
+  if (!Number.isFinite(inserted_from) || !Number.isFinite(inserted_to)) return undefined;
+  return { table: model, inserted_from, inserted_to };
+}
+
+/** How many rows each project has in the window; those without any are left out. */
+async function countRows(
+  clickhouse: ClickHouse,
+  { table, inserted_from, inserted_to }: Window,
+  teamIds: number[],
+): Promise<Map<number, number>> {
+  const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
+  const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
+  const result = await clickhouse.query({
+    query: `SELECT team_id, count() AS records FROM ${table} WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
+    query_params: { team_ids: teamIds },
+    clickhouse_settings: { max_execution_time: question_seconds_max },
+    use_multipart_params_auto: true,
+    abort_signal: AbortSignal.timeout((question_seconds_max + 1) * 1000),
+    format: 'JSONEachRow',
+  });
+  const rows = await result.json<{ team_id: string | number; records: string | number }>();
+  return new Map(rows.map((row) => [Number(row.team_id), Number(row.records)]));
+}

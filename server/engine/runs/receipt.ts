@@ -1,0 +1,95 @@
+import { isSigned } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Delivery, SliceOutcome } from '../destination/destination.ts';
+import type { EventFilter } from '../models/event_filter.ts';
+import type { Encoding } from '../formats/encoding.ts';
+import type { StoredRectangle } from '../ledger/ledger.ts';
+
+/** What was delivered, as it is signed and left at the destination. */
+export type Receipt = {
+  version: 1;
+  delivery_id: string;
+  run_id: string;
+  batch_export_id: string;
+  team_id: number;
+  model: string;
+  data_interval_start: string;
+  data_interval_end: string;
+  selection: StoredRectangle[];
+  /** Only events with these names were read, and none with those; empty: no such restriction. */
+  include_events: string[];
+  exclude_events: string[];
+  /** Rows counted at the source before anything was written. */
+  source_records: number;
+  records: number;
+  bytes: number;
+  encoding: Encoding;
+  columns: { name: string; type: string; nullable: boolean }[];
+  slices: { number: number; name: string; records: number; bytes: number; sha256: string }[];
+  created_at: string;
+};
+
+type SignedReceipt = Receipt & {
+  signature: { algorithm: 'Ed25519'; public_key: string; value: string };
+};
+
+/** The receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
+export function makeReceipt(
+  delivery: Delivery,
+  facts: {
+    selection: StoredRectangle[];
+    event_filter: EventFilter;
+    source_records: number;
+    encoding: Encoding;
+    outcomes: SliceOutcome[];
+    created_at: string;
+  },
+): Receipt {
+  const { columns, attempt: _attempt, ...names } = delivery;
+  return {
+    version: 1,
+    ...names,
+    selection: facts.selection,
+    ...facts.event_filter,
+    source_records: facts.source_records,
+    records: facts.outcomes.reduce((sum, outcome) => sum + outcome.records, 0),
+    bytes: facts.outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0),
+    encoding: facts.encoding,
+    columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })),
+    slices: facts.outcomes.map(({ number, name, records, bytes, sha256 }) => ({
+      number,
+      name,
+      records,
+      bytes,
+      sha256,
+    })),
+    created_at: facts.created_at,
+  };
+}
+
+/** The receipt as signed JSON text. The signature is over the JSON text of the receipt without its last key, `signature`. */
+export function signReceipt(receipt: Receipt, secrets: Secrets): string {
+  const signed: SignedReceipt = {
+    ...receipt,
+    signature: {
+      algorithm: 'Ed25519',
+      public_key: secrets.public_key,
+      value: secrets.sign(JSON.stringify(receipt)),
+    },
+  };
+  return JSON.stringify(signed);
+}
+
+/** Reads signed receipt text. Gives undefined when the text is not a receipt or was not signed with the given public key, or was changed since. */
+export function readReceipt(text: string, publicKey: string): Receipt | undefined {
+  let parsed: Partial<SignedReceipt>;
+  try {
+    parsed = JSON.parse(text) as Partial<SignedReceipt>;
+  } catch {
+    return undefined;
+  }
+  const { signature, ...receipt } = parsed;
+  if (signature === undefined || !isSigned(JSON.stringify(receipt), signature.value, publicKey))
+    return undefined;
+  return receipt as Receipt;
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fillEvents } from '../../../test/fill_events.ts';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { models } from '../models/index.ts';
+import { openQueryBudget } from './query_budget.ts';
+import { streamSliceOnce } from './recent_slices.ts';
+
+let stores: TestStores;
+let clickhouse: ClickHouse;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
+});
+after(async () => {
+  await clickhouse.close();
+  await stores.close();
+});
+
+test('slices that nobody begins to read give their connections back', async () => {
+  const hour = Date.parse('2026-01-01T00:00:00Z');
+  await fillEvents(clickhouse, { team_id: 1, events: 900, from: hour, to: hour + 3_600_000 });
+  const reading = {
+    team_id: 1,
+    text: 'events',
+    parameters: {},
+    order: 'inserted_at, uuid',
+    key: 'uuid',
+    settings: {},
+    query: undefined,
+  } as const;
+  const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
+  const store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
+  const slice = { number: 0, inserted_from: null, inserted_to: null, records: 900, outcome: null };
+  // More than the client has connections.
+  for (let count = 0; count < 70; count += 1) {
+    const stream = await streamSliceOnce(
+      store,
+      reading,
+      slice,
+      models.events.columns.files,
+      { format: 'JSONLines', compression: null },
+      AbortSignal.timeout(30_000),
+    );
+    stream.destroy();
+  }
+  assert.equal((await clickhouse.ping({ select: true })).success, true);
+});

@@ -1,0 +1,318 @@
+import { Readable } from 'node:stream';
+import { streamAnswer } from '../../platform/clickhouse/answer.ts';
+import type { Engine } from '../engine.ts';
+import type { Encoding } from '../formats/encoding.ts';
+import { selectFor } from '../formats/select.ts';
+import type { Column } from '../models/column.ts';
+import { openPatience } from './time_budget.ts';
+import { isEngineError } from '../query/gate/engine_error.ts';
+import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
+import type { ResolvedQuery } from '../query/query.ts';
+import type { Reading } from './source_query.ts';
+import type { StoredSlice } from '../runs/runs.ts';
+
+/** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
+const slice_records_default = 1_000_000;
+
+/** The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file and a line of the receipt. */
+const slices_max = 10_000;
+
+/** So few rows are read by one thread: making more takes longer than they save. */
+const few_records = 10_000;
+
+/** How many rows are read to estimate a row's size when a destination bounds its files by bytes. */
+const sample_records = 10_000;
+
+/** While rows are streamed the store's own clock counts the reader's time too, so it is set to what no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left. */
+const streaming_settings = {
+  max_execution_time: 86_400,
+  cancel_http_readonly_queries_on_client_close: 1,
+};
+
+/** The store, and what its queries may take. */
+export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
+
+/** ClickHouse text with the parameters and settings beside those of the reading; aborting the signal kills the query. */
+export type Question = {
+  query: string;
+  parameters?: Record<string, string | number>;
+  settings?: Record<string, string | number>;
+  signal: AbortSignal;
+  /** True where the answer is worth a way of its own. */
+  is_large?: boolean;
+};
+
+/**
+ * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
+ * may be larger by one batch. What cannot be cut is one slice without bounds. No rows give no slices. Aborting the signal kills the query.
+ */
+export async function cutSlices(
+  store: Store,
+  reading: Reading,
+  bytesMax: number | undefined,
+  signal: AbortSignal,
+): Promise<StoredSlice[]> {
+  if (reading.key === undefined) {
+    const records = await countRecords(store, reading, signal);
+    return records === 0
+      ? []
+      : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
+  }
+  // Most runs are one slice, for which a plain count is a third cheaper than the cut.
+  const [whole] = await ask<CutRow>(store, reading, {
+    query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`,
+    signal,
+  });
+  const total = Number(whole?.records ?? 0);
+  if (whole === undefined || total === 0) return [];
+  const records =
+    bytesMax === undefined
+      ? slice_records_default
+      : await recordsWithin(store, reading, bytesMax, signal);
+  if (total <= records) return storedSlices([whole]);
+  const rows = await ask<CutRow>(store, reading, {
+    query: `
+      SELECT ${cut_columns}, toUInt64(sum(records)) AS records
+      FROM (
+        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - records,
+          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () / {slices_max:UInt64})))) AS slice
+        FROM (SELECT inserted_at, count() AS records FROM ${reading.text} GROUP BY inserted_at)
+      ) GROUP BY slice ORDER BY slice`,
+    parameters: { slice_records: records, slices_max },
+    signal,
+  });
+  return storedSlices(rows);
+}
+
+type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
+
+const cut_columns =
+  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to';
+
+function storedSlices(rows: CutRow[]): StoredSlice[] {
+  return rows.map((row, number) => ({
+    number,
+    inserted_from: utc(row.inserted_from),
+    inserted_to: utc(row.inserted_to),
+    records: Number(row.records),
+    outcome: null,
+  }));
+}
+
+async function recordsWithin(
+  store: Store,
+  reading: Reading,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const [row] = await ask<{ bytes: number | null }>(store, reading, {
+    query: `SELECT avg(byteSize(*)) AS bytes FROM (SELECT * FROM ${reading.text} LIMIT ${sample_records})`,
+    signal,
+  });
+  return Math.max(
+    1,
+    Math.min(slice_records_default, Math.floor(bytesMax / Math.max(row?.bytes ?? 1, 1))),
+  );
+}
+
+/** How many rows the source has. */
+export async function countRecords(
+  store: Store,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<number> {
+  const [row] = await ask<{ records: string | number }>(store, reading, {
+    query: `SELECT toUInt64(count()) AS records FROM ${reading.text}`,
+    signal,
+  });
+  return Number(row?.records ?? 0);
+}
+
+/** Streams one slice as the final (not yet compressed) bytes that ClickHouse writes itself. The stream errors when the query does; aborting the signal kills the query. */
+export async function streamSlice(
+  store: Store,
+  reading: Reading,
+  slice: StoredSlice,
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const select = selectFor(encoding, columns);
+  const isBounded = slice.inserted_from !== null && slice.inserted_to !== null;
+  const where = isBounded
+    ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}"
+    : '';
+  const written = (format: string): Question => ({
+    query: `SELECT ${select.expressions} FROM ${reading.text}${where} ORDER BY ${reading.order} FORMAT ${format}`,
+    parameters: isBounded
+      ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) }
+      : {},
+    settings:
+      slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
+    signal,
+    is_large: slice.records > few_records,
+  });
+  if (reading.query === undefined) return exec(store, reading, written(select.format));
+  return Readable.from(
+    streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }),
+    { objectMode: false },
+  );
+}
+
+/** The source's first rows in their order, in the bytes of the encoding before compression. */
+export async function readFirst(
+  store: Store,
+  reading: Reading,
+  count: number,
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const select = selectFor(encoding, columns);
+  const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text} ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
+  return explained(store, reading, signal, async () => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of await exec(store, reading, {
+      query,
+      settings: select.settings,
+      signal,
+    }))
+      chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks);
+  });
+}
+
+/** The keys of the selected rows as text (uuid of events, distinct_id of persons), in no particular order, streamed; none where rows have no key. */
+export async function* streamKeys(store: Store, reading: Reading): AsyncGenerator<string> {
+  if (reading.key === undefined) return;
+  const result = await store.clickhouse.query({
+    ...asked(unhurried(reading), {
+      query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`,
+      signal: new AbortController().signal,
+    }),
+    format: 'JSONEachRow',
+  });
+  for await (const rows of result.stream<{ key: string }>())
+    for (const row of rows) yield row.json().key;
+}
+
+/**
+ * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that has begun can only break off, so then the store is asked for the same rows once more, without their bytes, and
+ * says why. The time that the store keeps the reader waiting is bounded.
+ */
+async function* streamQuery(
+  store: Store,
+  reading: Reading,
+  { wanted, tried }: { wanted: Question; tried: Question },
+): AsyncGenerator<Buffer> {
+  const patience = openPatience(store.query_limits.execution_seconds);
+  const signal = AbortSignal.any([patience.signal, wanted.signal]);
+  const giveBack = await takeMemory(store, reading, wanted.signal);
+  try {
+    const stream = await patience.wait(() =>
+      exec(store, unhurried(reading), { ...wanted, signal }),
+    );
+    try {
+      const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+      for (;;) {
+        const chunk = await patience.wait(() => chunks.next());
+        if (chunk.done === true) return;
+        yield chunk.value;
+      }
+    } finally {
+      stream.destroy();
+    }
+  } catch (error) {
+    if (patience.signal.aborted) throw queryTookTooLong(store.query_limits, error);
+    if (signal.aborted) throw error;
+    const known = queryFailure(reading.query!, store.query_limits, error);
+    if (known !== error) throw known;
+    if (isEngineError(error)) throw error;
+    await run(store, reading.query!, async () => {
+      for await (const _ of await exec(store, reading, tried));
+    });
+    throw queryInterrupted(error);
+  } finally {
+    giveBack();
+  }
+}
+
+/** The memory that the query may take of the store, once it is free. */
+function takeMemory(
+  { query_budget, query_limits }: Store,
+  { team_id }: Reading,
+  signal: AbortSignal,
+): Promise<() => void> {
+  return query_budget.take(team_id, query_limits.memory_bytes, signal);
+}
+
+function unhurried(reading: Reading): Reading {
+  return reading.query === undefined
+    ? reading
+    : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
+}
+
+/** The rows that a question about a reading has for its answer. Rejects with what `queryFailure` makes of an error where the reading is a query. */
+export async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
+  return explained(store, reading, question.signal, async () => {
+    const result = await store.clickhouse.query({
+      ...asked(reading, question),
+      format: 'JSONEachRow',
+    });
+    return result.json<Row>();
+  });
+}
+
+async function exec(store: Store, reading: Reading, question: Question): Promise<Readable> {
+  if (question.is_large === true) return streamAnswer(store.clickhouse, asked(reading, question));
+  const { stream } = await store.clickhouse.exec(asked(reading, question));
+  return stream;
+}
+
+function asked(reading: Reading, { query, parameters, settings, signal }: Question) {
+  return {
+    query,
+    query_params: { ...reading.parameters, ...parameters },
+    clickhouse_settings: { ...settings, ...reading.settings },
+    // The literals of a query can be longer than some proxies let an address be. What is streamed (`exec`) has them in its address all the same: the client offers no other way.
+    use_multipart_params_auto: true,
+    abort_signal: signal,
+  };
+}
+
+/** The result of one question: for a query, once its memory is free, and with its errors in words for its author. */
+async function explained<Result>(
+  store: Store,
+  reading: Reading,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (reading.query === undefined) return work();
+  const giveBack = await takeMemory(store, reading, signal);
+  try {
+    return await run(store, reading.query, work);
+  } finally {
+    giveBack();
+  }
+}
+
+async function run<Result>(
+  store: Store,
+  query: ResolvedQuery,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw queryFailure(query, store.query_limits, error);
+  }
+}
+
+/** ClickHouse's `2024-01-02 03:04:05.678901` is UTC here; PostgreSQL is told so. */
+function utc(text: string): string {
+  return text.endsWith('Z') ? text : `${text.replace(' ', 'T')}Z`;
+}
+
+function plain(text: string): string {
+  return text.replace('T', ' ').replace('Z', '');
+}

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import fc from 'fast-check';
+import sql from 'sql-template-tag';
+import { openClaimWorld } from '../../../test/claim_world.ts';
+import type { ClaimWorld } from '../../../test/claim_world.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { engineOf } from '../../api/batch_exports/engine.ts';
+import { insertRuns, planDueExports } from '../planning/plan.ts';
+import { completeQuietRuns } from '../runs/empty_runs.ts';
+import { beat, hurryCancelled, leave, releaseDead } from './heartbeat.ts';
+
+let house: Harness;
+let world: ClaimWorld;
+
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  world = await openClaimWorld(house);
+});
+after(() => house.close());
+beforeEach(() => world.clear());
+
+async function newRuns(project: number, count: number, host?: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let hour = 0; hour < count; hour += 1)
+    ids.push(await world.newRun(project, host === undefined ? { hour } : { hour, host }));
+  return ids;
+}
+
+const holderOf = async (id: string) =>
+  (await house.deps.db.row<{ worker_id: string | null }>(
+    sql`SELECT worker_id FROM batch_export_runs WHERE id = ${id}`,
+  ))!.worker_id;
+
+test('projects are served in turn, and in each the run that waits longest comes first', async () => {
+  const [a, b, c] = [await newRuns(0, 4), await newRuns(1, 2), await newRuns(2, 1)] as const;
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(2), [a[0], b[0]]);
+  assert.deepEqual(await worker.claim(10), [c[0], a[1], b[1], a[2], a[3]]);
+  assert.deepEqual(await worker.claim(10), []);
+});
+
+test('a project with a thousand runs does not keep another one waiting', async () => {
+  await house.deps.db.transaction(async (tx) => {
+    const hours = Array.from({ length: 1_000 }, (_, hour) => hour * 3_600_000);
+    await insertRuns(
+      tx,
+      hours.map((from) => ({
+        export: { id: world.exports[0]!.id, revision: 1 },
+        backfill_id: null,
+        from,
+        to: from + 3_600_000,
+        selection: [],
+      })),
+    );
+  });
+  const worker = world.openClaimant();
+  assert.equal((await worker.claim(4)).length, 4);
+  const late = await world.newRun(1, { hour: 23 });
+  assert.equal((await worker.claim(1))[0], late);
+});
+
+test('what the schedule has planned is looked at before a worker takes it, and does not wait for that without end', async () => {
+  const due = '2026-01-01T01:00:00Z';
+  const ids = world.exports.slice(0, 2).map(({ id }) => id);
+  await house.deps.db.run(sql`
+    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
+  const engine = engineOf(house.deps);
+  let told = 0;
+  assert.equal(await planDueExports(engine, () => (told += 1)), 2);
+  assert.equal(told, 2, 'once for each project');
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(10), []);
+  const planned = await house.deps.db.rows<{ id: string; seconds: number }>(sql`
+    SELECT id, extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs ORDER BY team_id`);
+  assert.deepEqual(
+    planned.map(({ seconds }) => seconds),
+    [5, 5],
+  );
+  const [unseen, seen] = planned.map(({ id }) => id);
+  const look = async <Run extends { id: string }>(runs: Run[]) => ({
+    quiet: [],
+    small: [],
+    busy: runs.filter(({ id }) => id === seen),
+  });
+  for (
+    let more = await completeQuietRuns(engine, look);
+    more > 0;
+    more = await completeQuietRuns(engine, look)
+  );
+  assert.deepEqual(await worker.claim(10), [seen]);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
+  );
+  assert.deepEqual(await worker.claim(10), [unseen]);
+});
+
+test('four small runs share a place, and a large one whose turn it is gets a whole one', async () => {
+  const small = await newRuns(0, 6);
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
+  const large = await world.newRun(1);
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(0.75), small.slice(0, 1), 'nothing goes past the large one');
+  assert.deepEqual(await worker.claim(1), [large]);
+  assert.deepEqual(await worker.claim(1), small.slice(1, 5));
+  assert.deepEqual(await worker.claim(1), small.slice(5));
+});
+
+test('the bounds hold over all workers, and what they keep back takes nobody else from his place', async () => {
+  const bounds = { project_runs_max: 2, host_runs_max: 3 };
+  const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
+  const a = await newRuns(0, 5, 'db.example.com');
+  const b = await newRuns(1, 5, 'db.example.com');
+  assert.deepEqual(await first.claim(2), [a[0], b[0]]);
+  assert.deepEqual(await second.claim(10), [a[1]], 'the host has three');
+  const free = await world.newRun(1, { hour: 20 });
+  const elsewhere = await world.newRun(0, { hour: 20, host: 'other.example.com' });
+  const third = await world.newRun(2, { hour: 20, host: 'db.example.com' });
+  assert.deepEqual(
+    await second.claim(10),
+    [free],
+    'the first project has two, and behind runs to the full host another one goes',
+  );
+  await world.end(a[0]!);
+  assert.deepEqual(
+    await first.claim(10),
+    [third, elsewhere],
+    'one more to the host, one more of the first project',
+  );
+  await world.end(a[1]!);
+  assert.deepEqual(await second.claim(10), [a[2]]);
+});
+
+test('what a worker has that shows no progress takes no place of its project, up to twice the bound, and a place at its host all the same', async () => {
+  const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
+  const runs = await newRuns(0, 6, 'db.example.com');
+  for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
+    assert.deepEqual(await worker.claim(10), two);
+    assert.deepEqual(await worker.claim(10), [], 'those that do something have the places');
+    two.forEach(worker.silence);
+  }
+  assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
+  const [one, other] = [
+    await world.newRun(1, { host: 'db.example.com' }),
+    await world.newRun(2, { host: 'db.example.com' }),
+  ];
+  assert.deepEqual(
+    await worker.claim(10),
+    [one],
+    'another project does not wait, but the host has five',
+  );
+  await world.end(runs[0]!);
+  assert.deepEqual(
+    await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
+    [other],
+    'a worker knows of its own silence only',
+  );
+});
+
+test('a run remembers the host of its destination, as far as that is bounded', async () => {
+  const hosts: [string, Record<string, unknown>, string | null][] = [
+    [
+      'Postgres',
+      { host: 'DB.example.com', user: 'u', password: 'p', database: 'd' },
+      'db.example.com',
+    ],
+    ['MySQL', { host: '127.0.0.1' }, '127.0.0.1'],
+    ['ClickHouse', { url: 'https://Warehouse.example.com:8443' }, 'warehouse.example.com'],
+    ['HTTP', { url: 'https://hooks.example.com/a/b' }, 'hooks.example.com'],
+    ['S3', { endpoint_url: 'http://store.example.com:9000' }, 'store.example.com'],
+    ['S3', { region: 'eu-central-1' }, null],
+    ['Snowflake', { account: 'My_Org-Account' }, 'my-org-account.snowflakecomputing.com'],
+    [
+      'Snowflake',
+      { account: 'other', host: 'Account.privatelink.example.com:8443' },
+      'account.privatelink.example.com',
+    ],
+    ['BigQuery', { project_id: 'warehouse-1' }, 'warehouse-1.bigquery.googleapis.com'],
+    ['File', { prefix: 'x' }, null],
+    ['NoOp', {}, null],
+  ];
+  for (const [type, config, host] of hosts) {
+    await house.deps.db.run(
+      sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
+    );
+    const planned = {
+      export: { id: world.exports[0]!.id, revision: 1 },
+      backfill_id: null,
+      from: 0,
+      to: 1,
+      selection: [],
+      is_make_up: true,
+    };
+    const [id] = await house.deps.db.transaction((tx) => insertRuns(tx, [planned]));
+    assert.deepEqual(
+      await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`),
+      { host, team_id: world.exports[0]!.team_id },
+      type,
+    );
+  }
+});
+
+test('workers that claim at once take each run once and keep the bounds', async () => {
+  const bounds = { project_runs_max: 3, host_runs_max: 100 };
+  for (const project of [0, 1, 2]) await newRuns(project, 5);
+  const claimed = (
+    await Promise.all(Array.from({ length: 6 }, () => world.openClaimant(bounds).claim(4)))
+  ).flat();
+  assert.equal(claimed.length, 9);
+  assert.equal(new Set(claimed).size, 9);
+});
+
+test('a run in its pause is not taken, one that somebody is changing is passed over, and a cancelled one does not sit out its pause', async () => {
+  const [paused, locked, next] = await newRuns(0, 3);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
+  );
+  const worker = world.openClaimant();
+  await house.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
+    assert.deepEqual(await worker.claim(10), [next]);
+  });
+  assert.deepEqual(await worker.claim(10), [locked]);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
+  );
+  await hurryCancelled(house.deps.db);
+  assert.deepEqual(await worker.claim(10), [paused]);
+});
+
+test('what a worker holds without working on it waits again, after a pause', async () => {
+  const run = await world.newRun(0);
+  const worker = world.openClaimant();
+  await worker.claim(1);
+  worker.forget(run);
+  assert.deepEqual(await worker.claim(1), []);
+  assert.equal(await holderOf(run), null);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = due_at - interval '1 minute' WHERE id = ${run}`,
+  );
+  assert.deepEqual(await worker.claim(1), [run]);
+});
+
+test('the runs of a dead worker wait again, those of a living one do not, and one that leaves gives its own back', async () => {
+  const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
+  for (const { worker_id } of [ofDead, ofLiving]) await beat(house.deps.db, worker_id);
+  const runs = [await world.newRun(0), await world.newRun(1)];
+  assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
+  assert.deepEqual(await releaseDead(house.deps.db), []);
+  await world.fallSilent(ofDead);
+  assert.deepEqual(
+    (await releaseDead(house.deps.db)).map(({ id }) => id),
+    [runs[0]],
+  );
+  assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
+  await beat(house.deps.db, ofDead.worker_id);
+  assert.deepEqual(await releaseDead(house.deps.db), []);
+  await leave(house.deps.db, ofLiving.worker_id, { is_fault: false });
+  assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
+});
+
+test('whatever comes and ends: no bound is broken, and nothing waits that could begin', async () => {
+  const step = fc.oneof(
+    fc.record({
+      do: fc.constant('plan' as const),
+      project: fc.nat(2),
+      host: fc.constantFrom(null, 'one', 'two'),
+    }),
+    fc.record({
+      do: fc.constant('claim' as const),
+      worker: fc.nat(1),
+      count: fc.integer({ min: 1, max: 4 }),
+    }),
+    fc.record({ do: fc.constant('end' as const), which: fc.nat(20) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      await house.deps.db.run(sql`DELETE FROM batch_export_runs`);
+      const bounds = { project_runs_max: 2, host_runs_max: 2 };
+      const workers = [world.openClaimant(bounds), world.openClaimant(bounds)];
+      const known = new Map<string, { project: number; host: string | null; is_held: boolean }>();
+      const held = () => [...known.values()].filter((run) => run.is_held);
+      const isFree = (run: { project: number; host: string | null }) =>
+        held().filter((other) => other.project === run.project).length < 2 &&
+        (run.host === null || held().filter((other) => other.host === run.host).length < 2);
+      for (const [hour, one] of steps.entries()) {
+        if (one.do === 'plan')
+          known.set(
+            await world.newRun(
+              one.project,
+              one.host === null ? { hour } : { hour, host: one.host },
+            ),
+            { ...one, is_held: false },
+          );
+        if (one.do === 'end') {
+          const [id] = [...known].filter(([, run]) => run.is_held)[one.which] ?? [];
+          if (id !== undefined) {
+            await world.end(id);
+            known.delete(id);
+          }
+        }
+        if (one.do !== 'claim') continue;
+        const claimed = await workers[one.worker]!.claim(one.count);
+        for (const id of claimed) {
+          assert.ok(isFree(known.get(id)!), 'a bound was broken');
+          known.get(id)!.is_held = true;
+        }
+        if (claimed.length < one.count)
+          assert.ok(
+            ![...known.values()].some((run) => !run.is_held && isFree(run)),
+            'a run waits that could begin',
+          );
+      }
+    }),
+    { numRuns: 25 },
+  );
+});

@@ -1,0 +1,236 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { advanceBackfills } from '../planning/backfill.ts';
+import { break_offs_alone, break_offs_max } from '../runs/worker_crashes.ts';
+import { claimRuns, placesOf } from './claims.ts';
+import type { RunBounds } from './claims.ts';
+import type { Engine } from '../engine.ts';
+import { executeRun } from '../delivery/execute.ts';
+import type { StopReason } from '../delivery/execute.ts';
+import { resolveBatches } from '../ingest/resolve.ts';
+import { startLoop } from '../../platform/loop.ts';
+import { completeQuietRuns } from '../runs/empty_runs.ts';
+import { planDueExports } from '../planning/plan.ts';
+import { writeRunLog } from '../run_log.ts';
+import type { ClaimedRun } from '../runs/runs.ts';
+import {
+  beat,
+  beginStop,
+  hurryCancelled,
+  leave,
+  releaseDead,
+  silence_seconds_max,
+  stillLives,
+} from './heartbeat.ts';
+import type { ReleasedRun } from './heartbeat.ts';
+
+/** How often plans are made and active runs are looked after. */
+const tick_ms = 1_000;
+/** How often a worker with nothing to do asks for runs that others have planned. */
+const claim_pause_ms = 500;
+
+/**
+ * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
+ * they do nothing but wait.
+ */
+export type WorkerLimits = RunBounds & { runs_max: number };
+
+/** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
+const silent_runs_factor = 4;
+
+/** A running worker: plans due exports and executes runs until it is stopped. */
+export type Worker = {
+  /** Makes the next plan at once instead of at the next tick. */
+  wake(): void;
+  /**
+   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have. What was not finished is taken up by another worker. With `is_fault` the process ends because of
+   * a fault that nobody handled: what was active may be its cause, and counts as broken off.
+   */
+  stop(end?: { is_fault: boolean }): Promise<void>;
+};
+
+/** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
+type Active = Map<
+  ClaimedRun,
+  { controller: AbortController; ended: Promise<void>; is_silent: boolean }
+>;
+
+/**
+ * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; the runs of a worker that dies are taken over after at most
+ * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served in turn; runs whose destination shows no progress keep no others waiting.
+ */
+export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
+  const worker_id = uuidv7();
+  const active: Active = new Map();
+  let last_team_id = 0;
+  let isLeaving = false;
+  await beat(engine.db, worker_id);
+  const watch = startLoop(
+    'looking after runs',
+    tick_ms,
+    engine.log,
+    watching(engine, worker_id, active),
+  );
+  const plan = startLoop('planning', tick_ms, engine.log, async () => {
+    if (await planning(engine, () => quiet.wake())) claim.wake();
+  });
+  const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
+    while (!isLeaving && (await completeQuietRuns(engine)) > 0) claim.wake();
+  });
+  const take = (run: ClaimedRun): void => {
+    last_team_id = run.team_id;
+    const controller = new AbortController();
+    const onSilence = (isSilent: boolean): void => {
+      const entry = active.get(run);
+      if (entry !== undefined) entry.is_silent = isSilent;
+      if (isSilent) claim.wake();
+    };
+    const ended = work(engine, run, controller.signal, onSilence).finally(() => {
+      active.delete(run);
+      engine.metrics.runs_active.set(active.size);
+      claim.wake();
+      if (run.backfill_id !== null) plan.wake();
+    });
+    active.set(run, { controller, ended, is_silent: false });
+    engine.metrics.runs_active.set(active.size);
+  };
+  const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
+    const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
+    const taken = sumOfPlaces([...active.keys()]);
+    const free = Math.min(
+      limits.runs_max - (taken - sumOfPlaces(silent)),
+      (1 + silent_runs_factor) * limits.runs_max - taken,
+    );
+    if (free <= 0) return;
+    const claimant = {
+      worker_id,
+      run_ids: [...active.keys()].map((run) => run.id),
+      silent_run_ids: silent.map((run) => run.id),
+      last_team_id,
+    };
+    for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
+  });
+  return {
+    wake: plan.wake,
+    stop: async (end = { is_fault: false }) => {
+      isLeaving = true;
+      // First of all: a process that is not given the time to stop in order must not look like one that died.
+      if (!end.is_fault)
+        await beginStop(engine.db, worker_id).catch((error: unknown) =>
+          engine.log.warn({ err: error }, 'the stop could not be announced'),
+        );
+      await Promise.all([claim.stop(), plan.stop(), quiet.stop()]);
+      for (const { controller } of active.values())
+        controller.abort('shutdown' satisfies StopReason);
+      await Promise.all([...active.values()].map(({ ended }) => ended));
+      await watch.stop();
+      await leave(engine.db, worker_id, end);
+    },
+  };
+}
+
+function sumOfPlaces(runs: ClaimedRun[]): number {
+  return runs.reduce((sum, run) => sum + placesOf(run), 0);
+}
+
+/** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
+async function work(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  onSilence: (isSilent: boolean) => void,
+): Promise<void> {
+  try {
+    await executeRun(engine, run, signal, onSilence);
+  } catch (error) {
+    if (signal.reason !== 'shutdown')
+      engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
+  }
+}
+
+/** One turn of what must not wait for planning. */
+function watching(engine: Engine, workerId: string, active: Active): () => Promise<void> {
+  let beaten_at = -Infinity;
+  return async () => {
+    const before = beaten_at;
+    await beat(engine.db, workerId);
+    beaten_at = performance.now();
+    await stillLives(engine.db, workerId);
+    await stopUnwanted(engine, active);
+    await hurryCancelled(engine.db);
+    // After a break of its own, such as a restart of the control store, it does not judge others before they could say that they live.
+    if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
+    for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
+  };
+}
+
+async function tellReleased(
+  engine: Engine,
+  { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun,
+): Promise<void> {
+  engine.log.info(
+    { run_id, break_offs },
+    'a run of a worker that is not heard of any more waits for another one',
+  );
+  if (!is_counted || break_offs < break_offs_alone) return;
+  const how =
+    break_offs < break_offs_max
+      ? `taken up again in ${pause_seconds} s, by a worker that has no other one`
+      : 'given up';
+  const message = `The worker process that had this run is not heard of any more. That has happened ${break_offs} times since the run last got further; it is ${how}.`;
+  await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
+}
+
+/** Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it is written. Each step on its own: what keeps one from its work must not keep the others. */
+async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
+  const steps: [string, () => Promise<number>][] = [
+    [
+      'settling batches of unknown fate',
+      () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0),
+    ],
+    ['planning', () => planAll(engine, onPlanned)],
+    ['advancing backfills', () => advanceBackfills(engine)],
+  ];
+  let planned = 0;
+  for (const [name, step] of steps) {
+    try {
+      planned += await step();
+    } catch (error) {
+      engine.log.warn({ err: error }, `${name} failed and is tried again`);
+    }
+  }
+  return planned > 0;
+}
+
+async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
+  let planned = 0;
+  for (
+    let more = await planDueExports(engine, onPlanned);
+    more > 0;
+    more = await planDueExports(engine, onPlanned)
+  )
+    planned += more;
+  return planned;
+}
+
+async function stopUnwanted(engine: Engine, active: Active): Promise<void> {
+  if (active.size === 0) return;
+  const looked_at = [...active];
+  const ids = [...new Set(looked_at.map(([run]) => run.id))];
+  const rows = await engine.db.rows<{ id: string; attempt: number; is_cancelled: boolean }>(sql`
+    SELECT run.id, run.attempt, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id WHERE run.id = ANY (${ids}::uuid[])`);
+  const states = new Map(rows.map((row) => [row.id, row]));
+  for (const [run, { controller }] of looked_at) {
+    const state = states.get(run.id);
+    const reason: StopReason | undefined =
+      state === undefined
+        ? 'gone'
+        : state.attempt !== run.attempt
+          ? 'lost'
+          : state.is_cancelled
+            ? 'cancelled'
+            : undefined;
+    if (reason !== undefined) controller.abort(reason);
+  }
+}
