@@ -9,8 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
-import { fillEvents } from '../test/fill_events.ts';
-import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
+import { fillEvents } from '../test/factories/fill_events.ts';
+import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 
 type Result = { failed: number; p50: number; p99: number };
 

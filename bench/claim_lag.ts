@@ -7,9 +7,9 @@ import sql from 'sql-template-tag';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
-import { fillEvents } from '../test/fill_events.ts';
-import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
-import type { ServerProcess } from '../test/server_process.ts';
+import { fillEvents } from '../test/factories/fill_events.ts';
+import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+import type { ServerProcess } from '../test/processes/server_process.ts';
 
 const [exports = 10_000, projects = 100, , busy_projects = 0] = process.argv.slice(2).map(Number);
 const hour_ms = 3_600_000;

@@ -9,8 +9,8 @@ import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { models } from '../server/engine/models/index.ts';
-import { fillEvents } from '../test/fill_events.ts';
-import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
+import { fillEvents } from '../test/factories/fill_events.ts';
+import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import { memoryOf, treeOf } from './process_memory.ts';
 
 const sizes = (process.argv[2] ?? '10000,1000000,10000000').split(',').map(Number);

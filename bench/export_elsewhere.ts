@@ -11,10 +11,10 @@ import { selectFor } from '../server/engine/formats/select.ts';
 import { models } from '../server/engine/models/index.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
-import { fillEvents } from '../test/fill_events.ts';
-import { openPostgresProxy } from '../test/postgres_proxy.ts';
-import { openS3Server } from '../test/s3_server.ts';
-import { call, serverEnvironment, startServer, until } from '../test/server_process.ts';
+import { fillEvents } from '../test/factories/fill_events.ts';
+import { openPostgresProxy } from '../test/servers/postgres_proxy.ts';
+import { openS3Server } from '../test/servers/s3_server.ts';
+import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 
 const sizes = (process.argv[2] ?? '1000000,3000000').split(',').map(Number);
 const day_ms = 24 * 3_600_000;

@@ -9,7 +9,7 @@ import { parseQuery, queryRelation, resolveQuery } from '../server/engine/query/
 import { querySettings } from '../server/engine/query/settings.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
-import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse.ts';
+import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../server/platform/log.ts';
 
 const rounds = 2_000;

@@ -1,10 +1,10 @@
-import { settings } from '../server/config.ts';
+import { settings } from '../server/config/config.ts';
 
 const head = `# Configuration
 
 Every setting is an environment variable, and every one has a default: with none set, the server runs on its own PostgreSQL and ClickHouse. A wrong value, or a
 \`SLUICE_\` variable that is not listed here, stops the start with a message that names it. This page is printed by \`node scripts/configuration_docs.ts\`
-from \`server/config.ts\`; change the text there.
+from \`server/config/config.ts\`; change the text there.
 
 | Variable | Default | Meaning |
 |---|---|---|

@@ -1,5 +1,5 @@
 import { buildApp } from '../server/app.ts';
-import { readConfig } from '../server/config.ts';
+import { readConfig } from '../server/config/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { openQueryBudget } from '../server/engine/source/query_budget.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
@@ -7,11 +7,11 @@ import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
-import { openMail } from '../server/platform/mail.ts';
+import { openMail } from '../server/platform/mail/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
-import { openOutbound } from '../server/platform/outbound.ts';
+import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
-import { openSecrets } from '../server/platform/secrets.ts';
+import { openSecrets } from '../server/platform/secrets/secrets.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
 const nowhere = {

@@ -1,15 +1,15 @@
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { QueryBudget } from './engine/source/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { Logger } from './platform/log.ts';
 import type { Dns } from './platform/dns/dns.ts';
-import type { Mail } from './platform/mail.ts';
+import type { Mail } from './platform/mail/mail.ts';
 import type { Metrics } from './platform/metrics.ts';
-import type { Outbound } from './platform/outbound.ts';
+import type { Outbound } from './platform/outbound/outbound.ts';
 import type { Database } from './platform/postgres/database.ts';
-import type { Secrets } from './platform/secrets.ts';
+import type { Secrets } from './platform/secrets/secrets.ts';
 
 /** Everything that a route, a command or the worker needs from outside; tests pass their own. */
 export type Deps = {

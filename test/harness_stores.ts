@@ -50,7 +50,8 @@ async function freshPostgres(
 ): Promise<string> {
   let server_url = process.env['SLUICE_TEST_DATABASE_URL'];
   if (server_url === undefined) {
-    const { openEmbeddedPostgres } = await import('../server/platform/embedded/postgres.ts');
+    const { openEmbeddedPostgres } =
+      await import('../server/platform/embedded/postgres/postgres.ts');
     const store = await openEmbeddedPostgres({
       folder: join(folder, 'postgres'),
       log: silentLog(),
@@ -82,7 +83,8 @@ async function freshClickHouse(
 ): Promise<string> {
   let server_url = isOwn ? undefined : process.env['SLUICE_TEST_CLICKHOUSE_URL'];
   if (server_url === undefined) {
-    const { openEmbeddedClickHouse } = await import('../server/platform/embedded/clickhouse.ts');
+    const { openEmbeddedClickHouse } =
+      await import('../server/platform/embedded/clickhouse/clickhouse.ts');
     const store = await openEmbeddedClickHouse({
       folder: join(folder, 'clickhouse'),
       log: silentLog(),

@@ -14,8 +14,14 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApiKey } from '../server/platform/http/api_key.ts';
-import { call, findProcesses, serverEnvironment, startServer, until } from './server_process.ts';
-import type { ServerProcess } from './server_process.ts';
+import {
+  call,
+  findProcesses,
+  serverEnvironment,
+  startServer,
+  until,
+} from './processes/server_process.ts';
+import type { ServerProcess } from './processes/server_process.ts';
 
 // The path of a user, with the server as a process of its own: start, events, a kill right after the answer, an export, its proof.
 

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, environmentConfig } from '../config.ts';
-import type { Config } from '../config.ts';
+import { ConfigError, environmentConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
-import { WrongSecretKeyError } from '../platform/server_keys.ts';
+import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
 import type { Logger } from '../platform/log.ts';
 import type { ImportFlags } from './import_command.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
 import { makeKey } from './key.ts';

@@ -7,13 +7,13 @@ import { openTestStores } from '../../test/harness_stores.ts';
 import type { TestStores } from '../../test/harness_stores.ts';
 import { insertOrganization } from '../api/organizations/store.ts';
 import { insertUser } from '../api/users/store.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import type { Chain } from '../platform/activity/chain.ts';
 import { silentLog } from '../platform/log.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { openSecrets } from '../platform/secrets.ts';
+import { openSecrets } from '../platform/secrets/secrets.ts';
 import { doctor } from './doctor.ts';
 
 const secret_key = 'the secret of the server that the doctor looks at';

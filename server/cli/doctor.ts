@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, statfsSync } from 'node:f
 import { cpus, freemem, platform } from 'node:os';
 import sql from 'sql-template-tag';
 import { findFolderHolder } from '../platform/data_folder.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../platform/activity/verify.ts';
 import type { Database } from '../platform/postgres/database.ts';

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isWellFormedApiKey, makeApiKey } from '../platform/http/api_key.ts';
-import { hashPassword } from '../platform/password.ts';
+import { hashPassword } from '../platform/passwords/password.ts';
 import { UserError } from './user_error.ts';
 
 /** The advisory lock that lets one process make the first owner. */

@@ -16,7 +16,7 @@ import { importFile } from './import.ts';
 import type { ImportOptions } from './import.ts';
 import { UserError } from './user_error.ts';
 
-const program = fileURLToPath(new URL('../../test/import_process.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../test/processes/import_process.ts', import.meta.url));
 
 let harness: Harness;
 let url: string;

@@ -5,8 +5,8 @@ import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
 import { responseContext } from '../platform/http/idempotency.ts';
-import type { SealedField } from '../platform/rewrap.ts';
-import { server_keys_context } from '../platform/server_keys.ts';
+import type { SealedField } from '../platform/secrets/rewrap.ts';
+import { server_keys_context } from '../platform/secrets/server_keys.ts';
 
 /** Every column that holds envelopes, one line each. Exports come before their runs, which are given copies of their envelopes. */
 export const sealed_fields: readonly SealedField[] = [

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
-import { insertRunRow, newExport } from '../../test/batch_exports.ts';
+import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { openTestStores } from '../../test/harness_stores.ts';
-import { openQueryHouse } from '../../test/query_exports.ts';
-import type { QueryHouse } from '../../test/query_exports.ts';
-import { readConfig } from '../config.ts';
+import { openQueryHouse } from '../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../test/factories/query_exports.ts';
+import { readConfig } from '../config/config.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
@@ -17,12 +17,12 @@ import {
   exchangeKeptSecretKey,
   forgetFormerSecretKey,
   keptSecretKeys,
-} from '../platform/kept_secret_keys.ts';
+} from '../platform/secrets/kept_secret_keys.ts';
 import { silentLog } from '../platform/log.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import type { SecretKeys } from '../platform/secrets.ts';
-import { WrongSecretKeyError, openServerSecrets } from '../platform/server_keys.ts';
+import type { SecretKeys } from '../platform/secrets/secrets.ts';
+import { WrongSecretKeyError, openServerSecrets } from '../platform/secrets/server_keys.ts';
 import { sealed_fields } from './sealed_fields.ts';
 import { rewrapAll, rotateSecrets } from './secrets.ts';
 

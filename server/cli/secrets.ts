@@ -3,11 +3,11 @@ import {
   exchangeKeptSecretKey,
   forgetFormerSecretKey,
   isExchangingKept,
-} from '../platform/kept_secret_keys.ts';
+} from '../platform/secrets/kept_secret_keys.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { rewrapField } from '../platform/rewrap.ts';
-import type { Rewrapped } from '../platform/rewrap.ts';
-import type { Secrets } from '../platform/secrets.ts';
+import { rewrapField } from '../platform/secrets/rewrap.ts';
+import type { Rewrapped } from '../platform/secrets/rewrap.ts';
+import type { Secrets } from '../platform/secrets/secrets.ts';
 import type { CommandContext } from './commands.ts';
 import { openProcess } from './process.ts';
 import { sealed_fields } from './sealed_fields.ts';

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { choresOf } from '../api/chores.ts';
 import { buildApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { startWorker } from '../engine/workers/worker.ts';
 import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
-import { giveWay } from '../platform/give_way.ts';
+import { giveWay } from '../platform/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';

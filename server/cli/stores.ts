@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { findFolderHolder, lockDataFolder } from '../platform/data_folder.ts';
-import { openEmbeddedClickHouse } from '../platform/embedded/clickhouse.ts';
-import { openEmbeddedPostgres } from '../platform/embedded/postgres.ts';
+import { openEmbeddedClickHouse } from '../platform/embedded/clickhouse/clickhouse.ts';
+import { openEmbeddedPostgres } from '../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../platform/log.ts';
 
 /** Where the two stores are, and how to let go of them. */

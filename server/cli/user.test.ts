@@ -11,7 +11,7 @@ import {
   signedIn,
   trySignIn,
   userNow,
-} from '../../test/people.ts';
+} from '../../test/factories/people.ts';
 import { UserError } from './user_error.ts';
 import { makeUser, resetUser, setUserActive } from './user.ts';
 

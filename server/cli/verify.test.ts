@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../test/batch_exports.ts';
-import { openQueryHouse } from '../../test/query_exports.ts';
-import type { QueryHouse } from '../../test/query_exports.ts';
+import { newExport } from '../../test/factories/batch_exports.ts';
+import { openQueryHouse } from '../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../test/factories/query_exports.ts';
 import { engineOf } from '../api/batch_exports/engine.ts';
 import { storeConfig } from '../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { gather } from '../platform/gather.ts';
+import { gather } from '../platform/batched_calls.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 
 /** How much a line matters to the person who reads an export's log. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { StoredRectangle } from '../../server/engine/ledger/ledger.ts';
-import { fillEvents } from '../fill_events.ts';
-import { until } from '../server_process.ts';
+import { fillEvents } from '../factories/fill_events.ts';
+import { until } from '../processes/server_process.ts';
 import { compareIngestion, compareRows, readSource } from './compare.ts';
 import type { Comparison } from './compare.ts';
 import { places } from './delivered.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
-import { openOutbound } from '../../server/platform/outbound.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Deployment } from './deployment.ts';
 import { rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
-import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse.ts';
+import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
-import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres.ts';
+import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
 import { makeApiKey } from '../../server/platform/http/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openStartLog } from './start_log.ts';
 import type { StartLog } from './start_log.ts';
-import { openPostgresProxy } from '../postgres_proxy.ts';
-import { call, serverEnvironment, startServer } from '../server_process.ts';
+import { openPostgresProxy } from '../servers/postgres_proxy.ts';
+import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
 
 /** The processes that a campaign kills. */
 export const victims = [

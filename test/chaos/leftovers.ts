@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { request } from 'undici';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
-import { openOutbound } from '../../server/platform/outbound.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Deployment } from './deployment.ts';
 
 /** By kind, the names of what lies at the destinations and belongs to no completed delivery. */

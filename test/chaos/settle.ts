@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { until } from '../server_process.ts';
+import { until } from '../processes/server_process.ts';
 import type { Deployment } from './deployment.ts';
 import { comeDue, exportPath } from './operations.ts';
 

@@ -9,9 +9,9 @@ import { break_offs_max } from '../../server/engine/runs/worker_crashes.ts';
 import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { makeApiKey } from '../../server/platform/http/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
-import { openHttpReceiver } from '../http_receiver.ts';
-import { call, serverEnvironment, startServer, until } from '../server_process.ts';
-import type { ServerProcess } from '../server_process.ts';
+import { openHttpReceiver } from '../servers/http_receiver.ts';
+import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
+import type { ServerProcess } from '../processes/server_process.ts';
 import { compareFiles, startExport } from './one_export.ts';
 
 /** A killed worker's run must be in other hands by then. */

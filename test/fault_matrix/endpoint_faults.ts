@@ -1,5 +1,5 @@
-import { openHttpReceiver } from '../http_receiver.ts';
-import type { Answer, HttpReceiver } from '../http_receiver.ts';
+import { openHttpReceiver } from '../servers/http_receiver.ts';
+import type { Answer, HttpReceiver } from '../servers/http_receiver.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { eventually } from '../eventually.ts';
 import { impatient } from './matrix.ts';

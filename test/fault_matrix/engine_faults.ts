@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '@clickhouse/client';
 import sql from 'sql-template-tag';
 import type { Database } from '../../server/platform/postgres/database.ts';
-import type { QueryHouse } from '../query_exports.ts';
+import type { QueryHouse } from '../factories/query_exports.ts';
 import { linesIn } from './file_faults.ts';
 import type { FaultCase, Scene } from './matrix.ts';
 

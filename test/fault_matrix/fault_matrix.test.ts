@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { mariaDbMissing } from '../mariadb_server.ts';
-import { openQueryHouse } from '../query_exports.ts';
-import type { QueryHouse } from '../query_exports.ts';
+import { mariaDbMissing } from '../servers/mariadb_server.ts';
+import { openQueryHouse } from '../factories/query_exports.ts';
+import type { QueryHouse } from '../factories/query_exports.ts';
 import { openClickHouseFaults, openMySqlFaults, openRedshiftFaults } from './database_faults.ts';
 import { openEndpointFaults } from './endpoint_faults.ts';
 import { engineFaults } from './engine_faults.ts';

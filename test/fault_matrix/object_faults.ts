@@ -1,9 +1,9 @@
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
-import { openOutbound } from '../../server/platform/outbound.ts';
-import { openAzureServer } from '../azure_server.ts';
-import { openGcsServer } from '../gcs_server.ts';
-import { openS3Server } from '../s3_server.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { openAzureServer } from '../servers/azure_server.ts';
+import { openGcsServer } from '../servers/gcs_server.ts';
+import { openS3Server } from '../servers/s3_server.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { eventually } from '../eventually.ts';
 import { impatient, records } from './matrix.ts';

@@ -9,9 +9,9 @@ import { executeRun } from '../../server/engine/delivery/execute.ts';
 import { SilenceWatch } from '../../server/engine/delivery/stall.ts';
 import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { TestOrganization } from '../harness.ts';
-import { openHttpReceiver } from '../http_receiver.ts';
-import type { Answer } from '../http_receiver.ts';
-import type { QueryHouse } from '../query_exports.ts';
+import { openHttpReceiver } from '../servers/http_receiver.ts';
+import type { Answer } from '../servers/http_receiver.ts';
+import type { QueryHouse } from '../factories/query_exports.ts';
 import { withMethod } from './engine_faults.ts';
 import { records } from './matrix.ts';
 

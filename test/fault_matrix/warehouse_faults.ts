@@ -1,10 +1,10 @@
 import tls from 'node:tls';
-import { openOutbound } from '../../server/platform/outbound.ts';
-import { openBigQueryServer } from '../bigquery_server.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { openBigQueryServer } from '../servers/bigquery_server.ts';
 import { openTestStores } from '../harness_stores.ts';
-import { proxyCertificate } from '../postgres_proxy.ts';
-import { openSnowflakeServer } from '../snowflake_server.ts';
-import type { SnowflakeFault } from '../snowflake_server.ts';
+import { proxyCertificate } from '../servers/postgres_proxy.ts';
+import { openSnowflakeServer } from '../servers/snowflake_server.ts';
+import type { SnowflakeFault } from '../servers/snowflake_server.ts';
 import { configured, poolOf } from './database_faults.ts';
 import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';

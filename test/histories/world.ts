@@ -16,7 +16,7 @@ import {
 import type { ClaimedRun } from '../../server/engine/runs/runs.ts';
 import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { newExport, projectBase } from '../batch_exports.ts';
+import { newExport, projectBase } from '../factories/batch_exports.ts';
 import type { SourceEvent } from '../chaos/compare.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 

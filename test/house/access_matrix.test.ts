@@ -4,8 +4,8 @@ import { buildApp } from '../../server/app.ts';
 import { targetParameter } from '../../server/platform/http/guard.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 /** What stands for an id that cannot be one, or that nothing has. */

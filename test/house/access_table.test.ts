@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { buildApp } from '../../server/app.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { accessMarkdown, accessTable, access_columns, wantedStatus } from './access_table.ts';
 
 let harness: Harness;

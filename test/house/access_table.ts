@@ -1,6 +1,6 @@
 import { targetParameter } from '../../server/platform/http/guard.ts';
 import type { Harness, Member, TestOrganization } from '../harness.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 /** Somebody who asks: no credentials, a key or a session's cookie. */
 type Asker = { key?: string; headers?: Record<string, string> };

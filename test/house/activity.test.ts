@@ -4,9 +4,9 @@ import { buildApp } from '../../server/app.ts';
 import { targetParameter } from '../../server/platform/http/guard.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import { not_recorded } from '../recorded.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import { not_recorded } from '../watchers/recorded.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 /** Routes that do something before `write()` begins, because it takes long or must hold also when the change is refused, and what that is. */
 const before_write: Record<string, string> = {
@@ -70,7 +70,7 @@ test('every change goes through write(), which looks at validate_only before any
   assert.deepEqual(
     astray,
     [],
-    'Let these routes change things inside write() of server/platform/http/write.ts, or say in test/recorded.ts or here why not.',
+    'Let these routes change things inside write() of server/platform/http/write.ts, or say in test/watchers/recorded.ts or here why not.',
   );
 });
 

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { buildApp } from '../../server/app.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import contract from './contract.json' with { type: 'json' };
 
 type Field = { type: string; format?: string; writable: boolean };

@@ -40,7 +40,7 @@ const bans: Ban[] = [
     name: 'process.env',
     pattern: /\bprocess\s*\.\s*env\b|\benv\b[^;=]*\}?\s*from\s*'\s*'.*process/,
     except: [/^server\/config\.ts$/, /^test\/\w+\.ts$/, /^scripts\//, /^bench\//],
-    advice: 'Settings are read in server/config.ts and passed on in `deps.config`.',
+    advice: 'Settings are read in server/config/config.ts and passed on in `deps.config`.',
   },
   {
     name: 'the present instant',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/cursor.ts';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });
 

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { list_of_keys as list, makeKey, newPerson } from '../../../test/signed_in.ts';
+import { list_of_keys as list, makeKey, newPerson } from '../../../test/factories/signed_in.ts';
 
 const rounds = 12;
 

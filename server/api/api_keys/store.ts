@@ -7,7 +7,7 @@ import { makeApiKey, maskApiKey } from '../../platform/http/api_key.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { userJson } from '../users/store.ts';
 import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 

@@ -8,10 +8,10 @@ import {
   noop_export,
   organizationBase,
   projectBase,
-} from '../../../test/batch_exports.ts';
+} from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { isLater } from '../../../test/instants.ts';
+import { isLater } from '../../../test/watchers/instants.ts';
 
 let house: Harness;
 before(async () => {

@@ -7,10 +7,10 @@ import { isoInstant } from '../../platform/clock.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { checkedInput, isRecord } from './input.ts';
-import { milliseconds } from './instants.ts';
+import { checkedInput, isRecord } from './body/input.ts';
+import { milliseconds } from './body/instants.ts';
 import type { Place } from './place.ts';
-import type { CheckContent } from './query_check.ts';
+import type { CheckContent } from './body/query_check.ts';
 import { NewBatchExport } from './schema.ts';
 import { findTargetProject, insertBatchExport } from './store.ts';
 

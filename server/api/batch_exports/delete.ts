@@ -1,8 +1,8 @@
 import { cancelBackfill } from '../../engine/planning/backfill.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { listOpenBackfills } from './backfills_store.ts';
-import { requestCancels } from './runs_store.ts';
+import { listOpenBackfills } from './backfills/store.ts';
+import { requestCancels } from './runs/store.ts';
 import { markDeleted } from './store.ts';
 
 /** Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and workers take back the runs under way that have not begun to commit. */

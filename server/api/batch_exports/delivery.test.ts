@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import sql from 'sql-template-tag';
-import { newExport, projectBase } from '../../../test/batch_exports.ts';
+import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';

@@ -7,7 +7,7 @@ import {
   noop_export,
   organizationBase,
   projectBase,
-} from '../../../test/batch_exports.ts';
+} from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 

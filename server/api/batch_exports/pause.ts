@@ -2,7 +2,7 @@ import { forgetFailures } from '../../engine/health/store.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { milliseconds } from './instants.ts';
+import { milliseconds } from './body/instants.ts';
 import { resumed } from './schedule.ts';
 import type { Rhythm, Schedule } from './schedule.ts';
 import type { ExportFields } from './store.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DestinationDefinition } from '../../engine/destination/destination.ts';
 import { event_filter_keys, eventFilterOf } from '../../engine/models/event_filter.ts';
-import type { Destination } from './destination_body.ts';
+import type { Destination } from './body/destination_body.ts';
 
 /** Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a file, who writes, and over what kind of connection. */
 const keys_of_access = new Set([

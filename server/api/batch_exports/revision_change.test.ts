@@ -6,7 +6,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../test/batch_exports.ts';
+} from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
-import { backfillRoutes } from './backfill_routes.ts';
-import { draftRoutes } from './draft_routes.ts';
+import { backfillRoutes } from './backfills/routes.ts';
+import { draftRoutes } from './drafts/routes.ts';
 import { engineOf } from './engine.ts';
 import { exportRoutes } from './export_routes.ts';
-import { metricsRoutes } from './metrics_routes.ts';
-import { runActionRoutes } from './run_action_routes.ts';
-import { runRoutes } from './run_routes.ts';
+import { metricsRoutes } from './metrics/routes.ts';
+import { runActionRoutes } from './runs/action_routes.ts';
+import { runRoutes } from './runs/routes.ts';
 
 /** One place in the API where the slice is found: the URL of its list, and what its first parameter names. */
 export type Mount = { base: string; within: 'organization' | 'project' };

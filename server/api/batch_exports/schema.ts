@@ -4,8 +4,8 @@ import { backfill_times } from '../../engine/planning/backfill_area.ts';
 import { listed_runs_max } from '../../engine/planning/backfill_counts.ts';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import { intervals } from '../../engine/planning/interval.ts';
-import { nullable } from '../../platform/http/nullable.ts';
-import { BatchExportRun } from './run_schema.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { BatchExportRun } from './runs/schema.ts';
 
 /** What can be exported. */
 export const modelNames = ['events', 'persons'] as const;

@@ -8,7 +8,7 @@ import type { Page } from '../../platform/http/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';
-import { runColumns } from './runs_store.ts';
+import { runColumns } from './runs/store.ts';
 import type { BatchExport } from './schema.ts';
 
 /** How many of an export's newest runs stand in `latest_runs`. */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { domainsPath, openDomainWorld, proofNameOf, proofOf } from '../../../test/domains.ts';
-import type { DomainWorld } from '../../../test/domains.ts';
+import {
+  domainsPath,
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../test/factories/domains.ts';
+import type { DomainWorld } from '../../../test/factories/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import type { DomainRow } from './schema.ts';
 

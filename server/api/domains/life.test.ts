@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import type { DnsBehaviour } from '../../../test/dns_server.ts';
-import { domainsPath, openDomainWorld, proofNameOf, proofOf } from '../../../test/domains.ts';
-import type { DomainWorld } from '../../../test/domains.ts';
+import type { DnsBehaviour } from '../../../test/servers/dns_server.ts';
+import {
+  domainsPath,
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../test/factories/domains.ts';
+import type { DomainWorld } from '../../../test/factories/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { recheckDomains } from './recheck.ts';

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { domainsPath, openDomainWorld, proofNameOf, proofOf } from '../../../test/domains.ts';
-import type { DomainWorld } from '../../../test/domains.ts';
+import {
+  domainsPath,
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../test/factories/domains.ts';
+import type { DomainWorld } from '../../../test/factories/domains.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import type { DomainRow } from './schema.ts';
 import { findVerifiedDomain } from './store.ts';
 

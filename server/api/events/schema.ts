@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { error_codes } from '../../platform/http/errors.ts';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 
 /** One event as it is sent; unknown fields are ignored. */
 const Event = Type.Object(

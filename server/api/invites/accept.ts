@@ -9,8 +9,8 @@ import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.
 import { satisfying } from '../../platform/http/scopes.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { hashPassword } from '../../platform/password.ts';
-import { passwordFault } from '../../platform/password_rules.ts';
+import { hashPassword } from '../../platform/passwords/password.ts';
+import { passwordFault } from '../../platform/passwords/password_rules.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findMember, joinOrganization } from '../members/store.ts';

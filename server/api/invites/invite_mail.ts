@@ -1,4 +1,4 @@
-import type { MailMessage } from '../../platform/mail.ts';
+import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 import { level_names } from '../members/schema.ts';

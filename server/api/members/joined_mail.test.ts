@@ -4,11 +4,11 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { openMailServer } from '../../../test/mail_server.ts';
-import type { MailServer } from '../../../test/mail_server.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail.ts';
+import { openMail } from '../../platform/mail/mail.ts';
 
 let relay: MailServer;
 let harness: Harness;

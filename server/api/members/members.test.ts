@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, Member } from '../../../test/harness.ts';
-import { isLater } from '../../../test/instants.ts';
+import { isLater } from '../../../test/watchers/instants.ts';
 
 let harness: Harness;
 before(async () => {

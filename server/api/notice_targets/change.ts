@@ -7,7 +7,7 @@ import { storedUrl } from '../../engine/notices/webhook_url.ts';
 import { body } from '../../platform/http/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { newWebhookSecret } from '../../platform/standard_webhooks.ts';
+import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { findTargetProject } from '../batch_exports/store.ts';
 import { refuseWrongFields } from './input.ts';
 import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';

@@ -3,13 +3,18 @@ import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/batch_exports.ts';
-import { completed, endedRun, failed } from '../../../test/ended_runs.ts';
+import { newExport } from '../../../test/factories/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/http_receiver.ts';
-import type { Answer, HttpReceiver } from '../../../test/http_receiver.ts';
-import { claimOne, deliveriesOf, openWebhook, webhook_key } from '../../../test/notices.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { Answer, HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import {
+  claimOne,
+  deliveriesOf,
+  openWebhook,
+  webhook_key,
+} from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';

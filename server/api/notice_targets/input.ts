@@ -1,9 +1,9 @@
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { isPlainAddress } from '../../platform/plain_address.ts';
+import { isPlainAddress } from '../../platform/outbound/plain_address.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { readWebhookSecret } from '../../platform/standard_webhooks.ts';
+import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 

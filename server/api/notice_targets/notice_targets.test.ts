@@ -2,22 +2,27 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, newExport } from '../../../test/batch_exports.ts';
-import { completed, endedRun, failed } from '../../../test/ended_runs.ts';
+import { attrsOf, newExport } from '../../../test/factories/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/http_receiver.ts';
-import { openMailServer } from '../../../test/mail_server.ts';
-import type { MailServer } from '../../../test/mail_server.ts';
-import { deliveriesOf, openWebhook, webhook_key, webhook_secret } from '../../../test/notices.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
+import {
+  deliveriesOf,
+  openWebhook,
+  webhook_key,
+  webhook_secret,
+} from '../../../test/factories/notices.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { claimDueDeliveries } from '../../engine/notices/claim.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
 import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail.ts';
-import type { Mail } from '../../platform/mail.ts';
+import { openMail } from '../../platform/mail/mail.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
 let receiver: HttpReceiver;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const exports_max = 100;

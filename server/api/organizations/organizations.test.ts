@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { isLater } from '../../../test/instants.ts';
+import { isLater } from '../../../test/watchers/instants.ts';
 import { slugBeside, slugOf } from './slug.ts';
 
 let harness: Harness;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const Level = (description: string) => Type.Enum([1, 8, 15], { description });

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkPage, openPageServer, openVisitor, startChromium } from '../../../test/chromium.ts';
-import type { PageServer, Visitor } from '../../../test/chromium.ts';
+import {
+  checkPage,
+  openPageServer,
+  openVisitor,
+  startChromium,
+} from '../../../test/processes/chromium.ts';
+import type { PageServer, Visitor } from '../../../test/processes/chromium.ts';
 import type { Harness } from '../../../test/harness.ts';
 import {
   codeOf,
@@ -11,7 +16,7 @@ import {
   openTestClock,
   password,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import type { UserRow } from '../users/store.ts';
 
 const started = await startChromium();

@@ -9,8 +9,8 @@ import {
   openPageServer,
   openVisitor,
   startChromium,
-} from '../../../test/chromium.ts';
-import type { PageServer, Visitor } from '../../../test/chromium.ts';
+} from '../../../test/processes/chromium.ts';
+import type { PageServer, Visitor } from '../../../test/processes/chromium.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import {
   codeOf,
@@ -21,7 +21,7 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 
 const started = await startChromium();

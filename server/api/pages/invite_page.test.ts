@@ -4,7 +4,12 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { forgetAllAttempts, newPerson, openTestClock, signedIn } from '../../../test/people.ts';
+import {
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  signedIn,
+} from '../../../test/factories/people.ts';
 
 const hostile = `<script>alert('1')</script>"&amp;`;
 const escaped = '&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;amp;';

@@ -3,8 +3,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openMailServer } from '../../../test/mail_server.ts';
-import type { MailServer } from '../../../test/mail_server.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
 import {
   forgetAllAttempts,
   mailedToken,
@@ -14,10 +14,10 @@ import {
   setCookieOf,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail.ts';
+import { openMail } from '../../platform/mail/mail.ts';
 
 const hostile = `<script>alert('1')</script>"><img src=x>&amp;`;
 const escaped =

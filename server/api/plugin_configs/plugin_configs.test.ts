@@ -9,7 +9,7 @@ import {
   packageFiles,
   setPluginsLevel,
   writtenPlugin,
-} from '../../../test/plugins.ts';
+} from '../../../test/factories/plugins.ts';
 import { findStoredConfig } from './store.ts';
 
 const schema = [

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /** Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it. Addresses are names here. */

@@ -7,7 +7,7 @@ import {
   packageFiles,
   setPluginsLevel,
   writtenPlugin,
-} from '../../../test/plugins.ts';
+} from '../../../test/factories/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;

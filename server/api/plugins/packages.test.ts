@@ -6,11 +6,16 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { openPluginForge } from '../../../test/plugin_forge.ts';
-import type { PluginForge } from '../../../test/plugin_forge.ts';
-import { openPluginRegistry } from '../../../test/plugin_registry.ts';
-import type { PluginRegistry } from '../../../test/plugin_registry.ts';
-import { collectionUrl, collection_names, packageFiles, served } from '../../../test/plugins.ts';
+import { openPluginForge } from '../../../test/servers/plugin_forge.ts';
+import type { PluginForge } from '../../../test/servers/plugin_forge.ts';
+import { openPluginRegistry } from '../../../test/servers/plugin_registry.ts';
+import type { PluginRegistry } from '../../../test/servers/plugin_registry.ts';
+import {
+  collectionUrl,
+  collection_names,
+  packageFiles,
+  served,
+} from '../../../test/factories/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;

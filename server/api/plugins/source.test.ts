@@ -9,7 +9,7 @@ import {
   packageFiles,
   served,
   writtenPlugin,
-} from '../../../test/plugins.ts';
+} from '../../../test/factories/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;

@@ -12,9 +12,9 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import { countTry } from '../../platform/http/slowing.ts';
-import { PasswordsBusyError } from '../../platform/password.ts';
+import { PasswordsBusyError } from '../../platform/passwords/password.ts';
 
 const clock = openTestClock();
 let harness: Harness;

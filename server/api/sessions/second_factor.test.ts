@@ -11,7 +11,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 
 const clock = openTestClock();
 let harness: Harness;

@@ -12,7 +12,7 @@ import {
   password,
   setCookieOf,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 
 const clock = openTestClock();
 const list = '/api/sessions/';

@@ -14,8 +14,8 @@ import {
   setCookieOf,
   signedIn,
   trySignIn,
-} from '../../../test/people.ts';
-import { hashPassword } from '../../platform/password.ts';
+} from '../../../test/factories/people.ts';
+import { hashPassword } from '../../platform/passwords/password.ts';
 
 const clock = openTestClock();
 let harness: Harness;

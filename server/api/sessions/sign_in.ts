@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { countTry } from '../../platform/http/slowing.ts';
-import { isNobodysPassword, isPassword } from '../../platform/password.ts';
+import { isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
 import type { Identity, UsedFactor } from '../users/store.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { letIn } from '../../cli/user.ts';
 import { UserError } from '../../cli/user_error.ts';
-import { newPerson, password, trySignIn } from '../../../test/people.ts';
+import { newPerson, password, trySignIn } from '../../../test/factories/people.ts';
 import {
   accountAt,
   assertRefused,
@@ -13,8 +13,8 @@ import {
   openSingleSignOn,
   sessionOf,
   signInBySaml,
-} from '../../../test/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+} from '../../../test/factories/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openOpenidProvider, openid_client } from '../../../test/openid_provider.ts';
-import type { OpenidFault, OpenidTestProvider } from '../../../test/openid_provider.ts';
-import { newPerson } from '../../../test/people.ts';
+import { openOpenidProvider, openid_client } from '../../../test/servers/openid_provider.ts';
+import type { OpenidFault, OpenidTestProvider } from '../../../test/servers/openid_provider.ts';
+import { newPerson } from '../../../test/factories/people.ts';
 import {
   accountAt,
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/single_sign_on.ts';
-import type { Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+} from '../../../test/factories/single_sign_on.ts';
+import type { Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { openOutbound } from '../../platform/outbound.ts';
+import { openOutbound } from '../../platform/outbound/outbound.ts';
 
 let world: SingleSignOnWorld;
 let provider: OpenidTestProvider;

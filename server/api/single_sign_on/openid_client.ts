@@ -14,7 +14,7 @@ import {
 import type { CustomFetch } from 'openid-client';
 import type { Deps } from '../../deps.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { OutboundRefused } from '../../platform/outbound.ts';
+import { OutboundRefused } from '../../platform/outbound/outbound.ts';
 import { readGithubPerson, readOpenidPerson } from './openid_person.ts';
 import type { OpenidPerson } from './openid_person.ts';
 import { SignInRefused } from './refusal.ts';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { startChromium } from '../../../test/chromium.ts';
+import { startChromium } from '../../../test/processes/chromium.ts';
 import { encodeResponse, readLoginUrl } from '../../../test/saml/identity_provider.ts';
-import { changeDomain, genuine, openSingleSignOn } from '../../../test/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+import { changeDomain, genuine, openSingleSignOn } from '../../../test/factories/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;

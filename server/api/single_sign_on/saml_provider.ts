@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts';
 import { readCertificates } from '../../platform/saml/certificates.ts';
 import type { Certificate } from '../../platform/saml/certificates.ts';
 import type { Provider, Service } from '../../platform/saml/parties.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 
 /** A domain's identity provider, and this server as it knows it. */

@@ -9,8 +9,8 @@ import {
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+} from '../../../test/factories/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

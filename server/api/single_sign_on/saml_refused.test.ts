@@ -6,7 +6,7 @@ import { forged_documents } from '../../../test/saml/forged_documents.ts';
 import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
-import { forgetAllAttempts } from '../../../test/people.ts';
+import { forgetAllAttempts } from '../../../test/factories/people.ts';
 import {
   encodeResponse,
   responseFacts,
@@ -25,8 +25,8 @@ import {
   postResponse,
   respond,
   shownIn,
-} from '../../../test/single_sign_on.ts';
-import type { Home, Navigator, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+} from '../../../test/factories/single_sign_on.ts';
+import type { Home, Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { sweepSingleSignOn } from './store.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newPerson } from '../../../test/people.ts';
+import { newPerson } from '../../../test/factories/people.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 import {
   accountAt,
@@ -16,8 +16,8 @@ import {
   sessionOf,
   shownIn,
   signInBySaml,
-} from '../../../test/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/single_sign_on.ts';
+} from '../../../test/factories/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

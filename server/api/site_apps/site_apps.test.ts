@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openVisitor, startChromium } from '../../../test/chromium.ts';
+import { openVisitor, startChromium } from '../../../test/processes/chromium.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { setPluginsLevel } from '../../../test/plugins.ts';
-import { enabledPlugin } from '../../../test/running_plugins.ts';
+import { setPluginsLevel } from '../../../test/factories/plugins.ts';
+import { enabledPlugin } from '../../../test/factories/running_plugins.ts';
 
 const fields = [
   { key: 'text', type: 'string', site: true, default: 'standard' },

@@ -14,7 +14,7 @@ import {
   setCookieOf,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 
 const clock = openTestClock();
 const url = '/api/users/@me/';

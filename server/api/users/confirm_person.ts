@@ -7,7 +7,7 @@ import { body } from '../../platform/http/body.ts';
 import { conflict, forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
 import { countTry, forgiveTries } from '../../platform/http/slowing.ts';
 import type { Effect } from '../../platform/http/write.ts';
-import { isPassword } from '../../platform/password.ts';
+import { isPassword } from '../../platform/passwords/password.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Confirmation } from './schema.ts';
 import { findIdentityById, useCode } from './store.ts';

@@ -4,8 +4,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openMailServer } from '../../../test/mail_server.ts';
-import type { MailServer } from '../../../test/mail_server.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
@@ -16,9 +16,9 @@ import {
   password,
   signedIn,
   trySignIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail.ts';
+import { openMail } from '../../platform/mail/mail.ts';
 
 const clock = openTestClock();
 const url = '/api/users/@me/';

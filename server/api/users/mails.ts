@@ -1,4 +1,4 @@
-import type { MailMessage } from '../../platform/mail.ts';
+import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 
 /** The mail with the link that proves the address; `is_new` when the account has another address until then. */

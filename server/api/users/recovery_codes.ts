@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { recoveryCodeHash } from './store.ts';
 
 const codes = 10;

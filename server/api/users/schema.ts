@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 import { single_line } from '../../platform/http/validator.ts';
 
 const person = {

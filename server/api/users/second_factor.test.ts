@@ -13,7 +13,7 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 
 const clock = openTestClock();
 const me = '/api/users/@me/';

@@ -8,7 +8,7 @@ import { isValidateOnly } from '../../platform/http/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countTry, forgiveTries } from '../../platform/http/slowing.ts';
 import { write } from '../../platform/http/write.ts';
-import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/totp.ts';
+import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
 import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
 import { noticeMail } from './mails.ts';

@@ -5,8 +5,8 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/access.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
-import { stepOfCode } from '../../platform/totp.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { stepOfCode } from '../../platform/passwords/totp.ts';
 import type { AccountRow } from './schema.ts';
 
 /** What sign-in and the command line need to know of a user. */

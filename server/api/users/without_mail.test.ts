@@ -11,7 +11,7 @@ import {
   password,
   signedIn,
   trySignIn,
-} from '../../../test/people.ts';
+} from '../../../test/factories/people.ts';
 import { sweepPeople } from './sweep.ts';
 
 const clock = openTestClock();

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
-import type { Outbound } from '../../platform/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Encoding } from '../formats/encoding.ts';
 import type { TextRow } from '../formats/text_row.ts';
 import type { Column } from '../models/column.ts';

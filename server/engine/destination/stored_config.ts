@@ -1,4 +1,4 @@
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 
 /** A destination's config as it is stored: what may be shown as JSON, the secret keys sealed together. */
 export type StoredConfig = {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Transform, pipeline } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
-import { isLent } from '../../platform/lent_blocks.ts';
-import { openYoungGarbage } from '../../platform/young_garbage.ts';
+import { isLent } from '../../platform/memory/buffer_pool.ts';
+import { openYoungGarbage } from '../../platform/memory/minor_collection.ts';
 import { counterOf } from './count.ts';
 import type { Encoding } from './encoding.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { nullable } from '../../platform/http/nullable.ts';
+import { nullable } from '../../platform/nullable.ts';
 import type { ConfigViolation } from '../destination/destination.ts';
 import { compressionsOf, fileFormats } from './encoding.ts';
 import type { Compression, Encoding, FileFormat } from './encoding.ts';

@@ -4,15 +4,15 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { openClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
 import {
   contractColumns,
   contractRows,
   contractTable,
   expectedRow,
-} from '../../../test/contract_rows.ts';
-import { parseCsv, parseJsonLines, parseParquet } from '../../../test/read_formats.ts';
+} from '../../../test/factories/contract_rows.ts';
+import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/read_formats.ts';
 import { encodeStage } from './encode_stage.ts';
 import { compressionsOf, extensionOf, fileFormats } from './encoding.ts';
 import type { Encoding } from './encoding.ts';

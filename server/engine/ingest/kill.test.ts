@@ -14,11 +14,13 @@ import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
-import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse.ts';
+import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 
-const program = fileURLToPath(new URL('../../../test/ingestion_process.ts', import.meta.url));
+const program = fileURLToPath(
+  new URL('../../../test/processes/ingestion_process.ts', import.meta.url),
+);
 const migrations = fileURLToPath(new URL('../../../migrations/clickhouse', import.meta.url));
 const events_per_batch = 20;
 

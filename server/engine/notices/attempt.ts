@@ -1,8 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Mail, MailMessage } from '../../platform/mail.ts';
-import { OutboundRefused } from '../../platform/outbound.ts';
-import type { Outbound } from '../../platform/outbound.ts';
-import { webhookHeaders } from '../../platform/standard_webhooks.ts';
+import type { Mail, MailMessage } from '../../platform/mail/mail.ts';
+import { OutboundRefused } from '../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { webhookHeaders } from '../../platform/outbound/standard_webhooks.ts';
 import { restAskedFor } from './schedule.ts';
 
 /** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */

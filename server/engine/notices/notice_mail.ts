@@ -1,6 +1,6 @@
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
-import type { MailMessage } from '../../platform/mail.ts';
+import type { MailMessage } from '../../platform/mail/mail.ts';
 import type { NoticeBody } from './notice.ts';
 
 /** Why somebody gets a notice: an address that a target names, or an administrator of a project without targets. */

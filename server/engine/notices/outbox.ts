@@ -4,7 +4,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { DueDelivery } from './claim.ts';

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Mail } from '../../platform/mail.ts';
-import type { Outbound } from '../../platform/outbound.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
-import { readWebhookSecret } from '../../platform/standard_webhooks.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { postWebhook, sendMail } from './attempt.ts';
 import type { AttemptResult } from './attempt.ts';
 import { claimDueDeliveries } from './claim.ts';

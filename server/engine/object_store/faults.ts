@@ -1,4 +1,4 @@
-import { byConnectionCode } from '../../platform/connection_faults.ts';
+import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../destination/destination.ts';
 import type { ObjectStore } from './object_store.ts';
 

@@ -1,4 +1,4 @@
-import type { Outbound } from '../../platform/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
 
 /** The options of the guard's `fetch`. */

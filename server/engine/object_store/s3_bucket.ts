@@ -15,7 +15,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { Outbound } from '../../platform/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
 import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { giveBack } from '../../platform/lent_blocks.ts';
+import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { NonRetryableError } from '../destination/destination.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { fieldsOf, secretNames } from './config_schema.ts';
 import { configFaults } from './packages/manifest.ts';
 import { loadPluginConfig, storePluginConfig } from './stored_config.ts';

@@ -1,4 +1,4 @@
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 
 /** A project's settings for a plugin as they are stored: what may be shown, the secret keys sealed together, and their names. */
 export type StoredPluginConfig = {

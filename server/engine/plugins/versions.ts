@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import sql, { raw } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { contentSha256 } from './packages/content.ts';
 import { PluginError } from './plugin.ts';
 import type { PluginFiles } from './plugin.ts';

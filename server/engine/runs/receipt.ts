@@ -1,5 +1,5 @@
-import { isSigned } from '../../platform/secrets.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { isSigned } from '../../platform/secrets/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../formats/encoding.ts';

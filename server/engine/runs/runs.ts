@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { gather } from '../../platform/gather.ts';
+import { gather } from '../../platform/batched_calls.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import { completeTogether, completed_message } from './complete_together.ts';
 import { addDelivered } from '../ledger/deliveries.ts';

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { giveBack } from '../../platform/lent_blocks.ts';
+import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { stopError, throwIfStopped, unlessStopped } from '../destination/destination.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { cancelStatement } from './postgres_cancel.ts';

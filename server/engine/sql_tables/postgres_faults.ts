@@ -1,4 +1,4 @@
-import { byConnectionCode } from '../../platform/connection_faults.ts';
+import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../destination/destination.ts';
 
 /** A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the user is told, where `%` stands for what the server said. */

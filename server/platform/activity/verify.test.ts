@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openSecrets } from '../secrets.ts';
+import { openSecrets } from '../secrets/secrets.ts';
 import { appendActivity, server_actor } from './chain.ts';
 import type { Actor, Chain } from './chain.ts';
 import { verifyActivity } from './verify.ts';

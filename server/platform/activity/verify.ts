@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Database, Transaction } from '../postgres/database.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { genesis_hash, hashOf, sealOf } from './chain.ts';
 import type { ChainEnd, StoredEntry } from './chain.ts';
 

@@ -4,7 +4,7 @@ import { Readable, addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseError } from '@clickhouse/client';
 import type { ExecParams } from '@clickhouse/client';
-import { openLentBlocks } from '../lent_blocks.ts';
+import { openLentBlocks } from '../memory/buffer_pool.ts';
 import type { ClickHouse } from './client.ts';
 
 /**

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { openDnsServer } from '../../../test/dns_server.ts';
-import type { DnsBehaviour, DnsRecord, DnsServer } from '../../../test/dns_server.ts';
+import { openDnsServer } from '../../../test/servers/dns_server.ts';
+import type { DnsBehaviour, DnsRecord, DnsServer } from '../../../test/servers/dns_server.ts';
 import { silentLog } from '../log.ts';
 import { openDns } from './dns.ts';
 import type { TxtAnswer } from './txt_answer.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openDnsServer } from '../../../test/dns_server.ts';
-import type { DnsBehaviour, DnsServer } from '../../../test/dns_server.ts';
+import { openDnsServer } from '../../../test/servers/dns_server.ts';
+import type { DnsBehaviour, DnsServer } from '../../../test/servers/dns_server.ts';
 import { silentLog } from '../log.ts';
 import { openDns } from './dns.ts';
 import { combineAnswers } from './txt_answer.ts';

@@ -1,8 +1,8 @@
 /** A program that opens both stores and says so, for the tests that kill it: `node fixture_parent.ts <folder>`. */
 import { join } from 'node:path';
 import { silentLog } from '../log.ts';
-import { openEmbeddedClickHouse } from './clickhouse.ts';
-import { openEmbeddedPostgres } from './postgres.ts';
+import { openEmbeddedClickHouse } from './clickhouse/clickhouse.ts';
+import { openEmbeddedPostgres } from './postgres/postgres.ts';
 
 const folder = process.argv[2] ?? '';
 const log = silentLog();

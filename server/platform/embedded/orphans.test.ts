@@ -12,14 +12,14 @@ import { promisify } from 'node:util';
 import { createClient } from '@clickhouse/client';
 import pg from 'pg';
 import { silentLog } from '../log.ts';
-import { openEmbeddedClickHouse } from './clickhouse.ts';
-import { openEmbeddedPostgres } from './postgres.ts';
+import { openEmbeddedClickHouse } from './clickhouse/clickhouse.ts';
+import { openEmbeddedPostgres } from './postgres/postgres.ts';
 import {
   asOrdinaryUser,
   findPostgresPrograms,
   postgresEnvironment,
   prepareCluster,
-} from './postgres_folder.ts';
+} from './postgres/folder.ts';
 import { findProcess } from './programs.ts';
 
 const log = silentLog();

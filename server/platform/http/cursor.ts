@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { isUuid } from './access.ts';
 import { invalid } from './errors.ts';
-import { nullable } from './nullable.ts';
+import { nullable } from '../nullable.ts';
 import { linkTo } from './pagination.ts';
 import { query } from './query.ts';
 import { isInstant } from './validator.ts';

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { PasswordsBusyError } from '../password.ts';
+import { PasswordsBusyError } from '../passwords/password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import { body_size_bytes_max } from './body.ts';
 import type { HttpContext } from './context.ts';

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import type { Queryable } from '../postgres/database.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { rawBody } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid } from './errors.ts';

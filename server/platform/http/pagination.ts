@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import type { Queryable } from '../postgres/database.ts';
-import { nullable } from './nullable.ts';
+import { nullable } from '../nullable.ts';
 import { query } from './query.ts';
 
 const default_limit = 100;

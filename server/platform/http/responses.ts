@@ -2,7 +2,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
 import { error_codes, error_types } from './errors.ts';
-import { nullable } from './nullable.ts';
+import { nullable } from '../nullable.ts';
 
 const violation_fields = {
   attr: nullable(

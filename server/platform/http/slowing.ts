@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { forgetAttempts, takeAttempt, takeBackAttempt } from '../attempts.ts';
 import type { AttemptPolicy } from '../attempts.ts';
-import { PasswordsBusyError } from '../password.ts';
+import { PasswordsBusyError } from '../passwords/password.ts';
 import { throttled } from './errors.ts';
 
 const tries_of_account: AttemptPolicy = { free: 5, pause_seconds_min: 2, pause_seconds_max: 900 };

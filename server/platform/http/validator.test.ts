@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import type { Violation } from './errors.ts';
-import { nullable } from './nullable.ts';
+import { nullable } from '../nullable.ts';
 import { checked, isInstant, single_line } from './validator.ts';
 
 function violations(schema: TSchema, value: unknown): Pick<Violation, 'attr' | 'code'>[] {

@@ -6,9 +6,9 @@ import {
   openRelay,
   secret_url,
   short_bounds,
-} from '../../../test/logged_mail.ts';
-import { openMailServer } from '../../../test/mail_server.ts';
-import type { MailFault } from '../../../test/mail_server.ts';
+} from '../../../test/watchers/logged_mail.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailFault } from '../../../test/servers/mail_server.ts';
 
 const warn = 40;
 // What a busy machine may add.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mailMessage, openLoggedMail, openRelay } from '../../../test/logged_mail.ts';
+import { mailMessage, openLoggedMail, openRelay } from '../../../test/watchers/logged_mail.ts';
 import { readMailbox } from './mailbox.ts';
 import type { Mailbox } from './mailbox.ts';
 

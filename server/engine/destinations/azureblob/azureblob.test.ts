@@ -9,13 +9,13 @@ import {
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
 import { eventually } from '../../../../test/eventually.ts';
-import { openAzureServer } from '../../../../test/azure_server.ts';
-import { contractColumns } from '../../../../test/contract_rows.ts';
-import { testDestination } from '../../../../test/destination_contract.ts';
-import type { Config } from '../../../../test/destination_world.ts';
-import { parseCsv } from '../../../../test/read_formats.ts';
+import { openAzureServer } from '../../../../test/servers/azure_server.ts';
+import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import type { Config } from '../../../../test/destinations/destination_world.ts';
+import { parseCsv } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';

@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { BlockBlobClient, ContainerClient, RequestPolicyFactory } from '@azure/storage-blob';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import {
   partTimeout,
   request_attempts_max,

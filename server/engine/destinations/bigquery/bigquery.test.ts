@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { after } from 'node:test';
-import { openBigQueryServer } from '../../../../test/bigquery_server.ts';
-import type { Row } from '../../../../test/bigquery_tables.ts';
-import { parseExact } from '../../../../test/contract_rows.ts';
-import { testDestination } from '../../../../test/destination_contract.ts';
-import type { Config } from '../../../../test/destination_world.ts';
+import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
+import type { Row } from '../../../../test/servers/bigquery_tables.ts';
+import { parseExact } from '../../../../test/factories/contract_rows.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
 

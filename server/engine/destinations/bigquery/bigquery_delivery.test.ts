@@ -6,8 +6,8 @@ import {
   isFault,
   manifestOf,
   openBigQueryWorld,
-} from '../../../../test/bigquery_world.ts';
-import { uuid_only } from '../../../../test/deliveries.ts';
+} from '../../../../test/destinations/bigquery_world.ts';
+import { uuid_only } from '../../../../test/factories/deliveries.ts';
 import { RetryableError } from '../../destination/destination.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';

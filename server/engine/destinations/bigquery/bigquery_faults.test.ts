@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { freshDelivery, isFault, openBigQueryWorld } from '../../../../test/bigquery_world.ts';
-import { assertChanged, uuid_only } from '../../../../test/deliveries.ts';
-import type { Value } from '../../../../test/bigquery_tables.ts';
-import { contractColumns } from '../../../../test/contract_rows.ts';
+import {
+  freshDelivery,
+  isFault,
+  openBigQueryWorld,
+} from '../../../../test/destinations/bigquery_world.ts';
+import { assertChanged, uuid_only } from '../../../../test/factories/deliveries.ts';
+import type { Value } from '../../../../test/servers/bigquery_tables.ts';
+import { contractColumns } from '../../../../test/factories/contract_rows.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { sampleRow } from '../../sql_tables/sample_row.ts';

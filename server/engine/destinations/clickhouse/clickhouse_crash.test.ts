@@ -8,16 +8,20 @@ import { after, before, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { openClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
-import type { ClickHouseProxy } from '../../../../test/clickhouse_proxy.ts';
+import { openClickHouseProxy } from '../../../../test/servers/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../../../../test/servers/clickhouse_proxy.ts';
 import { eventually } from '../../../../test/eventually.ts';
-import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/killed_delivery.ts';
-import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
-import { uuidDelivery } from '../../../../test/postgres_destination.ts';
-import { openEmbeddedClickHouse } from '../../../platform/embedded/clickhouse.ts';
+import {
+  deliverAgain,
+  killDelivery,
+  repeatedSlices,
+} from '../../../../test/processes/killed_delivery.ts';
+import type { DeliveryOrders, KillPlace } from '../../../../test/processes/killed_delivery.ts';
+import { uuidDelivery } from '../../../../test/servers/postgres_destination.ts';
+import { openEmbeddedClickHouse } from '../../../platform/embedded/clickhouse/clickhouse.ts';
 import type { EmbeddedStore } from '../../../platform/embedded/supervise.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { RetryableError } from '../../destination/destination.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { giveBack } from '../../../platform/lent_blocks.ts';
+import { giveBack } from '../../../platform/memory/buffer_pool.ts';
 
 /** Bytes that wait at most while others are written; they go with the next system call, because small chunks cost a thread hand-over each. */
 const waiting_bytes = 2 * 1024 * 1024;

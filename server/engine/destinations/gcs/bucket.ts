@@ -1,4 +1,4 @@
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { NonRetryableError } from '../../destination/destination.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openGoogleClient } from './client.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { StorageOptions } from '@google-cloud/storage';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { googleBody, googleRetries, guardedFetch } from '../../object_store/google_request.ts';
 import { request_timeout_milliseconds } from '../../object_store/object_store.ts';
 import type { ServiceAccount } from './config.ts';

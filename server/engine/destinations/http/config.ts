@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/http/nullable.ts';
-import { isPlainAddress } from '../../../platform/plain_address.ts';
-import { readWebhookSecret } from '../../../platform/standard_webhooks.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
+import { readWebhookSecret } from '../../../platform/outbound/standard_webhooks.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 
 /** The shapes of a request's body, the default first. `Batch` is `{"api_key", "historical_migration": true, "batch": [...]}`. */

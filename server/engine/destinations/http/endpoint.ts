@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { Response } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
-import { webhookHeaders } from '../../../platform/standard_webhooks.ts';
+import { webhookHeaders } from '../../../platform/outbound/standard_webhooks.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { RetryableError, stopError, throwIfStopped } from '../../destination/destination.ts';
 import { envelopeOf } from './bodies.ts';

@@ -1,4 +1,4 @@
-import { byConnectionCode } from '../../../platform/connection_faults.ts';
+import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 
 type Fault = { retryable: boolean; code: string; message: string };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { testDestination } from '../../../../test/destination_contract.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { findDestination, destinations } from '../index.ts';
 import { noop } from './noop.ts';
 

@@ -10,15 +10,15 @@ import {
   readContractRows,
   tablesIn,
   uuid_only,
-} from '../../../../test/deliveries.ts';
-import { testDestination } from '../../../../test/destination_contract.ts';
-import type { Config } from '../../../../test/destination_world.ts';
+} from '../../../../test/factories/deliveries.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
 import type { TestStores } from '../../../../test/harness_stores.ts';
-import { openPostgresProxy, proxyCertificate } from '../../../../test/postgres_proxy.ts';
-import type { PostgresProxy } from '../../../../test/postgres_proxy.ts';
+import { openPostgresProxy, proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import type { PostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';

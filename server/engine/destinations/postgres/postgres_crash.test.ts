@@ -2,14 +2,18 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { deliverAgain, killDelivery, repeatedSlices } from '../../../../test/killed_delivery.ts';
-import type { DeliveryOrders, KillPlace } from '../../../../test/killed_delivery.ts';
+import {
+  deliverAgain,
+  killDelivery,
+  repeatedSlices,
+} from '../../../../test/processes/killed_delivery.ts';
+import type { DeliveryOrders, KillPlace } from '../../../../test/processes/killed_delivery.ts';
 import {
   openPostgresServer,
   outcomeOf,
   uuidDelivery,
-} from '../../../../test/postgres_destination.ts';
-import type { PostgresServer } from '../../../../test/postgres_destination.ts';
+} from '../../../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { PostgresConfig } from './config.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/http/nullable.ts';
+import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_bucket.ts';

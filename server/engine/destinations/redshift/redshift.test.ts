@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { testDestination } from '../../../../test/destination_contract.ts';
-import { repeatedSlices, writeSlice } from '../../../../test/killed_delivery.ts';
-import { RedshiftWorld, deliveryOf } from '../../../../test/redshift_world.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
+import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import type { SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';

@@ -1,6 +1,6 @@
 import tls from 'node:tls';
 import type { Worker } from 'node:worker_threads';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { stopError } from '../../destination/destination.ts';
 import { giveThreadBack, takeThread } from './thread.ts';
 import { openTunnel } from './tunnel.ts';

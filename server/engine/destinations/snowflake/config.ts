@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/http/nullable.ts';
+import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 

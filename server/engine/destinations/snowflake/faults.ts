@@ -1,4 +1,4 @@
-import { byConnectionCode } from '../../../platform/connection_faults.ts';
+import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';

@@ -8,23 +8,23 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
-import { contractColumns } from '../../../../test/contract_rows.ts';
+import { contractColumns } from '../../../../test/factories/contract_rows.ts';
 import {
   assertChanged,
   deliverText,
   freshDelivery,
   readContractRows,
   tablesIn,
-} from '../../../../test/deliveries.ts';
-import { testDestination } from '../../../../test/destination_contract.ts';
-import type { Config } from '../../../../test/destination_world.ts';
+} from '../../../../test/factories/deliveries.ts';
+import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';
 import type { TestStores } from '../../../../test/harness_stores.ts';
-import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
-import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
-import type { SnowflakeServer } from '../../../../test/snowflake_server.ts';
+import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import { openSnowflakeServer } from '../../../../test/servers/snowflake_server.ts';
+import type { SnowflakeServer } from '../../../../test/servers/snowflake_server.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
@@ -469,7 +469,7 @@ test('a delivery is these statements and no others', async () => {
     .map((statement) => statement.replaceAll(/sluice_([a-z]+)_[0-9a-f]{16}/g, '$1'))
     .join('\n');
   const expected = await readFile(
-    new URL('../../../../test/snowflake_delivery.sql', import.meta.url),
+    new URL('../../../../test/destinations/snowflake_delivery.sql', import.meta.url),
     'utf8',
   );
   assert.equal(`${text}\n`, expected.replaceAll('SCHEMA_NAME', quoted(config.schema)));

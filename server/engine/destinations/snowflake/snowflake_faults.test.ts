@@ -8,16 +8,16 @@ import tls from 'node:tls';
 import pg from 'pg';
 import { openTestStores } from '../../../../test/harness_stores.ts';
 import type { TestStores } from '../../../../test/harness_stores.ts';
-import { writeSlice } from '../../../../test/killed_delivery.ts';
-import { uuidDelivery } from '../../../../test/postgres_destination.ts';
-import { proxyCertificate } from '../../../../test/postgres_proxy.ts';
-import { openSnowflakeServer } from '../../../../test/snowflake_server.ts';
+import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
+import { uuidDelivery } from '../../../../test/servers/postgres_destination.ts';
+import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import { openSnowflakeServer } from '../../../../test/servers/snowflake_server.ts';
 import type {
   SnowflakeFault as Fault,
   SnowflakeServer,
-} from '../../../../test/snowflake_server.ts';
+} from '../../../../test/servers/snowflake_server.ts';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
 import { SnowflakeFault } from './client.ts';

@@ -4,7 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
 /** A forward proxy of the loopback interface whose every connection passes the outbound guard. Only who knows its password may use it. */
 export type Tunnel = {

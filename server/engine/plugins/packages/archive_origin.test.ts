@@ -5,13 +5,13 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { packFiles } from '../../../../test/plugin_archives.ts';
+import { packFiles } from '../../../../test/factories/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs as refused,
-} from '../../../../test/plugin_origins.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+} from '../../../../test/factories/plugin_origins.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { openOrigin } from './origin.ts';
 
 const { signal } = new AbortController();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { packFiles } from '../../../../test/plugin_archives.ts';
+import { packFiles } from '../../../../test/factories/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs,
-} from '../../../../test/plugin_origins.ts';
-import type { OriginWorld } from '../../../../test/plugin_origins.ts';
+} from '../../../../test/factories/plugin_origins.ts';
+import type { OriginWorld } from '../../../../test/factories/plugin_origins.ts';
 import { openOrigin } from './origin.ts';
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginPackage } from '../plugin.ts';
 import { openArchiveOrigin } from './archive_origin.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { readCatalogue } from './catalogue.ts';
 import { openOrigin } from './origin.ts';
 import type { OriginDeps } from './origin.ts';

@@ -1,8 +1,12 @@
 import type { Headers } from 'undici';
-import { DownloadTooLarge, DownloadTooSlow, download } from '../../../platform/download.ts';
+import {
+  DownloadTooLarge,
+  DownloadTooSlow,
+  download,
+} from '../../../platform/outbound/download.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { OutboundRefused } from '../../../platform/outbound.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import { package_limits, showBytes } from './limits.ts';
 

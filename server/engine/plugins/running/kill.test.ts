@@ -4,10 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openPluginTarget, target_fields } from '../../../../test/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/running_plugins.ts';
-import { call, serverEnvironment, startServer, until } from '../../../../test/server_process.ts';
-import type { ServerProcess } from '../../../../test/server_process.ts';
+import { openPluginTarget, target_fields } from '../../../../test/factories/running_plugins.ts';
+import type { PluginTarget } from '../../../../test/factories/running_plugins.ts';
+import {
+  call,
+  serverEnvironment,
+  startServer,
+  until,
+} from '../../../../test/processes/server_process.ts';
+import type { ServerProcess } from '../../../../test/processes/server_process.ts';
 import { makeApiKey } from '../../../platform/http/api_key.ts';
 
 const key = makeApiKey();

@@ -9,9 +9,9 @@ import {
   openPluginTarget,
   sendEvents,
   storedEvents,
-} from '../../../../test/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/running_plugins.ts';
-import { until } from '../../../../test/server_process.ts';
+} from '../../../../test/factories/running_plugins.ts';
+import type { PluginTarget } from '../../../../test/factories/running_plugins.ts';
+import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
 
 const patience_ms = 60_000;

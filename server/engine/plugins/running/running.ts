@@ -1,9 +1,9 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Ingestion } from '../../ingest/batcher.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 

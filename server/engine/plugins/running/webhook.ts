@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { OutboundRefused } from '../../../platform/outbound.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import { fetchForPlugin } from '../sandbox/plugin_fetch.ts';
 import type { Running } from './running.ts';

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { stop } from 'esbuild';
-import { plain_manifest } from '../../../../test/plugin_sandbox.ts';
+import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles } from '../plugin.ts';
 import { bundlePackage } from './bundle.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { never, openTestSandbox } from '../../../../test/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/plugin_sandbox.ts';
+import { never, openTestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
 import type { LoadedPlugin } from './sandbox.ts';
 import { PluginCallError } from './fault.ts';
 

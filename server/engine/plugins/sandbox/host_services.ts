@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { OutboundRefused } from '../../../platform/outbound.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import { parse } from './fault.ts';
 import { PluginRequest, fetchForPlugin } from './plugin_fetch.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { OutboundRefused } from '../../../platform/outbound.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
 const bytes_max = 5 * 1024 * 1024;
 const base64_length_max = Math.ceil(bytes_max / 3) * 4;

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { compileServer, never, openTestSandbox } from '../../../../test/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/plugin_sandbox.ts';
+import {
+  compileServer,
+  never,
+  openTestSandbox,
+} from '../../../../test/factories/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
 import type { PluginCallError } from './fault.ts';
 import type { HostServices } from './host_services.ts';
 

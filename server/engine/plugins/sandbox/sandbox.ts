@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Capabilities } from '../plugin.ts';
 import { PluginCallError, parse } from './fault.ts';
 import type { HostServices } from './host_services.ts';

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  attrsOf,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00:00+02:00' };
+
+test('a backfill answers the export with the backfill beside it, is listed and cancelled', async () => {
+  const home = await house.newOrganization({ level: 1 });
+  const made = await newExport(house, home, { paused: true });
+  const url = `${projectBase(home)}${made.id}/`;
+  const started = await house.request('POST', `${url}backfill/`, {
+    key: home.key,
+    body: { ...range, name: 'ignored', interval: 7 },
+  });
+  assert.equal(started.status, 200, started.text);
+  const { backfill, ...record } = started.body;
+  assert.deepEqual(record, made);
+  const { id, created_at, last_updated_at, ...rest } = backfill;
+  assert.deepEqual(rest, {
+    batch_export: made.id,
+    status: 'Starting',
+    mode: 'missing',
+    by: 'timestamp',
+    start_at: '2026-01-01T00:30:00Z',
+    end_at: '2026-01-01T03:00:00Z',
+    runs: 3,
+    finished_at: null,
+    progress: {
+      total_runs: 3,
+      finished_runs: 0,
+      completed_runs: 0,
+      records_completed: 0,
+      records_total_count: 0,
+    },
+  });
+  assert.ok(created_at !== null && last_updated_at !== null);
+  const second = (
+    await house.request('POST', `${organizationBase(home)}${made.id}/backfill/`, {
+      key: home.key,
+      body: { ...range, mode: 'all' },
+    })
+  ).body.backfill;
+  for (const base of [projectBase(home), organizationBase(home)]) {
+    const list = await house.request('GET', `${base}${made.id}/backfills/`, { key: home.key });
+    assert.deepEqual(list.body, {
+      count: 2,
+      next: null,
+      previous: null,
+      results: [second, backfill],
+    });
+    assert.deepEqual(
+      (await house.request('GET', `${base}${made.id}/backfills/${id}/`, { key: home.key })).body,
+      backfill,
+    );
+  }
+  const cancelled = await house.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key });
+  assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'Cancelled']);
+  assert.equal(
+    (await house.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key })).status,
+    409,
+  );
+  const other = await newExport(house, home);
+  assert.equal(
+    (
+      await house.request('GET', `${projectBase(home)}${other.id}/backfills/${id}/`, {
+        key: home.key,
+      })
+    ).status,
+    404,
+  );
+  assert.equal(
+    (
+      await house.request('POST', `${projectBase(home)}${other.id}/backfills/${id}/cancel/`, {
+        key: home.key,
+      })
+    ).status,
+    404,
+  );
+});
+
+test('wrong ranges of a backfill are 400', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  const soon = (minutes: number) =>
+    new Date(Date.parse(made.created_at) + minutes * 60_000).toISOString();
+  const cases: [unknown, string[]][] = [
+    [{}, ['end_at required', 'start_at required']],
+    [undefined, ['end_at required', 'start_at required']],
+    [[], ['null invalid_input']],
+    [{ start_at: null, end_at: null }, ['end_at null', 'start_at null']],
+    [{ ...range, start_at: '2026-01-01T00:00:00' }, ['start_at invalid_input']],
+    [{ ...range, end_at: 1_700_000_000 }, ['end_at invalid_input']],
+    [{ ...range, end_at: range.start_at }, ['end_at invalid_input']],
+    [{ start_at: range.end_at, end_at: range.start_at }, ['end_at invalid_input']],
+    [
+      { start_at: '2026-01-01T00:00:00.0001Z', end_at: '2026-01-01T00:00:00.0002Z' },
+      ['end_at invalid_input'],
+    ],
+    [{ ...range, end_at: soon(90) }, ['end_at invalid_input']],
+    [{ ...range, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
+    [{ ...range, start_at: '0001-01-03T00:00:00Z' }, ['start_at invalid_input']],
+    [{ ...range, mode: 'some' }, ['mode invalid_choice']],
+    [{ ...range, by: 'created_at' }, ['by invalid_choice']],
+    [{ ...range, dry_run: 'yes' }, ['dry_run invalid_input']],
+  ];
+  for (const base of [projectBase(home), organizationBase(home)]) {
+    for (const [body, expected] of cases) {
+      const answer = await house.request('POST', `${base}${made.id}/backfill/`, {
+        key: home.key,
+        ...(body === undefined ? {} : { body }),
+      });
+      assert.equal(answer.status, 400, `${JSON.stringify(body)}: ${answer.text}`);
+      assert.deepEqual(attrsOf(answer), expected, JSON.stringify(body));
+    }
+  }
+  assert.equal(
+    (await house.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
+      .body.count,
+    0,
+  );
+  assert.equal(
+    (
+      await house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+        key: home.key,
+        body: { ...range, end_at: soon(59) },
+      })
+    ).status,
+    200,
+  );
+  const dry = await house.request(
+    'POST',
+    `${projectBase(home)}${made.id}/backfill/?validate_only=true`,
+    { key: home.key, body: range },
+  );
+  assert.equal(dry.status, 200);
+  assert.equal(
+    (await house.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
+      .body.count,
+    1,
+  );
+});
+
+test('a backfill of persons is by their one time, also where nobody says so', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { model: 'persons' });
+  const start = (body: object) =>
+    house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+      key: home.key,
+      body: { ...range, ...body },
+    });
+  assert.deepEqual(
+    [(await start({})).body.backfill.by, (await start({ by: 'inserted_at' })).body.backfill.by],
+    ['inserted_at', 'inserted_at'],
+  );
+  const refused = await start({ by: 'timestamp' });
+  assert.deepEqual([refused.status, attrsOf(refused)], [400, ['by invalid_choice']]);
+});
+
+test('an export whose end_at has passed can be made for its backfills, and says that no run follows', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { end_at: '2026-01-02T00:00:00Z', paused: true });
+  const url = `${projectBase(home)}${made.id}/`;
+  assert.equal((await house.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
+  const { results } = (await house.request('GET', `${url}logs/`, { key: home.key })).body;
+  assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
+  assert.match(results[1].message, /has no scheduled run.*move end_at, or start a backfill/);
+  assert.equal(
+    (await house.request('POST', `${url}backfill/`, { key: home.key, body: range })).status,
+    200,
+  );
+});
+
+test('one export has a bounded number of open backfills', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  const start = () =>
+    house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+      key: home.key,
+      body: range,
+    });
+  for (let number = 0; number < 20; number += 1) assert.equal((await start()).status, 200);
+  assert.equal((await start()).status, 409);
+});

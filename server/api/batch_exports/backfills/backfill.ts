@@ -1,0 +1,100 @@
+import { startBackfill } from '../../../engine/planning/backfill.ts';
+import type { BackfillRange } from '../../../engine/planning/backfill.ts';
+import { timesOf } from '../../../engine/planning/backfill_area.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { intervalCount, nominalLength } from '../../../engine/planning/interval.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { conflict, invalidMany } from '../../../platform/http/errors.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import { checked } from '../../../platform/http/validator.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import { findBackfill, listOpenBackfills } from './store.ts';
+import { dryRun } from './dry_run.ts';
+import { instantViolations, rangeViolations } from '../body/instants.ts';
+import type { Place } from '../place.ts';
+import { NewBackfill } from '../schema.ts';
+import type { Backfill } from '../schema.ts';
+import type { LockedExport } from '../store.ts';
+
+/** More runs than this in one backfill are surely a slip of the year: five minutes over almost five years. */
+const runs_max = 500_000;
+/** More open backfills than this of one export would only wait for each other. */
+const open_backfills_max = 20;
+
+/** Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The caller holds the lock on the export. Throws 400 for a wrong range. */
+export async function backfill(
+  engine: Engine,
+  tx: Transaction,
+  place: Place,
+  row: LockedExport,
+  raw: unknown,
+): Promise<Backfill> {
+  const body = checked(NewBackfill, raw);
+  const { mode = 'missing', by = timesOf(row.model)[0] } = body;
+  const range: BackfillRange = {
+    from: Date.parse(body.start_at),
+    to: Date.parse(body.end_at),
+    by,
+    mode,
+  };
+  const violations = [
+    ...timeViolations(row, range),
+    ...violationsOf(body, row, range, await databaseInstant(tx)),
+  ];
+  if (violations.length > 0) throw invalidMany(violations);
+  if (body.dry_run === true) return dryRun(engine, tx, row, range);
+  if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
+    throw conflict(
+      `${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`,
+    );
+  const id = await startBackfill(tx, row.id, range);
+  return (await findBackfill(tx, place, row.id, id))!;
+}
+
+function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {
+  if (timesOf(row.model).includes(by)) return [];
+  const detail =
+    'Persons have one time only, that of their latest change: send "inserted_at", or leave it out.';
+  return [{ attr: 'by', code: 'invalid_choice', detail }];
+}
+
+function violationsOf(
+  body: NewBackfill,
+  row: LockedExport,
+  range: BackfillRange,
+  now: number,
+): Violation[] {
+  const wrong = [
+    ...instantViolations({ start_at: body.start_at, end_at: body.end_at }),
+    ...rangeViolations(body.start_at, body.end_at),
+  ];
+  if (wrong.length > 0) return wrong;
+  if (range.to > now + nominalLength(row.interval))
+    return [
+      {
+        attr: 'end_at',
+        code: 'invalid_input',
+        detail: `Must be at most one interval after now: ${isoInstant(now + nominalLength(row.interval))}.`,
+      },
+    ];
+  // Both sides can lie within one millisecond, which is the ledger's grain.
+  if (range.from === range.to)
+    return [
+      {
+        attr: 'end_at',
+        code: 'invalid_input',
+        detail: 'Must be at least a millisecond after start_at.',
+      },
+    ];
+  const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  if (runs > runs_max)
+    return [
+      {
+        attr: 'start_at',
+        code: 'invalid_input',
+        detail: `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later start_at.`,
+      },
+    ];
+  return [];
+}

@@ -1,0 +1,166 @@
+import type { BackfillRange } from '../../../engine/planning/backfill.ts';
+import { backfillArea } from '../../../engine/planning/backfill_area.ts';
+import { countByRun, listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
+import type { BackfillCounts } from '../../../engine/planning/backfill_counts.ts';
+import { undelivered } from '../../../engine/ledger/deliveries.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { boundaryAfter, intervalCount } from '../../../engine/planning/interval.ts';
+import { intersect, subtract, toStored } from '../../../engine/ledger/ledger.ts';
+import type { Rectangle } from '../../../engine/ledger/ledger.ts';
+import { openReading } from '../../../engine/source/source_query.ts';
+import type { Source } from '../../../engine/source/source_query.ts';
+import { countRecords } from '../../../engine/source/source.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import { shortInstant } from '../body/instants.ts';
+import { readingNow } from '../drafts/reading_now.ts';
+import type { StoreNow } from '../drafts/reading_now.ts';
+import type { Backfill } from '../schema.ts';
+import type { LockedExport } from '../store.ts';
+
+/** More runs than this are not counted one by one while a request waits. */
+const counted_runs_max = 500;
+/** After this long no further run is counted. */
+const counting_ms_max = 20_000;
+
+/** What a backfill would read, and what of its range is taken already: by runs that delivered it or are about to. */
+type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken: Rectangle[] };
+type Counted = BackfillCounts & { delivered: number | null };
+
+/** Says which runs and rows a backfill would be if it were started now, with the rows as they are now. Throws a 400 where that takes too long to count. */
+export async function dryRun(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  range: BackfillRange,
+): Promise<Backfill> {
+  const watermark = await databaseInstant(tx);
+  const all = [backfillArea(range.by, range.from, range.to, watermark)].filter(
+    (side) => side.inserted_from < side.inserted_to,
+  );
+  const missing = await undelivered(tx, row.id, row.revision, all);
+  const wanted = {
+    ...range,
+    watermark,
+    selection: range.mode === 'all' ? all : missing,
+    taken: subtract(all, missing),
+  };
+  const counted = await readingNow(engine, null, (store, signal) =>
+    count(store, signal, row, wanted),
+  );
+  const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  return {
+    id: null,
+    batch_export: row.id,
+    status: 'DryRun',
+    mode: range.mode,
+    by: range.by,
+    start_at: shortInstant(range.from),
+    end_at: shortInstant(range.to),
+    runs,
+    created_at: null,
+    finished_at: null,
+    last_updated_at: null,
+    progress: {
+      total_runs: runs,
+      finished_runs: 0,
+      completed_runs: 0,
+      records_completed: 0,
+      records_total_count: counted.records,
+    },
+    plan: {
+      records_delivered_count: counted.delivered,
+      runs_with_records: counted.runs,
+      runs: counted.listed.map(({ from, records }) => ({
+        data_interval_start: shortInstant(from),
+        data_interval_end: shortInstant(endOf(row, range, from)),
+        records_total_count: records,
+      })),
+    },
+  };
+}
+
+/** Counts with one question for what is to be read and one for what is taken, where the store can tell the runs apart; else each run is counted. */
+async function count(
+  store: StoreNow,
+  signal: AbortSignal,
+  row: LockedExport,
+  wanted: Wanted,
+): Promise<Counted> {
+  const cut = {
+    interval: row.interval,
+    timezone: row.timezone,
+    from: wanted.from,
+    to: wanted.to,
+    by: wanted.by,
+  };
+  const over = (selection: Rectangle[]) =>
+    countByRun(store, sourceOf(row, selection, wanted.to), cut, signal);
+  const counts = await over(wanted.selection);
+  if (counts === undefined)
+    return { ...(await countEach(store, signal, row, wanted)), delivered: null };
+  return {
+    ...counts,
+    delivered: wanted.taken.length === 0 ? 0 : ((await over(wanted.taken))?.records ?? null),
+  };
+}
+
+async function countEach(
+  store: StoreNow,
+  signal: AbortSignal,
+  row: LockedExport,
+  wanted: Wanted,
+): Promise<BackfillCounts> {
+  const began = performance.now();
+  const counts: BackfillCounts = { records: 0, runs: 0, listed: [] };
+  for (const { from, to, selection } of partsOf(row, wanted)) {
+    if (performance.now() - began > counting_ms_max)
+      throw invalid(
+        'start_at',
+        'invalid_input',
+        'The rows of this query are counted run by run, which takes too long for this range: take a later start_at.',
+      );
+    const records = await countRecords(
+      store,
+      await openReading(store, sourceOf(row, selection, to)),
+      signal,
+    );
+    counts.records += records;
+    if (records === 0) continue;
+    counts.runs += 1;
+    if (counts.listed.length < listed_runs_max) counts.listed.push({ from, records });
+  }
+  return counts;
+}
+
+function sourceOf(row: LockedExport, selection: Rectangle[], to: number): Source {
+  return { ...row, selection: toStored(selection), data_interval_end: isoInstant(to) };
+}
+
+function endOf(row: LockedExport, { to }: BackfillRange, from: number): number {
+  return Math.min(boundaryAfter(row.interval, row.timezone, from), to);
+}
+
+function partsOf(
+  row: LockedExport,
+  wanted: Wanted,
+): { from: number; to: number; selection: Rectangle[] }[] {
+  const parts: { from: number; to: number; selection: Rectangle[] }[] = [];
+  for (let from = wanted.from; from < wanted.to;) {
+    const to = endOf(row, wanted, from);
+    const selection = intersect(wanted.selection, [
+      backfillArea(wanted.by, from, to, wanted.watermark),
+    ]);
+    if (selection.length > 0) parts.push({ from, to, selection });
+    if (parts.length > counted_runs_max)
+      throw invalid(
+        'start_at',
+        'invalid_input',
+        `The rows of this query are counted run by run, and a dry run counts at most ${counted_runs_max} runs: take a later start_at.`,
+      );
+    from = to;
+  }
+  return parts;
+}

@@ -1,0 +1,110 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { cancelBackfill } from '../../../engine/planning/backfill.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { jsonBody } from '../../../platform/http/body.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import { PageQuery, answerPage, pageOf } from '../../../platform/http/pagination.ts';
+import { write } from '../../../platform/http/write.ts';
+import { exportActionEntry } from '../activity.ts';
+import { backfill } from './backfill.ts';
+import { countBackfills, findBackfill, listBackfills } from './store.ts';
+import { getExport, getLockedExport, missing } from '../found.ts';
+import { uuidParameter } from '../place.ts';
+import type { Mount } from '../routes.ts';
+import { Backfill, BatchExportWithBackfill, NewBackfill } from '../schema.ts';
+
+/** `backfill/` and `backfills/` of an export under one mount. */
+export function backfillRoutes(
+  app: FastifyInstance,
+  engine: Engine,
+  { base, within }: Mount,
+): void {
+  const reading = { scope: 'batch_export:read', within } as const;
+  const writing = { scope: 'batch_export:write', within } as const;
+  const list = `${base}:batch_export_id/backfills/`;
+
+  const description =
+    'Delivers the events that happened in the range (persons: that changed in it), or with `by` `inserted_at` what was taken in within it, as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
+  app.post(
+    `${base}:id/backfill/`,
+    {
+      config: writing,
+      schema: {
+        summary: 'Deliver a range of the past',
+        description,
+        body: NewBackfill,
+        response: { 200: BatchExportWithBackfill },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const row = await getLockedExport(request, tx);
+        const started = await backfill(engine, tx, request.access, row, jsonBody(request));
+        const { id, mode, by, start_at, end_at, runs } = started;
+        record(
+          id === null
+            ? 'nothing'
+            : exportActionEntry('backfilled', row, {
+                backfill: { id, mode, by, start_at, end_at, runs },
+              }),
+        );
+        return { ...(await getExport(request, tx)), backfill: started };
+      }),
+  );
+
+  const listed = {
+    summary: "List a batch export's backfills, newest first",
+    querystring: PageQuery,
+    response: { 200: pageOf(Backfill) },
+  };
+  app.get(list, { config: reading, schema: listed }, (request) => answerBackfills(engine, request));
+
+  app.get(
+    `${list}:id/`,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve a backfill with its progress', response: { 200: Backfill } },
+    },
+    async (request) => {
+      const found = await findBackfill(
+        engine.db,
+        request.access,
+        uuidParameter(request, 'batch_export_id'),
+        uuidParameter(request, 'id'),
+      );
+      return found ?? missing();
+    },
+  );
+
+  app.post(
+    `${list}:id/cancel/`,
+    {
+      config: writing,
+      schema: {
+        summary: 'Cancel a backfill and its runs under way; what has been delivered stays',
+        response: { 200: Backfill },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const id = uuidParameter(request, 'id');
+        const row = await getLockedExport(request, tx, 'batch_export_id');
+        const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
+        jsonBody(request);
+        if (!(await cancelBackfill(tx, id)))
+          throw conflict(`The backfill is over: its status is ${before.status}.`);
+        record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));
+        return findBackfill(tx, request.access, row.id, id);
+      }),
+  );
+}
+
+async function answerBackfills(engine: Engine, request: FastifyRequest) {
+  const { id } = await getExport(request, engine.db, 'batch_export_id');
+  return answerPage<Backfill>(
+    request,
+    engine.db,
+    (page) => listBackfills(request.access, id, page),
+    () => countBackfills(id),
+  );
+}

@@ -1,0 +1,108 @@
+import type {
+  DestinationDefinition,
+  OperatorRules,
+} from '../../../engine/destination/destination.ts';
+import { destinations, findDestination } from '../../../engine/destinations/index.ts';
+import { configSchemaOf } from '../../../engine/models/event_filter.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import { checked } from '../../../platform/http/validator.ts';
+import { collectViolations } from './collect.ts';
+
+/** A destination's full config, secrets included: in memory only. */
+export type FullConfig = Record<string, unknown>;
+
+/** Where an export goes. */
+export type Destination = { type: string; config: FullConfig };
+
+/** What a body says about the destination; a null config is an empty one. */
+export type DestinationSent = { type?: string; config?: FullConfig | null };
+
+/** The violation of a type that this server does not have, or undefined. */
+export function typeViolation(type: string): Violation | undefined {
+  if (findDestination(type) !== undefined) return undefined;
+  return {
+    attr: 'destination__type',
+    code: 'invalid_choice',
+    detail: `Must be one of ${destinations.map((one) => JSON.stringify(one.type)).join(', ')}.`,
+  };
+}
+
+/**
+ * The destination after a change. PATCH (`merge`) puts the sent keys over the stored ones; PUT (`replace`) keeps of the stored keys only the secrets, which no
+ * client can read and send back. A null config or a change of type starts from an empty config. A secret that is sent as null is removed.
+ */
+export function changedDestination(
+  current: Destination,
+  sent: DestinationSent,
+  how: 'merge' | 'replace',
+): Destination {
+  const type = sent.type ?? current.type;
+  const secrets = findDestination(type)?.secrets ?? [];
+  const isFresh = type !== current.type || sent.config === null;
+  const kept = isFresh
+    ? []
+    : Object.entries(current.config).filter(([key]) => how === 'merge' || secrets.includes(key));
+  const merged = [
+    ...kept.filter(([key]) => !Object.hasOwn(sent.config ?? {}, key)),
+    ...Object.entries(sent.config ?? {}),
+  ];
+  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown one.
+  return {
+    type,
+    config: Object.fromEntries(
+      merged.filter(([key, value]) => value !== null || !secrets.includes(key)),
+    ),
+  };
+}
+
+/** The config with the defaults of absent keys, checked against the destination's schema and its own rules: every violation, named `destination__config__<key>`. */
+export function completedConfig(
+  definition: DestinationDefinition,
+  given: FullConfig,
+  rules: OperatorRules,
+): { config: FullConfig; violations: Violation[] } {
+  const config = { ...structuredClone(given) };
+  for (const [key, schema] of Object.entries(
+    definition.config.properties as Record<string, { default?: unknown }>,
+  )) {
+    if (!Object.hasOwn(config, key) && schema.default !== undefined)
+      config[key] = structuredClone(schema.default);
+  }
+  const collected = collectViolations();
+  collected.from(() => checked(configSchemaOf(definition), config, '/destination/config'));
+  collected.add(
+    ruleViolations(
+      { validate: (whole) => definition.validate(whole, rules), config: definition.config },
+      config,
+      new Set(collected.violations().map((one) => one.attr)),
+    ),
+  );
+  return { config, violations: collected.violations() };
+}
+
+type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
+
+/**
+ * What the destination's own rules say, named like the schema's violations. The rules are written for a config that the schema takes, so keys that are at fault already are given a value that it takes, and
+ * what the rules say of those is left out. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked.
+ */
+function ruleViolations(
+  definition: Pick<DestinationDefinition, 'config' | 'validate'>,
+  config: FullConfig,
+  faulty: ReadonlySet<string | null>,
+): Violation[] {
+  const attrOf = (key: string) => `destination__config__${key}`;
+  const schemas = definition.config.properties as Record<string, KeySchema>;
+  const whole: FullConfig = {};
+  for (const [key, schema] of Object.entries(schemas)) {
+    if (!faulty.has(attrOf(key))) whole[key] = config[key];
+    else if (schema.default === null || (schema.default !== undefined && schema.enum === undefined))
+      whole[key] = schema.default;
+    else if (schema.type === 'string' && schema.enum === undefined) whole[key] = 'x';
+    else return [];
+  }
+  return definition
+    .validate(whole)
+    .map((one) => ({ ...one, attr: attrOf(one.attr) }))
+    .filter((one) => !faulty.has(one.attr));
+}

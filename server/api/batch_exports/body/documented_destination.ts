@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
+import type { DestinationDefinition } from '../../../engine/destination/destination.ts';
+import { destinations } from '../../../engine/destinations/index.ts';
+import { configSchemaOf } from '../../../engine/models/event_filter.ts';
+
+/** The schema of a body with every type of destination and its keys written out, for the documentation; the checks of a destination are its own. */
+export function withDestinations(body: TObject): TObject {
+  const description =
+    "One of the types, with that type's own keys. Keys marked as write-only are secret: they are taken and never come back.";
+  return Type.Object({
+    ...body.properties,
+    destination: Type.Union(destinations.map(documentedDestination), { description }),
+  });
+}
+
+function documentedDestination(definition: DestinationDefinition): TSchema {
+  const config = configSchemaOf(definition);
+  const properties = Object.fromEntries(
+    Object.entries(config.properties).map(([key, schema]) => [
+      key,
+      definition.secrets.includes(key) ? { ...schema, writeOnly: true } : schema,
+    ]),
+  );
+  return Type.Object(
+    { type: Type.Literal(definition.type), config: { ...config, properties } },
+    { title: `${definition.type}Destination`, description: definition.label },
+  );
+}

@@ -1,0 +1,173 @@
+import type { Static, TObject } from 'typebox';
+import type {
+  DestinationDefinition,
+  OperatorRules,
+} from '../../../engine/destination/destination.ts';
+import { findDestination } from '../../../engine/destinations/index.ts';
+import { event_filter_keys } from '../../../engine/models/event_filter.ts';
+import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
+import type { Interval } from '../../../engine/planning/interval.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import { checked, isInstant } from '../../../platform/http/validator.ts';
+import { collectViolations } from './collect.ts';
+import type { Collected } from './collect.ts';
+import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
+import type { Destination, DestinationSent } from './destination_body.ts';
+import { instantViolations, rangeViolations } from './instants.ts';
+import type { QueryCheck } from './query_check.ts';
+
+/** What the rules look at beside the body: the export as it is, undefined for a new one. */
+export type Current = {
+  destination: Destination;
+  start_at: string | null;
+  end_at: string | null;
+  interval: Interval;
+  freshness_seconds: number | null;
+};
+
+/** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
+export type Input<Schema extends TObject> = {
+  fields: Static<Schema>;
+  sink: { definition: DestinationDefinition; destination: Destination } | undefined;
+};
+
+/**
+ * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
+ * violation, those of the query and those that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to config keys that are not sent.
+ */
+export function checkedInput<Schema extends TObject>(
+  rules: OperatorRules,
+  schema: Schema,
+  raw: unknown,
+  current: Current | undefined,
+  how: 'merge' | 'replace',
+  query: QueryCheck,
+  known: Violation[] = [],
+): Input<Schema> {
+  const collected = collectViolations();
+  collected.add(known);
+  const fields = collected.from(() => checked(schema, raw));
+  const body: Record<string, unknown> = isRecord(raw) ? raw : {};
+  checkInstants(collected, body, current);
+  collected.add(freshnessViolations(body, current));
+  const sink = checkDestination(collected, body['destination'], current?.destination, {
+    how,
+    rules,
+  });
+  collected.add(filterViolations(query.content.model, sink?.destination ?? current?.destination));
+  const definition =
+    sink?.definition ??
+    (current === undefined ? undefined : findDestination(current.destination.type));
+  collected.add(query.violations);
+  if (definition !== undefined && (query.is_changed || sink !== undefined))
+    collected.add(columnViolations(definition, query));
+  collected.throwIfAny();
+  return { fields: fields as Static<Schema>, sink };
+}
+
+function columnViolations(
+  definition: DestinationDefinition,
+  { columns = [] }: QueryCheck,
+): Violation[] {
+  return (definition.columnFaults?.(columns) ?? []).map((detail) => ({
+    attr: 'custom_query',
+    code: 'invalid_input',
+    detail,
+  }));
+}
+
+/** A list that restricts nothing may stand beside any model, so that a client can send back what it read. */
+function filterViolations(
+  model: 'events' | 'persons',
+  destination: Destination | undefined,
+): Violation[] {
+  if (model === 'events' || destination === undefined) return [];
+  const isRestricting = (key: string) =>
+    Array.isArray(destination.config[key]) && destination.config[key].length > 0;
+  return event_filter_keys.filter(isRestricting).map((key) => ({
+    attr: `destination__config__${key}`,
+    code: 'invalid_input',
+    detail:
+      'Only the model "events" can be restricted by the names of events: send null here, or the model "events".',
+  }));
+}
+
+function checkInstants(
+  collected: Collected,
+  body: Record<string, unknown>,
+  current: Current | undefined,
+): void {
+  const sent = (name: string) => {
+    const value = body[name];
+    return value === null || (typeof value === 'string' && isInstant(value)) ? value : undefined;
+  };
+  const [start_at, end_at, last_paused_at] = ['start_at', 'end_at', 'last_paused_at'].map(sent);
+  collected.add(instantViolations({ start_at, end_at, last_paused_at }));
+  if (start_at !== undefined || end_at !== undefined) {
+    collected.add(
+      rangeViolations(
+        start_at === undefined ? current?.start_at : start_at,
+        end_at === undefined ? current?.end_at : end_at,
+      ),
+    );
+  }
+}
+
+/** Between two runs the newest delivered interval grows as old as an interval is long: a shorter limit would call every export late all the time. */
+function freshnessViolations(
+  body: Record<string, unknown>,
+  current: Current | undefined,
+): Violation[] {
+  if (!('interval' in body) && !('freshness_seconds' in body)) return [];
+  const { interval = current?.interval, freshness_seconds = current?.freshness_seconds } = body;
+  const known = intervals.find((one) => one === interval);
+  if (
+    known === undefined ||
+    !Number.isInteger(freshness_seconds) ||
+    Number(freshness_seconds) > nominalLength(known) / 1000
+  )
+    return [];
+  return [
+    {
+      attr: 'freshness_seconds',
+      code: 'min_value',
+      detail: `Must be more than the ${nominalLength(known) / 1000} seconds of one interval.`,
+    },
+  ];
+}
+
+function checkDestination(
+  collected: Collected,
+  sent: unknown,
+  current: Destination | undefined,
+  { how, rules }: { how: 'merge' | 'replace'; rules: OperatorRules },
+): Input<TObject>['sink'] {
+  if (!isDestinationSent(sent)) return undefined;
+  const type = sent.type ?? current?.type;
+  if (type === undefined) return undefined;
+  const definition = findDestination(type);
+  if (definition === undefined) {
+    collected.add([typeViolation(type)].filter((one) => one !== undefined));
+    return undefined;
+  }
+  // The schema of the body has said that the config is missing; its keys need not be named too.
+  if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
+  const destination = changedDestination(current ?? { type, config: {} }, sent, how);
+  const { config, violations } = completedConfig(definition, destination.config, rules);
+  collected.add(violations);
+  return { definition, destination: { type, config } };
+}
+
+function isDestinationSent(sent: unknown): sent is DestinationSent {
+  if (!isRecord(sent)) return false;
+  const { type, config } = sent;
+  return (
+    (type === undefined || typeof type === 'string') &&
+    (config === undefined || config === null || isRecord(config))
+  );
+}
+
+/** True for a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

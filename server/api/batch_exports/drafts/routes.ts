@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { TObject } from 'typebox';
+import { destinationDeps } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { isValidateOnly } from '../../../platform/http/query.ts';
+import { DestinationTest, ExportPreview } from './schema.ts';
+import { changedDraft, newDraft } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { preview } from './preview.ts';
+import type { Mount } from '../routes.ts';
+import { BatchExportPatch, NewBatchExport } from '../schema.ts';
+
+/** `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount. */
+export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const config = { scope: 'batch_export:write', within } as const;
+  const testing = (body: TObject) => ({
+    summary: 'Test the connection to a destination',
+    description:
+      'Goes as far as to write a row, read it back and remove it. Nothing is stored. Where the body leads stored secrets elsewhere, they must be in it.',
+    body,
+    response: { 200: DestinationTest },
+  });
+  const previewing = (body: TObject) => ({
+    summary: 'Show the oldest 10 rows as the destination would get them',
+    body,
+    response: { 200: ExportPreview },
+  });
+
+  app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
+    testDraft(engine, await newDraft(engine, request), isValidateOnly(request)),
+  );
+  app.post(`${base}:id/test/`, { config, schema: testing(BatchExportPatch) }, async (request) =>
+    testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
+  );
+  app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
+    preview(engine, await newDraft(engine, request)),
+  );
+  app.post(
+    `${base}:id/preview/`,
+    { config, schema: previewing(BatchExportPatch) },
+    async (request) => preview(engine, await changedDraft(engine, request)),
+  );
+}
+
+async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
+  if (isOnlyChecked) return { steps: [] };
+  const { definition, config, columns } = draft;
+  return {
+    steps: await definition.check(
+      config,
+      columns,
+      destinationDeps(engine, AbortSignal.timeout(60_000)),
+    ),
+  };
+}

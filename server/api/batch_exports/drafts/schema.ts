@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+
+/** The answer of both `test/`: what was tried at the destination, in order. */
+export const DestinationTest = Type.Object(
+  {
+    steps: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        status: Type.Enum(['passed', 'failed', 'skipped'], {
+          description: 'After a failed step the others are skipped.',
+        }),
+        detail: Type.String({ description: 'What was found, and what to do about it.' }),
+        duration_ms: Type.Number(),
+      }),
+    ),
+  },
+  { title: 'DestinationTest' },
+);
+
+/** The answer of both `preview/`: the oldest rows as the destination would get them. */
+export const ExportPreview = Type.Object(
+  {
+    format: Type.String({
+      description:
+        '`JSONLines`, `CSV`, `Parquet`, `TabSeparated` (the rows for a database, which the export puts into statements of its own), or the `body_format` of an HTTP endpoint.',
+    }),
+    compression: nullable(Type.String()),
+    records: Type.Integer({
+      description: 'Number of rows, at most 10; of an HTTP endpoint those in its first request.',
+    }),
+    headers: nullable(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Headers of the request to an HTTP endpoint, secrets masked; null for others.',
+      }),
+    ),
+    text: nullable(
+      Type.String({ description: 'The bytes before compression as text; null for Parquet.' }),
+    ),
+    base64: Type.String({ description: 'The final bytes, compression included.' }),
+  },
+  { title: 'ExportPreview' },
+);

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import {
+  insertRunRow,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import { patternOf } from './logs.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+test('a search text finds itself and nothing that only looks like it', () => {
+  assert.deepEqual(['', 'a', '50%', 'a_b', '\\'].map(patternOf), [
+    '%%',
+    '%a%',
+    '%50\\%%',
+    '%a\\_b%',
+    '%\\\\%',
+  ]);
+});
+
+async function withLogs() {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  const run = await insertRunRow(house, made.id);
+  await house.deps.db.run(sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${made.id}`);
+  const lines: [string | null, string, string][] = [
+    [null, 'DEBUG', 'zero'],
+    [run, 'INFO', 'One 50% done'],
+    [run, 'WARNING', 'two_b'],
+    [null, 'ERROR', 'three \\ 500 done'],
+    [run, 'ERROR', 'FOUR twoXb'],
+  ];
+  for (const [index, [run_id, level, message]] of lines.entries()) {
+    await house.deps.db.run(
+      sql`INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message) VALUES (${made.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
+    );
+  }
+  return { home, made, run, url: `${projectBase(home)}${made.id}/` };
+}
+
+const words = (answer: { body: { results: { message: string }[] } }) =>
+  answer.body.results.map((line) => line.message.split(' ')[0]);
+
+test('logs answer the record with its lines beside it, newest first', async () => {
+  const { home, made, run, url } = await withLogs();
+  const logs = await house.request('GET', `${url}logs/`, { key: home.key });
+  const { count, next, previous, results, ...record } = logs.body;
+  assert.deepEqual({ ...record, latest_runs: [] }, made);
+  assert.deepEqual(
+    [count, next, previous, words(logs)],
+    [5, null, null, ['FOUR', 'three', 'two_b', 'One', 'zero']],
+  );
+  assert.deepEqual(results[0], {
+    timestamp: '2026-01-01T00:00:04Z',
+    level: 'ERROR',
+    message: 'FOUR twoXb',
+    run,
+  });
+  const ofRun = await house.request(
+    'GET',
+    `${organizationBase(home)}${made.id}/runs/${run}/logs/`,
+    { key: home.key },
+  );
+  assert.deepEqual(
+    [ofRun.body.id, ofRun.body.batch_export, ofRun.body.count, words(ofRun)],
+    [run, made.id, 3, ['FOUR', 'two_b', 'One']],
+  );
+});
+
+test('filters of logs', async () => {
+  const { home, url } = await withLogs();
+  const cases: [string, string[]][] = [
+    ['limit=2', ['FOUR', 'three']],
+    ['limit=2&offset=4', ['zero']],
+    ['level=error', ['FOUR', 'three']],
+    ['level=Error,debug', ['FOUR', 'three', 'zero']],
+    ['level=INFO&level=WARNING', ['two_b', 'One']],
+    ['after=2026-01-01T00:00:02Z', ['FOUR', 'three']],
+    ['before=2026-01-01T00:00:02Z', ['One', 'zero']],
+    ['after=2026-01-01T01:00:00%2B01:00&before=2026-01-01T00:00:03Z', ['two_b', 'One']],
+    ['search=TWO', ['FOUR', 'two_b']],
+    ['search=two_', ['two_b']],
+    ['search=50%25', ['One']],
+    ['search=%5C', ['three']],
+    ['search=nothing', []],
+    ['unknown=1', ['FOUR', 'three', 'two_b', 'One', 'zero']],
+  ];
+  for (const [query, expected] of cases)
+    assert.deepEqual(
+      words(await house.request('GET', `${url}logs/?${query}`, { key: home.key })),
+      expected,
+      query,
+    );
+  const page = await house.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, {
+    key: home.key,
+  });
+  assert.deepEqual([page.body.count, page.body.previous], [4, null]);
+  const second = await house.request(
+    'GET',
+    new URL(page.body.next).pathname + new URL(page.body.next).search,
+    { key: home.key },
+  );
+  assert.deepEqual([words(second), second.body.next], [['two_b', 'One'], null]);
+});
+
+test('wrong parameters of logs are 400', async () => {
+  const { home, run, url } = await withLogs();
+  for (const path of [`${url}logs/`, `${url}runs/${run}/logs/`]) {
+    for (const query of [
+      'limit=0',
+      'limit=501',
+      'limit=x',
+      'limit=',
+      'limit=-1',
+      'offset=-1',
+      'level=LOUD',
+      'level=',
+      'after=yesterday',
+      'before=2026-01-01',
+      'after=2026-01-01T00:00:00',
+      'search=%00',
+      'limit=1&limit=2',
+      `search=${'x'.repeat(1001)}`,
+    ]) {
+      const answer = await house.request('GET', `${path}?${query}`, { key: home.key });
+      assert.equal(answer.status, 400, query);
+      assert.equal(answer.body.attr, query.split('=')[0], query);
+    }
+  }
+});

@@ -1,0 +1,85 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+import { BatchExportRun } from '../runs/schema.ts';
+import { BatchExport } from '../schema.ts';
+
+/** The levels of log lines, least important first. */
+export const log_levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
+
+/** The query parameters of both `logs/`. */
+export const LogQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 500,
+      description: 'Number of lines per page, 1 to 500; default 50.',
+    }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: 'Lines to leave out at the beginning; default 0.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only lines written after this instant.' }),
+  ),
+  before: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only lines written before this instant.' }),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description: 'Only lines whose message holds this text, in upper or lower case.',
+    }),
+  ),
+});
+export type LogQuery = Static<typeof LogQuery>;
+
+/** The documented parameters: `level` may stand several times, which other parameters may not. */
+export const DocumentedLogQuery = Type.Object({
+  ...LogQuery.properties,
+  level: Type.Optional(
+    Type.Array(Type.String(), {
+      description: `Only lines of these levels (${log_levels.join(', ')}); repeated or separated by commas.`,
+    }),
+  ),
+});
+
+/** One line of the log. */
+export const LogEntry = Type.Object(
+  {
+    timestamp: Type.String({ format: 'date-time' }),
+    level: Type.Enum([...log_levels]),
+    message: Type.String(),
+    run: nullable(
+      Type.String({
+        format: 'uuid',
+        description: 'The run that the line is about; null for the export itself.',
+      }),
+    ),
+  },
+  { title: 'BatchExportLogEntry' },
+);
+export type LogEntry = Static<typeof LogEntry>;
+
+const envelope = {
+  count: Type.Integer({ description: 'Number of all lines that match.' }),
+  next: nullable(Type.String({ format: 'uri' })),
+  previous: nullable(Type.String({ format: 'uri' })),
+  results: Type.Array(LogEntry, { description: 'The lines, newest first.' }),
+};
+
+/** The answer of an export's `logs/`: the export with its log lines beside it. */
+export const BatchExportLogs = Type.Object(
+  { ...BatchExport.properties, ...envelope },
+  { title: 'BatchExportLogs' },
+);
+
+/** The answer of a run's `logs/`: the run with its log lines beside it. */
+export const BatchExportRunLogs = Type.Object(
+  { ...BatchExportRun.properties, ...envelope },
+  { title: 'BatchExportRunLogs' },
+);

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import {
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+
+const now = Date.parse('2026-03-10T12:00:00Z');
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
+});
+after(() => house.close());
+
+/** A run that was planned a minute after the end of its interval and began a minute later. */
+type RunWanted = {
+  end: string;
+  status?: string;
+  rows?: number;
+  seconds?: number | null;
+  backfill?: string;
+  selection?: object[];
+};
+
+async function insertRun(
+  { id: exportId, team_id }: { id: string; team_id: number },
+  { end, status = 'Completed', rows = 0, seconds = 60, backfill, selection = [] }: RunWanted,
+): Promise<string> {
+  const at = (offset_seconds: number) =>
+    new Date(Date.parse(end) + offset_seconds * 1000).toISOString();
+  const row = await house.deps.db.row<{ id: string }>(sql`
+    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed, created_at, started_at, finished_at)
+    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)}, ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)}, ${seconds === null ? null : at(120 + seconds)}
+    FROM gen_random_uuid() id RETURNING id`);
+  return row!.id;
+}
+
+async function insertBackfill(exportId: string): Promise<string> {
+  const row = await house.deps.db.row<{ id: string }>(sql`
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs)
+    VALUES (gen_random_uuid(), ${exportId}, 1, 'all', '2026-01-01', '2026-01-02', now(), '2026-01-02', 1) RETURNING id`);
+  return row!.id;
+}
+
+const metrics = (home: TestOrganization, id: string, query = '') =>
+  house.request('GET', `${projectBase(home)}${id}/metrics/${query}`, { key: home.key });
+
+test('a point for each run, and the same runs by hour and day, backfills apart', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  const { id } = made;
+  const backfill = await insertBackfill(id);
+  const first = await insertRun(made, { end: '2026-03-09T22:00:00Z', rows: 100, seconds: 30 });
+  const second = await insertRun(made, { end: '2026-03-09T22:10:00Z', rows: 50, seconds: 90 });
+  await insertRun(made, { end: '2026-03-09T22:20:00Z', rows: 7, backfill });
+  await insertRun(made, {
+    end: '2026-03-09T22:30:00Z',
+    rows: 9,
+    status: 'FailedRetryable',
+    seconds: 900,
+  });
+  await insertRun(made, { end: '2026-03-09T23:00:00Z', rows: 9, status: 'Running', seconds: null });
+  await insertRun(made, { end: '2026-03-10T01:00:00Z', status: 'Cancelled', seconds: 0 });
+  await insertRun(made, { end: '2026-01-01T00:00:00Z', rows: 1 });
+
+  const byRun = await metrics(home, id);
+  assert.deepEqual(
+    [byRun.body.after, byRun.body.before, byRun.body.interval],
+    ['2026-02-08T12:00:00.000Z', '2026-03-10T12:00:00.000Z', 'run'],
+  );
+  assert.deepEqual(
+    byRun.body.results.map((point: { rows: number }) => point.rows),
+    [100, 50, 7, 0, 0, 0],
+  );
+  assert.deepEqual(byRun.body.results[0], {
+    start_at: '2026-03-09T22:01:00Z',
+    kind: 'scheduled',
+    run: first,
+    data_interval_end: '2026-03-09T22:00:00Z',
+    runs: { completed: 1, failed: 0, cancelled: 0, open: 0 },
+    rows: 100,
+    bytes: 1000,
+    duration_seconds: 30,
+    duration_seconds_max: 30,
+    lag_seconds: 150,
+    lag_seconds_max: 150,
+  });
+  assert.equal(byRun.body.results[1].run, second);
+  assert.deepEqual(
+    [
+      byRun.body.results[2].kind,
+      byRun.body.results[2].lag_seconds,
+      byRun.body.results[2].duration_seconds,
+    ],
+    ['backfill', null, 60],
+  );
+  const open = byRun.body.results[4];
+  assert.deepEqual([open.runs.open, open.duration_seconds, open.lag_seconds], [1, null, null]);
+
+  const hour = {
+    start_at: '2026-03-09T22:00:00Z',
+    kind: 'scheduled',
+    run: null,
+    data_interval_end: '2026-03-09T22:30:00Z',
+    runs: { completed: 2, failed: 1, cancelled: 0, open: 0 },
+    rows: 150,
+    bytes: 1500,
+    duration_seconds: 340,
+    duration_seconds_max: 900,
+    lag_seconds: 180,
+    lag_seconds_max: 210,
+  };
+  const byHour = (await metrics(home, id, '?interval=hour')).body.results;
+  assert.deepEqual(byHour[0], hour);
+  assert.deepEqual(
+    byHour.map((point: { start_at: string; kind: string }) => `${point.start_at} ${point.kind}`),
+    [
+      '2026-03-09T22:00:00Z scheduled',
+      '2026-03-09T22:00:00Z backfill',
+      '2026-03-09T23:00:00Z scheduled',
+      '2026-03-10T01:00:00Z scheduled',
+    ],
+  );
+  const byDay = (await metrics(home, id, '?interval=day')).body.results;
+  assert.deepEqual(byDay[0], {
+    ...hour,
+    start_at: '2026-03-09T00:00:00Z',
+    data_interval_end: '2026-03-09T23:00:00Z',
+    runs: { ...hour.runs, open: 1 },
+  });
+  const narrow = await house.request(
+    'GET',
+    `${organizationBase(home)}${id}/metrics/?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00Z`,
+    {
+      key: home.key,
+    },
+  );
+  assert.deepEqual(
+    narrow.body.results.map((point: { rows: number }) => point.rows),
+    [50],
+  );
+});
+
+test('a run that makes up for a backfill, and its retry, have a kind of their own and no lag', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home);
+  const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00Z' });
+  const make_up = await insertRun(made, {
+    end: '2026-03-09T23:00:00Z',
+    status: 'FailedRetryable',
+    selection: [{ event_from: 0, event_to: 1, inserted_from: 0, inserted_to: 1 }],
+  });
+  const backfill = await insertRun(made, {
+    end: '2026-03-09T23:10:00Z',
+    backfill: await insertBackfill(made.id),
+  });
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid() WHERE id = ${make_up}`,
+  );
+  const kindOf = async (id: string) =>
+    (await house.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key }))
+      .body.kind;
+  const kinds = [];
+  for (const id of [scheduled, make_up, backfill]) kinds.push(await kindOf(id));
+  assert.deepEqual(kinds, ['scheduled', 'make_up', 'backfill']);
+  const points = async (query: string) => {
+    const { results } = (await metrics(home, made.id, query)).body;
+    return results.map(({ kind, lag_seconds }: { kind: string; lag_seconds: number | null }) => [
+      kind,
+      lag_seconds,
+    ]);
+  };
+  assert.deepEqual(await points('?interval=day'), [
+    ['scheduled', 180],
+    ['make_up', null],
+    ['backfill', null],
+  ]);
+  assert.deepEqual(await points(''), [
+    ['scheduled', 180],
+    ['make_up', null],
+    ['backfill', null],
+  ]);
+  const retried = await house.request(
+    'POST',
+    `${projectBase(home)}${made.id}/runs/${make_up}/retry/`,
+    { key: home.key, body: {} },
+  );
+  assert.equal(retried.status, 200, retried.text);
+  assert.deepEqual([retried.body.kind, retried.body.id === make_up], ['make_up', false]);
+});
+
+test('more than 1000 points and wrong parameters are 400, with what to do', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await house.deps.db.run(sql`
+    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at)
+    SELECT id, ${home.project.id}, ${id}, 1, id, 'Completed', at - interval '1 minute', at, '[]', at
+    FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00Z'::timestamptz + make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
+  const refused = await metrics(home, id);
+  assert.deepEqual(
+    [refused.status, refused.body.attr, refused.body.code],
+    [400, 'after', 'max_items'],
+  );
+  assert.match(refused.body.detail, /1000 points.*interval=hour/);
+  assert.equal((await metrics(home, id, '?before=2026-03-08T16:41:00Z')).body.results.length, 1000);
+  assert.equal((await metrics(home, id, '?interval=hour')).body.results.length, 17);
+  for (const [query, attr] of [
+    ['?interval=week', 'interval'],
+    ['?after=yesterday', 'after'],
+    ['?before=2026-03-08', 'before'],
+    ['?after=2026-04-01T00:00:00Z', 'after'],
+  ] as const) {
+    const answer = await metrics(home, id, query);
+    assert.deepEqual([answer.status, answer.body.attr], [400, attr], query);
+  }
+});

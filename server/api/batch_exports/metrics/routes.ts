@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Engine } from '../../../engine/engine.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import { query } from '../../../platform/http/query.ts';
+import { getExport } from '../found.ts';
+import { BatchExportMetrics, MetricsQuery } from './schema.ts';
+import { listMetricPoints } from './store.ts';
+import type { Mount } from '../routes.ts';
+
+const default_days = 30;
+const day_ms = 24 * 3_600_000;
+const points_max = 1_000;
+
+/** `metrics/` of an export under one mount: rows, bytes, durations and lag over time. */
+export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const schema = {
+    summary: 'Rows, bytes, durations and lag of the runs of a batch export over time',
+    description: `At most ${points_max} points; a range that has more is 400: ask for a shorter one, or for \`interval=hour\` or \`day\`.`,
+    querystring: MetricsQuery,
+    response: { 200: BatchExportMetrics },
+  };
+  app.get(
+    `${base}:id/metrics/`,
+    { config: { scope: 'batch_export:read', within }, schema },
+    async (request) => {
+      const { id } = await getExport(request, engine.db);
+      const wanted = metricsWanted(request, engine.clock.now());
+      const results = await listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 });
+      if (results.length > points_max) throw tooManyPoints(wanted.interval);
+      return { ...wanted, results };
+    },
+  );
+}
+
+function metricsWanted(request: FastifyRequest, now: number) {
+  const asked = query(request, MetricsQuery);
+  const before = asked.before ?? isoInstant(now);
+  const after = asked.after ?? isoInstant(Date.parse(before) - default_days * day_ms);
+  if (Date.parse(after) >= Date.parse(before))
+    throw invalid(
+      'after',
+      'invalid_input',
+      'Must be before `before`, which is now when it is not sent.',
+    );
+  return { after, before, interval: asked.interval ?? ('run' as const) };
+}
+
+function tooManyPoints(interval: string) {
+  const longer =
+    { run: ', or points of an hour (interval=hour)', hour: ', or points of a day (interval=day)' }[
+      interval
+    ] ?? '';
+  return invalid(
+    'after',
+    'max_items',
+    `This range has more than ${points_max} points: ask for a shorter one${longer}.`,
+  );
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+import { run_kinds } from '../runs/schema.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const seconds = (description: string) => nullable(Type.Number({ description }));
+
+/** What a point of a chart stands for. */
+export const metric_intervals = ['run', 'hour', 'day'] as const;
+
+/** The query parameters of `metrics/`. */
+export const MetricsQuery = Type.Object({
+  after: Type.Optional(
+    instant('Only runs planned at or after this instant; default 30 days before `before`.'),
+  ),
+  before: Type.Optional(instant('Only runs planned before this instant; default now.')),
+  interval: Type.Optional(
+    Type.Enum([...metric_intervals], {
+      description:
+        'What a point stands for: one run, or all runs that were planned in an hour or day (UTC). Default `run`.',
+    }),
+  ),
+});
+
+const RunCounts = Type.Object({
+  completed: Type.Integer(),
+  failed: Type.Integer({
+    description: '`Failed`, `FailedRetryable`, `TimedOut` and `Terminated`.',
+  }),
+  cancelled: Type.Integer(),
+  open: Type.Integer({ description: '`Starting` and `Running`.' }),
+});
+
+/** One point of a chart. */
+export const MetricPoint = Type.Object(
+  {
+    start_at: instant('When the run was planned, or the beginning of the hour or day.'),
+    kind: Type.Enum([...run_kinds], {
+      description:
+        'Runs of backfills, and runs that make up for one, are points of their own; retries count with what they repeat.',
+    }),
+    run: nullable(
+      Type.String({ format: 'uuid', description: 'The run; null for an hour or day.' }),
+    ),
+    data_interval_end: instant(
+      'Where the data of the run ends; for an hour or day, of its latest run.',
+    ),
+    runs: RunCounts,
+    rows: Type.Integer({ description: 'Rows that its completed runs delivered.' }),
+    bytes: Type.Integer({ description: 'Bytes that its completed runs delivered.' }),
+    duration_seconds: seconds(
+      'From the first attempt of a run to its end; for an hour or day the mean of the runs that ended, null without one.',
+    ),
+    duration_seconds_max: seconds('The longest of these.'),
+    lag_seconds: seconds(
+      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for every other kind than `scheduled`.',
+    ),
+    lag_seconds_max: seconds('The longest of these.'),
+  },
+  { title: 'BatchExportMetricPoint' },
+);
+export type MetricPoint = Static<typeof MetricPoint>;
+
+/** The answer of `metrics/`. */
+export const BatchExportMetrics = Type.Object(
+  {
+    after: instant('The range that the points are of.'),
+    before: instant('Its end (exclusive).'),
+    interval: Type.Enum([...metric_intervals]),
+    results: Type.Array(MetricPoint, {
+      description: 'Oldest first; hours and days without runs are left out.',
+    }),
+  },
+  { title: 'BatchExportMetrics' },
+);

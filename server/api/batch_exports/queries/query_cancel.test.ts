@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../../../test/eventually.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
+import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { claimRun } from '../../../engine/workers/claims.ts';
+import { executeRun } from '../../../engine/delivery/execute.ts';
+import { engineOf } from '../engine.ts';
+
+let exporting: QueryHouse;
+let home: TestOrganization;
+before(async () => {
+  exporting = await openQueryHouse({
+    config: { query_seconds_max: 600, query_memory_mb_max: 1_024 },
+  });
+  home = await exporting.house.newOrganization();
+  await exporting.house.deps.clickhouse.command({
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, created_at, inserted_at)
+      SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(), '{}', '', '', at, at, at
+      FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6, 'UTC') + toIntervalMicrosecond(number) AS at FROM numbers(20000))`,
+    query_params: { team_id: home.project.id },
+  });
+});
+after(() => exporting.close());
+
+async function countRunning(label: string): Promise<number> {
+  const result = await exporting.house.deps.clickhouse.query({
+    query:
+      "SELECT 1 FROM system.processes WHERE position(query, {label:String}) > 0 AND position(query, 'system.processes') = 0",
+    query_params: { label },
+    format: 'JSONEachRow',
+  });
+  return (await result.json()).length;
+}
+
+const endless = {
+  'that is being counted': [
+    'SELECT DISTINCT e.event AS event, f.event AS other FROM events e CROSS JOIN events f',
+    0,
+  ],
+  'that gives rows without end': [
+    'SELECT e.event AS event, f.event AS other FROM events e CROSS JOIN events f CROSS JOIN events g',
+    0,
+  ],
+  'that was long at work': [
+    'SELECT DISTINCT e.event AS event, f.event AS other FROM events e CROSS JOIN events f',
+    4_000,
+  ],
+} as const;
+
+for (const [name, [custom_query, wait_ms]] of Object.entries(endless))
+  test(`a cancel ends a run and its query ${name}`, async () => {
+    const prefix = name.replaceAll(' ', '_');
+    const made = await exporting.scheduled(home, {
+      destination: { type: 'File', config: { prefix } },
+      custom_query,
+    });
+    const [planned] = await exporting.plan(made.id);
+    const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
+    const stop = new AbortController();
+    const executing = executeRun(engineOf(exporting.house.deps), run!, stop.signal);
+    await eventually(
+      'the query does not run',
+      async () => (await countRunning('CROSS JOIN')) === 1,
+    );
+    await pause(wait_ms);
+    assert.equal((await made.send('POST', `runs/${run!.id}/cancel/`)).status, 200);
+    stop.abort('cancelled');
+    await executing;
+    await eventually('the query still runs', async () => (await countRunning('CROSS JOIN')) === 0);
+    assert.equal((await made.get(`runs/${run!.id}/`)).body.status, 'Cancelled');
+    assert.deepEqual(await exporting.filesIn(prefix, ''), []);
+  });

@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { parquetMetadata } from 'hyparquet';
+import pg from 'pg';
+import sql from 'sql-template-tag';
+import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
+import { assertChanged } from '../../../../test/factories/deliveries.ts';
+import { fillEvents } from '../../../../test/factories/fill_events.ts';
+import { openPostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
+import type { PostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
+import { openTestStores } from '../../../../test/harness_stores.ts';
+import type { TestStores } from '../../../../test/harness_stores.ts';
+import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
+import type { QueryHouse, TestRun } from '../../../../test/factories/query_exports.ts';
+import { openS3Server } from '../../../../test/servers/s3_server.ts';
+import type { S3Server } from '../../../../test/servers/s3_server.ts';
+import { RetryableError } from '../../../engine/destination/destination.ts';
+import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
+import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
+import { postgres } from '../../../engine/destinations/postgres/postgres.ts';
+import type { PostgresConfig } from '../../../engine/destinations/postgres/config.ts';
+import { destinationDeps } from '../../../engine/engine.ts';
+import { selectFor } from '../../../engine/formats/select.ts';
+import { models } from '../../../engine/models/index.ts';
+import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
+import { columnsOf } from '../../../engine/source/source_query.ts';
+import { listSlices } from '../../../engine/runs/runs.ts';
+import { sampleRow } from '../../../engine/sql_tables/sample_row.ts';
+import { engineOf } from '../engine.ts';
+
+const bucket_name = 'test-bucket';
+let exporting: QueryHouse;
+let server: S3Server;
+let target: TestStores;
+let proxy: PostgresProxy;
+let pool: pg.Pool;
+before(async () => {
+  exporting = await openQueryHouse();
+  server = await openS3Server([bucket_name]);
+  target = await openTestStores({ clickhouse: false });
+  const url = new URL(target.database_url.replace('@/', '@host/'));
+  proxy = await openPostgresProxy(
+    `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
+    { tls: true },
+  );
+  pool = new pg.Pool({ connectionString: target.database_url, max: 2, options: '-c timezone=UTC' });
+  pool.on('error', () => undefined);
+});
+after(async () => {
+  await pool.end();
+  await proxy.close();
+  await target.close();
+  await server.close();
+  await exporting.close();
+});
+
+function s3Config(prefix: string, more: object = {}) {
+  const keys = { aws_access_key_id: server.access_key, aws_secret_access_key: server.secret_key };
+  return {
+    bucket_name,
+    region: 'us-east-1',
+    prefix,
+    endpoint_url: server.endpoint,
+    ...keys,
+    ...more,
+  };
+}
+
+async function objectsIn(prefix: string): Promise<Buffer[]> {
+  const bucket = openBucket(
+    s3Config(prefix),
+    exporting.house.deps.outbound,
+    new AbortController().signal,
+  );
+  const keys: string[] = [];
+  for await (const key of bucket.list(`${prefix}/`, { direct: false }))
+    if (key.endsWith('.jsonl')) keys.push(key);
+  return Promise.all(
+    keys.toSorted().map(async (key) => Buffer.concat(await (await bucket.read(key))!.toArray())),
+  );
+}
+
+function postgresConfig(table_name: string): PostgresConfig {
+  const url = new URL(target.database_url.replace('@/', '@host/'));
+  return {
+    user: url.username,
+    password: url.password,
+    host: '127.0.0.1',
+    port: proxy.port,
+    database: url.pathname.slice(1),
+    has_self_signed_cert: true,
+    table_name,
+  };
+}
+
+const statuses = (runs: TestRun[]) =>
+  runs.map(({ status, records_completed }) => `${status} ${records_completed}`);
+const eightHundred = Array.from({ length: 800 }, (_, n) => ({
+  event: `e${n}`,
+  at: `2026-01-01T00:10:00.${String(n).padStart(6, '0')}Z`,
+  properties: { padding: 'x'.repeat(4_000) },
+}));
+
+test('S3: an attempt after a failed one, and a retry of a failed run, give the bytes that one attempt would have given', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred);
+  const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
+  const make = (prefix: string) =>
+    exporting.scheduled(home, {
+      destination: { type: 'S3', config: s3Config(prefix, { max_file_size_mb: 1 }) },
+      custom_query,
+    });
+  await exporting.runAll((await make('whole')).id);
+  const wanted = await objectsIn('whole');
+  assert.ok(wanted.length >= 3);
+  assert.match(String(wanted[0]!.subarray(0, 5_000)), /"made_at":"2026-01-01T01:00:00.000000Z"/);
+
+  const later = await make('later');
+  for (let times = 0; times < 3; times += 1)
+    server.failNext(/later.*-0001\.jsonl.*partNumber/, 503, 'SlowDown');
+  const [failed] = await exporting.runAll(later.id);
+  assert.deepEqual(
+    [failed!.status, failed!.error_code, failed!.custom_query],
+    ['Running', 'throttled', custom_query],
+  );
+  const [again] = await exporting.runAll(later.id);
+  assert.deepEqual([again!.status, again!.attempt, again!.custom_query], ['Completed', 2, null]);
+  assert.deepEqual(await objectsIn('later'), wanted);
+
+  const retried = await make('retried');
+  server.failNext(/retried.*-0001\.jsonl/, 403, 'AccessDenied');
+  const [doomed] = await exporting.runAll(retried.id);
+  assert.deepEqual([doomed!.status, doomed!.error_code], ['Failed', 'permission_denied']);
+  assert.equal((await retried.send('POST', `runs/${doomed!.id}/retry/`)).status, 200);
+  await exporting.runAll(retried.id);
+  assert.deepEqual(await objectsIn('retried'), wanted);
+});
+
+test('a slice that is large enough for a way of its own has the same bytes as one that is read by the usual way', async () => {
+  const { clickhouse } = exporting.house.deps;
+  const home = await exporting.house.newOrganization();
+  const hour = Date.parse('2026-01-01T00:00:00Z');
+  await fillEvents(clickhouse, {
+    team_id: home.project.id,
+    events: 12_000,
+    from: hour,
+    to: hour + 3_600_000,
+  });
+  const select = selectFor({ format: 'JSONLines', compression: null }, models.events.columns.files);
+  const { stream } = await clickhouse.exec({
+    query: `SELECT ${select.expressions} FROM events WHERE team_id = ${home.project.id} ORDER BY inserted_at, uuid FORMAT ${select.format}`,
+    clickhouse_settings: select.settings,
+  });
+  const wanted = Buffer.concat(await stream.toArray());
+  const destinations = {
+    File: { prefix: 'large' },
+    S3: s3Config('large'),
+    Postgres: postgresConfig('large'),
+  };
+  for (const [type, config] of Object.entries(destinations)) {
+    const { id } = await exporting.scheduled(home, { destination: { type, config } });
+    assert.deepEqual(
+      statuses(await exporting.runAll(id)),
+      ['Completed 12000', 'Completed 0', 'Completed 0'],
+      type,
+    );
+  }
+  assert.ok(Buffer.concat(await exporting.filesIn('large', '.jsonl')).equals(wanted));
+  assert.ok(Buffer.concat(await objectsIn('large')).equals(wanted));
+  const events = wanted
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { rows } = await pool.query<Record<string, unknown>>(
+    'SELECT uuid, distinct_id, properties FROM large',
+  );
+  const found = new Map(rows.map((row) => [row['uuid'], row]));
+  // One by one: the difference of two long lists takes minutes to print.
+  for (const { uuid, distinct_id, properties } of events)
+    assert.deepEqual(found.get(uuid), { uuid, distinct_id, properties });
+  assert.equal(rows.length, events.length);
+});
+
+test('S3: a run whose commit is in doubt keeps its query, whatever the export becomes', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 2));
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'S3', config: s3Config('kept') },
+    custom_query: 'SELECT event AS old FROM events',
+  });
+  for (let times = 0; times < 3; times += 1)
+    server.failNext(/PUT .*kept.*manifest/, 503, 'SlowDown');
+  const [inDoubt] = await exporting.runAll(made.id);
+  assert.deepEqual(
+    [inDoubt!.status, inDoubt!.custom_query],
+    ['Running', 'SELECT event AS old FROM events'],
+  );
+  assert.equal(
+    (await made.send('PATCH', '', { custom_query: 'SELECT event AS new FROM events' })).status,
+    200,
+  );
+  // Its objects are gone again, so they are written once more.
+  await exporting.house.deps.db.run(
+    sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${inDoubt!.id}`,
+  );
+  assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
+  assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
+});
+
+test('Postgres: a run whose commit the server refuses shows nothing, says so, and gives its selection back', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 2));
+  await pool.query(`CREATE TABLE refused (event text);
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late' USING ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'Postgres', config: postgresConfig('refused') },
+    custom_query: 'SELECT event FROM events',
+  });
+  const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
+  assert.deepEqual(
+    [failed.status, failed.error_code, failed.records_completed],
+    ['Failed', 'constraint_violated', 0],
+  );
+  assert.match(failed.latest_error!, /too late/);
+  assert.doesNotMatch(failed.latest_error!, /may or may not/);
+  const { deps } = exporting.house;
+  assert.deepEqual(
+    await deps.db.row(
+      sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
+    ),
+    {
+      committing_at: null,
+      cursor: null,
+    },
+  );
+  await pool.query('DROP TRIGGER refuse ON refused');
+  assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+  await exporting.runAll(made.id);
+  assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
+    { event: 'e0' },
+    { event: 'e1' },
+  ]);
+});
+
+test('BigQuery: the connection test sends a row of the columns of the query, in a file as a run writes it, and compares every value', async (context) => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 1));
+  const custom_query =
+    "SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event = 'e1' AS is_one, timestamp, [event, 'x'] AS list, properties.nothing AS nothing FROM events";
+  const columns = columnsOf({ model: 'events', custom_query }, 'tables');
+  assert.deepEqual([...new Set(columns.map(({ type }) => type))].toSorted(), [
+    'boolean',
+    'float',
+    'integer',
+    'json',
+    'text',
+    'timestamp',
+    'uuid',
+  ]);
+  const google = await openBigQueryServer();
+  context.after(() => google.close());
+  google.tables('product');
+  const deps = destinationDeps(engineOf(exporting.house.deps), new AbortController().signal);
+  const check = () =>
+    bigquery.check({ ...google.account, dataset_id: 'product' }, columns, {
+      ...deps,
+      outbound: google.reroute(deps.outbound),
+    });
+  assert.deepEqual(
+    (await check()).filter(({ status }) => status !== 'passed'),
+    [],
+  );
+  for (const [column, value] of [
+    ['list', '{"of":"another"}'],
+    ['timestamp', '2026-01-02T03:04:05.678900Z'],
+    ['nothing', null],
+  ] as const) {
+    google.jobs.spoilNext((row) => ({ ...row, [column]: value }));
+    assertChanged(await check(), [column]);
+  }
+
+  const config = { prefix: 'run', file_format: 'Parquet', compression: 'zstd' };
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'File', config },
+    custom_query,
+  });
+  await exporting.runAll(made.id);
+  const [written] = await exporting.filesIn('run', '.parquet');
+  const sent = await deps.encodeRow!(sampleRow(columns), slice_encoding);
+  const facts = (bytes: Buffer) => {
+    const { num_rows, schema, row_groups } = parquetMetadata(new Uint8Array(bytes).buffer);
+    return {
+      num_rows,
+      schema,
+      codecs: row_groups.map((group) => group.columns.map((column) => column.meta_data?.codec)),
+    };
+  };
+  assert.deepEqual(facts(sent), facts(written!));
+});
+
+test('a row that the store does not write is the fault of the store, or of the stop', async () => {
+  const engine = engineOf(exporting.house.deps);
+  const row = {
+    columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }],
+    values: ['no number'],
+  };
+  const isFault = (error: unknown) =>
+    error instanceof RetryableError &&
+    error.code === 'store_fault' &&
+    error.message.includes('have the operator');
+  await assert.rejects(
+    destinationDeps(engine, new AbortController().signal).encodeRow!(row, slice_encoding),
+    isFault,
+  );
+  await assert.rejects(
+    destinationDeps(engine, AbortSignal.abort()).encodeRow!(row, slice_encoding),
+    /^Error: The work was stopped\.$/,
+  );
+});
+
+test('Postgres: the table has the columns of the query; what has no key is verified by its number', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 4));
+  const custom_query =
+    'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, timestamp, [event] AS list, properties.nothing AS nothing FROM events';
+  const config = postgresConfig('own');
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'Postgres', config },
+    custom_query,
+  });
+  const runs = await exporting.runAll(made.id);
+  assert.deepEqual(statuses(runs), ['Completed 4', 'Completed 0', 'Completed 0']);
+  const { rows } = await pool.query('SELECT * FROM own ORDER BY uuid LIMIT 2');
+  assert.deepEqual(
+    rows,
+    [0, 1].map((n) => ({
+      uuid: `e${n}`,
+      'a "name"': '2',
+      is_one: n === 1,
+      f: 1.5,
+      timestamp: new Date('2026-01-01T00:10:00.000Z'),
+      list: [`e${n}`],
+      nothing: null,
+    })),
+  );
+  const engine = engineOf(exporting.house.deps);
+  const [run] = await exporting.house.deps.db.rows<{
+    id: string;
+    delivery_id: string;
+    receipt: string;
+  }>(sql`SELECT id, delivery_id, receipt FROM batch_export_runs WHERE id = ${runs[0]!.id}`);
+  const delivery = {
+    delivery_id: run!.delivery_id,
+    run_id: run!.id,
+    attempt: 0,
+    batch_export_id: made.id,
+    team_id: home.project.id,
+    model: 'events' as const,
+    data_interval_start: '2026-01-01T00:00:00Z',
+    data_interval_end: '2026-01-01T01:00:00Z',
+    columns: columnsOf({ model: 'events', custom_query }, 'tables'),
+  };
+  const outcomes = (await listSlices(engine, run!.id)).map((slice) => slice.outcome!);
+  const none = async function* (): AsyncIterable<string> {};
+  const deps = destinationDeps(engine, new AbortController().signal);
+  const verify = () =>
+    postgres.verify(config, [{ delivery, outcomes, manifest: run!.receipt }], none, deps);
+  assert.deepEqual(await verify(), []);
+  await pool.query("DELETE FROM own WHERE uuid = 'e1'");
+  assert.deepEqual(
+    (await verify()).map(({ kind }) => kind),
+    ['missing'],
+  );
+});
+
+test("Postgres: persons are merged by the model's own key, and by nothing that only has its name", async () => {
+  const home = await exporting.house.newOrganization();
+  const version = (n: number) => ({
+    distinct_id: `p${n % 2}`,
+    at: `2026-01-01T0${n}:10:00Z`,
+    version: n + 1,
+    properties: { n },
+  });
+  await exporting.insert(home, [], [version(0), version(1), version(2)]);
+  const cases = [
+    {
+      table: 'merged',
+      custom_query: 'SELECT team_id, distinct_id, person_version, properties.n AS n FROM persons',
+      rows: ['p0 2', 'p1 1'],
+    },
+    {
+      table: 'renamed',
+      custom_query: "SELECT team_id, 'one' AS distinct_id, properties.n AS n FROM persons",
+      rows: ['one 0', 'one 1', 'one 2'],
+    },
+  ];
+  for (const { table, custom_query, rows } of cases) {
+    const made = await exporting.scheduled(home, {
+      model: 'persons',
+      destination: { type: 'Postgres', config: postgresConfig(table) },
+      custom_query,
+    });
+    assert.deepEqual(statuses(await exporting.runAll(made.id)), [
+      'Completed 1',
+      'Completed 1',
+      'Completed 1',
+    ]);
+    const found = await pool.query<{ row: string }>(
+      `SELECT distinct_id || ' ' || n AS row FROM ${table} ORDER BY 1`,
+    );
+    assert.deepEqual(
+      found.rows.map(({ row }) => row),
+      rows,
+      table,
+    );
+  }
+});

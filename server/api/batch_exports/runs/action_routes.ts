@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { jsonBody } from '../../../platform/http/body.ts';
+import { write } from '../../../platform/http/write.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { exportActionEntry } from '../activity.ts';
+import { getLockedRun } from '../found.ts';
+import type { Mount } from '../routes.ts';
+import { BatchExportRun } from './schema.ts';
+import { cancelRun } from './cancel.ts';
+import { retryRun } from './retry.ts';
+import { findRun } from './store.ts';
+import type { LockedRun } from './store.ts';
+import type { LockedExport } from '../store.ts';
+
+/** `cancel/` and `retry/` of a run under one mount. */
+export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
+  const action = (
+    activity: string,
+    summary: string,
+    work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>,
+  ) =>
+    [
+      {
+        config: { scope: 'batch_export:write', within },
+        schema: { summary, response: { 200: BatchExportRun } },
+      },
+      (request: FastifyRequest, reply: FastifyReply) =>
+        write(request, reply, 200, async (tx, record) => {
+          const { row, run } = await getLockedRun(request, tx);
+          jsonBody(request);
+          const answered = await work(tx, row, run);
+          record(
+            exportActionEntry(activity, row, {
+              run: run.id,
+              ...(answered === run.id ? {} : { new_run: answered }),
+            }),
+          );
+          return findRun(tx, request.access, row.id, answered);
+        }),
+    ] as const;
+  app.post(
+    `${base}:batch_export_id/runs/:id/cancel/`,
+    ...action(
+      'run_cancelled',
+      'Take a run back; nothing of it stays at the destination',
+      async (tx, row, run) => {
+        await cancelRun(tx, row.id, run);
+        return run.id;
+      },
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/retry/`,
+    ...action(
+      'run_retried',
+      'Deliver what a failed or cancelled run did not; answers the new run',
+      retryRun,
+    ),
+  );
+}

@@ -1,0 +1,133 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { undelivered } from '../../../engine/ledger/deliveries.ts';
+import { fromStored, subtract, toStored } from '../../../engine/ledger/ledger.ts';
+import type { Rectangle } from '../../../engine/ledger/ledger.ts';
+import { insertRun } from '../../../engine/planning/plan.ts';
+import { writeRunLog } from '../../../engine/run_log.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { LockedRun } from './store.ts';
+import type { LockedExport } from '../store.ts';
+
+const retried_statuses: readonly string[] = [
+  'Failed',
+  'FailedRetryable',
+  'Cancelled',
+  'TimedOut',
+  'Terminated',
+];
+const once_more = 'To deliver its interval once more, start a backfill of it with "mode": "all".';
+
+/** What became of a delivery over all runs that tried it. */
+type DeliveryState = {
+  open: boolean;
+  completed: boolean;
+  committing_run_id: string | null;
+  committing_revision: number | null;
+};
+
+/**
+ * Makes a new run that delivers what the old one did not, and gives its id. The caller holds the locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had begun, the new run is the same
+ * delivery and goes on where the old one stopped, so the destination replaces or finds what is there; else it takes what is still missing of the selection, under the same
+ * name as long as that is all of it. Throws 409 when there is nothing to retry.
+ */
+export async function retryRun(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+): Promise<string> {
+  if (!retried_statuses.includes(run.status))
+    throw conflict(
+      run.status === 'Completed'
+        ? `The run has completed. ${once_more}`
+        : `The run is not over: its status is ${run.status}.`,
+    );
+  const state = await deliveryState(tx, row.id, run.delivery_id);
+  if (state.open) throw conflict('A retry of this run is under way.');
+  if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
+  const id =
+    state.committing_run_id === null
+      ? await insertMissing(tx, row, run)
+      : await insertContinuation(tx, row, run, state);
+  await writeRunLog(tx, {
+    batch_export_id: row.id,
+    run_id: id,
+    level: 'INFO',
+    message: `Retry of run ${run.id}.`,
+  });
+  return id;
+}
+
+function deliveryState(
+  tx: Transaction,
+  exportId: string,
+  deliveryId: string,
+): Promise<DeliveryState> {
+  return tx.row<DeliveryState>(sql`
+    SELECT coalesce(bool_or(status IN ('Starting', 'Running')), false) AS open, coalesce(bool_or(status = 'Completed'), false) AS completed,
+      (array_agg(id ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_run_id,
+      (array_agg(revision ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_revision
+    FROM batch_export_runs WHERE batch_export_id = ${exportId} AND delivery_id = ${deliveryId}`) as Promise<DeliveryState>;
+}
+
+async function insertMissing(tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
+  const wanted = subtract(fromStored(run.selection), []);
+  // A backfill with mode all does not ask what was delivered; neither does its retry.
+  const rest =
+    run.backfill_mode === 'all' ? wanted : await undelivered(tx, row.id, row.revision, wanted);
+  if (rest.length === 0)
+    throw conflict(
+      `Nothing of this run is missing: its rows were delivered by other runs, or are about to be. ${once_more}`,
+    );
+  // A part of the selection is another delivery: files of the same name would hold other rows.
+  return insert(tx, row, run, rest, isSame(rest, wanted) ? run.delivery_id : uuidv7());
+}
+
+async function insertContinuation(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+  state: DeliveryState,
+): Promise<string> {
+  if (state.committing_revision !== row.revision)
+    throw conflict(
+      `The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`,
+    );
+  const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
+  // The slices, the receipt and the place go along: the destination may show exactly these, and a change of the export must not move them.
+  await tx.run(sql`
+    UPDATE batch_export_runs n SET records_total_count = o.records_total_count, records_completed = o.records_completed, bytes_completed = o.bytes_completed,
+      "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
+      model = e.model, custom_query = e.custom_query, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
+    FROM batch_export_runs o, batch_exports e WHERE n.id = ${id} AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
+  await tx.run(sql`
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome)
+    SELECT ${id}, number, inserted_from, inserted_to, records, outcome FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
+  return id;
+}
+
+async function insert(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+  selection: Rectangle[],
+  delivery_id: string,
+): Promise<string> {
+  const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
+  const id = await insertRun(tx, {
+    export: row,
+    backfill_id: run.backfill_id,
+    from,
+    to,
+    selection,
+    delivery_id,
+    is_make_up: run.is_make_up,
+  });
+  if (id === undefined) throw new Error('A retry was taken for a scheduled run.');
+  return id;
+}
+
+function isSame(one: Rectangle[], other: Rectangle[]): boolean {
+  return JSON.stringify(toStored(one)) === JSON.stringify(toStored(other));
+}

@@ -1,0 +1,122 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+
+/** Every status that a run can have, in the order of a run's life. */
+export const run_statuses = [
+  'Starting',
+  'Running',
+  'Completed',
+  'Failed',
+  'FailedRetryable',
+  'Cancelled',
+  'TimedOut',
+  'Terminated',
+  'ContinuedAsNew',
+] as const;
+
+/** What a run can be for, in the order in which a chart shows them. */
+export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
+
+/** The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact numbers. */
+export const counter_max = 2_147_483_647;
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const counter = (description: string) =>
+  nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: counter_max,
+      description: `${description} Stays at ${counter_max} when there are more.`,
+    }),
+  );
+
+/** One run as it is on the wire. */
+export const BatchExportRun = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    status: Type.Enum([...run_statuses], {
+      description:
+        '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is visible.',
+    }),
+    records_completed: counter('Rows that are safe at the destination.'),
+    latest_error: nullable(Type.String({ description: 'What went wrong last, and what to do.' })),
+    data_interval_start: instant('Start of the data interval (inclusive).'),
+    data_interval_end: instant('End of the data interval (exclusive).'),
+    cursor: nullable(
+      Type.String({ description: 'How many slices are safe; null before the first.' }),
+    ),
+    created_at: instant('When the run was planned.'),
+    cancel_requested_at: nullable(
+      instant(
+        'When it was asked to be taken back; a worker does it within about two seconds, unless the destination shows it by then.',
+      ),
+    ),
+    finished_at: nullable(instant('When the run ended; null while it is under way.')),
+    last_updated_at: instant('When anything about the run changed last.'),
+    records_total_count: counter(
+      'Rows counted at the source before anything was written; null until they are.',
+    ),
+    batch_export: Type.String({
+      format: 'uuid',
+      description: 'The batch export that the run belongs to.',
+    }),
+    backfill: nullable(
+      Type.String({
+        format: 'uuid',
+        description: 'The backfill that asked for the run; null for others.',
+      }),
+    ),
+    kind: Type.Enum([...run_kinds], {
+      description:
+        '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: delivers what other runs had left to a run of a backfill that then ended without it. A retry has the kind of what it repeats.',
+    }),
+    delivery_id: Type.String({
+      format: 'uuid',
+      description:
+        'What the delivery is called at the destination; a retry of the same rows keeps it.',
+    }),
+    bytes_completed: Type.Integer({
+      minimum: 0,
+      description: 'Bytes that are safe at the destination, after compression.',
+    }),
+    error_code: nullable(Type.String({ description: 'Short name of the latest error.' })),
+  },
+  { title: 'BatchExportRun' },
+);
+export type BatchExportRun = Static<typeof BatchExportRun>;
+
+/** The query parameters that narrow the list of runs, beside those of a cursor list. */
+export const RunFilter = Type.Object({
+  after: Type.Optional(instant('Only runs whose ordering field lies after this instant.')),
+  before: Type.Optional(instant('Only runs whose ordering field lies before this instant.')),
+});
+
+/** The signed receipt of a completed run, as it lies at the destination. */
+export const Receipt = Type.Object(
+  {
+    version: Type.Integer(),
+    delivery_id: Type.String({ format: 'uuid' }),
+    run_id: Type.String({ format: 'uuid' }),
+    source_records: Type.Integer({
+      description: 'Rows counted at the source before anything was written.',
+    }),
+    records: Type.Integer({ description: 'Rows written; equal to source_records.' }),
+    bytes: Type.Integer(),
+    slices: Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        name: Type.String(),
+        records: Type.Integer(),
+        bytes: Type.Integer(),
+        sha256: Type.String(),
+      }),
+    ),
+    signature: Type.Object({
+      algorithm: Type.String(),
+      public_key: Type.String(),
+      value: Type.String(),
+    }),
+  },
+  { title: 'Receipt', additionalProperties: true },
+);

@@ -1,0 +1,369 @@
+import { plugin_settings } from './plugins.ts';
+import type { PluginConfig } from './plugins.ts';
+import { secret_settings } from './secrets.ts';
+import type { SecretConfig } from './secrets.ts';
+import {
+  WrongValue,
+  addresses,
+  apiKey,
+  choice,
+  email,
+  flag,
+  folder,
+  longEnough,
+  mailbox,
+  ranges,
+  relay,
+  secrets,
+  setting,
+  text,
+  url,
+  whole,
+} from './values.ts';
+import type { Read, Setting } from './values.ts';
+
+/** Everything that an operator can set, checked. The only place that reads the environment. */
+export type Config = PluginConfig &
+  SecretConfig & {
+    host: string;
+    port: number;
+    /** Address under which users reach the server; links and `next` URLs begin with it. No trailing slash. */
+    public_url: string;
+    data_dir: string;
+    /** undefined: the server starts its own PostgreSQL in the data folder */
+    database_url: string | undefined;
+    /** undefined: the server starts its own ClickHouse in the data folder */
+    clickhouse_url: string | undefined;
+    owner_email: string;
+    owner_password: string | undefined;
+    owner_api_key: string | undefined;
+    export_dir: string;
+    /** Proxies in front of the server whose X-Forwarded-For is believed. */
+    trusted_proxies: string[];
+    outbound_allow: string[];
+    /** May S3 destinations without an access key use the credentials that this server has itself? */
+    s3_environment_credentials: boolean;
+    settle_seconds: number;
+    pause_after_failures: number;
+    /** How many export runs are worked on at a time: in one process; over all processes, of one project and against one host. */
+    worker_runs_max: number;
+    project_runs_max: number;
+    host_runs_max: number;
+    /** So long a destination may show no progress before the attempt ends. */
+    destination_silence_seconds_max: number;
+    /** What one custom query may take of the analytics store. */
+    query_seconds_max: number;
+    query_memory_mb_max: number;
+    /** What all custom queries of one process may take together. */
+    query_memory_total_mb: number;
+    query_rows_max: number;
+    rate_limit_per_minute: number;
+    rate_limit_per_hour: number;
+    log_level: string;
+    smtp_url: string | undefined;
+    mail_from: string;
+    dns_servers: string[];
+    /** The OpenID providers that people may sign in with: each is offered when its id and secret are set, which go together. */
+    google_client_id: string | undefined;
+    google_client_secret: string | undefined;
+    github_client_id: string | undefined;
+    github_client_secret: string | undefined;
+    gitlab_client_id: string | undefined;
+    gitlab_client_secret: string | undefined;
+    gitlab_url: string;
+  };
+
+/** One wrong setting: the variable's name and a sentence that says what it must be. */
+export type ConfigProblem = { variable: string; detail: string };
+
+/** Thrown when settings are wrong; lists every one of them by name. */
+export class ConfigError extends Error {
+  readonly problems: ConfigProblem[];
+  constructor(problems: ConfigProblem[]) {
+    super(problems.map((problem) => `${problem.variable}: ${problem.detail}`).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** Every setting by the name under which the code knows it: variable, default, check and documentation; `docs/configuration.md` is printed from it. */
+export const settings = {
+  host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
+  port: setting(
+    'SLUICE_PORT',
+    '8000',
+    whole(0, 65_535),
+    'Port that the HTTP server listens on; 0 takes a free one.',
+  ),
+  public_url: setting(
+    'SLUICE_PUBLIC_URL',
+    '',
+    url('http:', 'https:'),
+    'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.',
+  ),
+  data_dir: setting(
+    'SLUICE_DATA_DIR',
+    './data',
+    folder,
+    'Folder of the embedded stores, the secret key and the lock of this server.',
+  ),
+  database_url: setting(
+    'SLUICE_DATABASE_URL',
+    '',
+    url('postgres:', 'postgresql:'),
+    'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.',
+  ),
+  clickhouse_url: setting(
+    'SLUICE_CLICKHOUSE_URL',
+    '',
+    url('http:', 'https:'),
+    'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.',
+  ),
+  ...secret_settings,
+  owner_email: setting(
+    'SLUICE_OWNER_EMAIL',
+    'owner@example.com',
+    email,
+    'E-mail address of the owner made at the first start.',
+  ),
+  owner_password: setting(
+    'SLUICE_OWNER_PASSWORD',
+    '',
+    longEnough(12),
+    'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.',
+  ),
+  owner_api_key: setting(
+    'SLUICE_OWNER_API_KEY',
+    '',
+    apiKey,
+    'Personal API key given to the owner at the first start. Default: generated and printed once.',
+  ),
+  export_dir: setting(
+    'SLUICE_EXPORT_DIR',
+    './exports',
+    folder,
+    'Folder that the `File` destination may write under.',
+  ),
+  trusted_proxies: setting(
+    'SLUICE_TRUSTED_PROXIES',
+    '',
+    ranges,
+    'Addresses and CIDR ranges of the proxies in front of the server, separated by commas: the client address that they say in X-Forwarded-For is believed. Default: none, every connection is its own client. Set it behind a proxy, else all users share one address for limits and the log.',
+  ),
+  outbound_allow: setting(
+    'SLUICE_OUTBOUND_ALLOW',
+    '',
+    ranges,
+    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
+  ),
+  s3_environment_credentials: setting(
+    'SLUICE_S3_ENVIRONMENT_CREDENTIALS',
+    'false',
+    flag,
+    'Whether S3 destinations without an access key may use the credentials of this server: its environment, files or role. Everybody who may make an export then writes wherever these may.',
+  ),
+  settle_seconds: setting(
+    'SLUICE_SETTLE_SECONDS',
+    '15',
+    whole(1, 86_400),
+    'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.',
+  ),
+  pause_after_failures: setting(
+    'SLUICE_PAUSE_AFTER_FAILURES',
+    '10',
+    whole(0, 1_000),
+    'After how many failed runs in a row an export is paused, with the reason in `pause_reason`; 0 is never.',
+  ),
+  worker_runs_max: setting(
+    'SLUICE_WORKER_RUNS_MAX',
+    '4',
+    whole(1, 256),
+    'Export runs that one worker works on at a time; four with few rows count as one.',
+  ),
+  project_runs_max: setting(
+    'SLUICE_PROJECT_RUNS_MAX',
+    '4',
+    whole(1, 10_000),
+    'How many export runs of one project are worked on at a time, over all processes; the same on every process.',
+  ),
+  host_runs_max: setting(
+    'SLUICE_HOST_RUNS_MAX',
+    '8',
+    whole(1, 10_000),
+    'How many export runs are sent to one host, Snowflake account or BigQuery project at a time, over all processes and projects; the same on every process.',
+  ),
+  destination_silence_seconds_max: setting(
+    'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
+    '1800',
+    whole(1, 86_400),
+    'How long a destination may show no progress (take no byte, answer nothing) before the attempt ends and another one follows; longer than the longest single statement or job there takes.',
+  ),
+  query_seconds_max: setting(
+    'SLUICE_QUERY_SECONDS_MAX',
+    '600',
+    whole(1, 86_400),
+    'How long the analytics store may work on one question of a custom query: a count, or the rows of one slice. The time that a destination takes to receive them does not count.',
+  ),
+  query_memory_mb_max: setting(
+    'SLUICE_QUERY_MEMORY_MB_MAX',
+    '512',
+    whole(64, 10_000_000),
+    'How many MiB of memory one custom query may take of the analytics store: enough for what the largest grouping keeps.',
+  ),
+  query_memory_total_mb: setting(
+    'SLUICE_QUERY_MEMORY_TOTAL_MB',
+    '2048',
+    whole(64, 10_000_000),
+    'How many MiB of memory all custom queries of one process may take together, and those of one project half of it; further ones wait. With the embedded store never more than six tenths of what that may take.',
+  ),
+  query_rows_max: setting(
+    'SLUICE_QUERY_ROWS_MAX',
+    '1000000000',
+    whole(1, 1_000_000_000_000_000),
+    'How many rows one custom query may read, and how many it may give in one slice.',
+  ),
+  rate_limit_per_minute: setting(
+    'SLUICE_RATE_LIMIT_PER_MINUTE',
+    '480',
+    whole(0, 10_000_000),
+    'Requests per key and minute; 0 is off.',
+  ),
+  rate_limit_per_hour: setting(
+    'SLUICE_RATE_LIMIT_PER_HOUR',
+    '4800',
+    whole(0, 100_000_000),
+    'Requests per key and hour; 0 is off.',
+  ),
+  log_level: setting(
+    'SLUICE_LOG_LEVEL',
+    'info',
+    choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'Least important level that is logged to standard error.',
+  ),
+  smtp_url: setting(
+    'SLUICE_SMTP_URL',
+    '',
+    relay,
+    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
+  ),
+  mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', mailbox, 'Sender of mails.'),
+  dns_servers: setting(
+    'SLUICE_DNS_SERVERS',
+    '',
+    addresses,
+    'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.',
+  ),
+  ...plugin_settings,
+  google_client_id: setting(
+    'SLUICE_GOOGLE_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth client of Google; with the secret, people can sign in with Google.',
+  ),
+  google_client_secret: setting(
+    'SLUICE_GOOGLE_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth client of Google.',
+  ),
+  github_client_id: setting(
+    'SLUICE_GITHUB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth app of GitHub; with the secret, people can sign in with GitHub.',
+  ),
+  github_client_secret: setting(
+    'SLUICE_GITHUB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth app of GitHub.',
+  ),
+  gitlab_client_id: setting(
+    'SLUICE_GITLAB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an application of GitLab; with the secret, people can sign in with GitLab.',
+  ),
+  gitlab_client_secret: setting(
+    'SLUICE_GITLAB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an application of GitLab.',
+  ),
+  gitlab_url: setting(
+    'SLUICE_GITLAB_URL',
+    'https://gitlab.com',
+    url('https:', 'http:'),
+    'Address of the GitLab that people sign in with and whose projects hold plugins; those of gitlab.com are found as well.',
+  ),
+} satisfies Record<keyof Config, Setting>;
+
+/** Settings that are set together or not at all. */
+const pairs: [keyof typeof settings, keyof typeof settings][] = [
+  ['google_client_id', 'google_client_secret'],
+  ['github_client_id', 'github_client_secret'],
+  ['gitlab_client_id', 'gitlab_client_secret'],
+];
+
+/**
+ * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling, and all
+ * problems are thrown together as one `ConfigError` that names each variable.
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const problems: ConfigProblem[] = [];
+  const known = new Set(Object.values(settings).map((entry) => entry.variable));
+  for (const variable of Object.keys(environment)) {
+    if (variable.startsWith('SLUICE_') && !known.has(variable))
+      problems.push({
+        variable,
+        detail: 'is not a setting; docs/configuration.md lists them all.',
+      });
+  }
+  const values: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries(settings)) {
+    const given = environment[entry.variable]?.trim();
+    const source = given === undefined || given === '' ? entry.default_text : given;
+    try {
+      values[name] = source === '' && !isList(entry.read) ? undefined : entry.read(source);
+    } catch (error) {
+      if (!(error instanceof WrongValue)) throw error;
+      problems.push({ variable: entry.variable, detail: error.message });
+    }
+  }
+  problems.push(...pairs.flatMap((pair) => halfOf(pair, values)));
+  const { previous_secret_keys: previous, secret_key } = values as Partial<Config>;
+  if (previous !== undefined && previous.length > 0 && secret_key === undefined)
+    problems.push({
+      variable: settings.secret_key.variable,
+      detail: `must be set when ${settings.previous_secret_keys.variable} is.`,
+    });
+  if (problems.length > 0) throw new ConfigError(problems);
+  values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
+  return values as Config;
+}
+
+/** The settings of this process's environment. */
+export function environmentConfig(): Config {
+  return readConfig(process.env);
+}
+
+function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>): ConfigProblem[] {
+  const [given] = pair.filter((name) => values[name] !== undefined);
+  const [missing] = pair.filter((name) => values[name] === undefined);
+  if (given === undefined || missing === undefined) return [];
+  return [
+    {
+      variable: settings[missing].variable,
+      detail: `must be set when ${settings[given].variable} is.`,
+    },
+  ];
+}
+
+function isList(read: Read<unknown>): boolean {
+  return read === ranges || read === addresses || read === secrets;
+}
+
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}

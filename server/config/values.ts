@@ -1,0 +1,137 @@
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { readMailbox } from '../platform/mail/mailbox.ts';
+import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
+
+/** Reads the text of a variable, or throws `WrongValue`. */
+export type Read<Result> = (text: string) => Result;
+/** One setting: its variable, the line of documentation, the text that stands for an unset one, and how it is read. */
+export type Setting = {
+  variable: string;
+  documentation: string;
+  default_text: string;
+  read: Read<unknown>;
+};
+
+/** A text that a setting does not take; the message says what it must be. */
+export class WrongValue extends Error {}
+
+function wrong(detail: string): never {
+  throw new WrongValue(detail);
+}
+
+/** Any text. */
+export const text: Read<string> = (value) => value;
+/** A path, made absolute. */
+export const folder: Read<string> = (value) => resolve(value);
+/** A whole number within both bounds. */
+export const whole =
+  (minimum: number, maximum: number): Read<number> =>
+  (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < minimum || number > maximum)
+      wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
+    return number;
+  };
+/** A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as the socket URLs of PostgreSQL, is judged by its beginning. */
+export const url =
+  (...protocols: string[]): Read<string> =>
+  (value) => {
+    const protocol = URL.canParse(value)
+      ? new URL(value).protocol
+      : /^([a-z]+:)\/\//.exec(value)?.[1];
+    if (protocol === undefined || !protocols.includes(protocol))
+      wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
+    return value.replace(/\/$/, '');
+  };
+/** An e-mail address. */
+export const email: Read<string> = (value) => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
+  return value;
+};
+/** A switch. */
+export const flag: Read<boolean> = (value) => {
+  if (value !== 'true' && value !== 'false') wrong(`must be true or false, not "${value}".`);
+  return value === 'true';
+};
+/** One of the words. */
+export const choice =
+  (...allowed: string[]): Read<string> =>
+  (value) => {
+    if (!allowed.includes(value)) wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
+    return value;
+  };
+/** A text of at least so many characters; the refusal does not repeat it. */
+export const longEnough =
+  (minimum: number): Read<string> =>
+  (value) => {
+    if (value.length < minimum) wrong(`must have at least ${minimum} characters.`);
+    return value;
+  };
+/** Secrets of at least 32 characters, separated by commas; the refusal repeats none of them. */
+export const secrets: Read<string[]> = (value) => {
+  const items = listOf(value);
+  if (items.some((item) => item.length < 32))
+    wrong('must be secrets of at least 32 characters each, separated by commas.');
+  return items;
+};
+/** A personal API key by its form. */
+export const apiKey: Read<string> = (value) => {
+  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
+    wrong(
+      'must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).',
+    );
+  return value;
+};
+/** Addresses and CIDR ranges, separated by commas. */
+export const ranges: Read<string[]> = (value) =>
+  listOf(value).map((item) => {
+    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item))
+      wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
+    return item;
+  });
+/** IP addresses with an optional port, separated by commas. */
+export const addresses: Read<string[]> = (value) =>
+  listOf(value).map((item) => {
+    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
+      wrong(
+        `must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`,
+      );
+    return item;
+  });
+
+/** The URL of a mail relay. */
+export const relay: Read<string> = (value) => {
+  try {
+    readRelay(value);
+  } catch (error) {
+    if (error instanceof MailSettingError) wrong(error.message);
+    throw error;
+  }
+  return value;
+};
+/** One mailbox, as `Sluice <sluice@example.com>`. */
+export const mailbox: Read<string> = (value) => {
+  if (readMailbox(value) === undefined)
+    wrong('must be one address, as "sluice@example.com" or "Sluice <sluice@example.com>".');
+  return value;
+};
+
+function listOf(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+/** One entry of the settings. */
+export function setting<Result>(
+  variable: string,
+  default_text: string,
+  read: Read<Result>,
+  documentation: string,
+) {
+  return { variable, default_text, read, documentation };
+}

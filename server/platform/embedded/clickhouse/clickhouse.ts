@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '../../log.ts';
+import { findFreePort } from '../free_port.ts';
+import { alive_ms_max, readyWord } from './orders.ts';
+import type { Orders } from './orders.ts';
+import { openLogFile } from '../log_file.ts';
+import type { LogFile } from '../log_file.ts';
+import { dieWithParent, searchPath } from '../programs.ts';
+import { supervise } from '../supervise.ts';
+import type { EmbeddedStore } from '../supervise.ts';
+
+// Each operation holds a thread of the child's pool; the rest are for its files and for stopping queries.
+const operationsMax = 40;
+const threads = 64;
+const memoryBytesMax = 4_000_000_000;
+const hungMs = 120_000;
+
+/** Where the store lies and how much memory it may take. */
+export type EmbeddedClickHouseOptions = {
+  folder: string;
+  log: Logger;
+  /** Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's, whichever is smaller. */
+  memory_bytes_max?: number;
+  /** After how long without a sign of life its process is killed and started again; 2 minutes by default. */
+  hung_ms?: number;
+};
+
+/**
+ * A ClickHouse of our own on `folder` (chDB in a child process that speaks ClickHouse's HTTP interface on a loopback port) that ends with this process.
+ * Its `url`, with user and password, serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that ends unasked is
+ * started again on the same URL. Rejects with a sentence when another process holds the folder for longer than 10 s.
+ */
+export async function openEmbeddedClickHouse(
+  options: EmbeddedClickHouseOptions,
+): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
+  const folder = resolve(options.folder);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const hung_ms = options.hung_ms ?? hungMs;
+  const orders: Orders = {
+    folder,
+    port: await findFreePort(),
+    password: randomBytes(24).toString('hex'),
+    memory_bytes_max:
+      options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(totalmem() * 0.4)),
+    operations_max: operationsMax,
+    alive_ms: Math.min(alive_ms_max, hung_ms / 10),
+  };
+  let output: LogFile | undefined;
+  const supervisor = await supervise({
+    name: 'ClickHouse',
+    log: options.log,
+    spawn: async () => {
+      output = openLogFile(join(folder, 'clickhouse.log'));
+      return start(orders, output);
+    },
+    ready: (child, signal) => whenReady(child, signal, () => output?.read() ?? ''),
+    hung: (child) => whenSilent(child, hung_ms),
+    askToStop: (child) => child.kill('SIGTERM'),
+    stop_seconds: 3,
+    start_seconds: 120,
+    patience_seconds: 10,
+  });
+  return {
+    url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`,
+    get pid() {
+      return supervisor.pid;
+    },
+    stop: supervisor.stop,
+    memory_bytes_max: orders.memory_bytes_max,
+  };
+}
+
+function start(orders: Orders, output: LogFile): ChildProcess {
+  // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged is on disk.
+  const [program, ...rest] = [
+    ...dieWithParent('KILL'),
+    process.execPath,
+    fileURLToPath(new URL('server.ts', import.meta.url)),
+  ];
+  try {
+    const child = spawn(program, rest, {
+      cwd: orders.folder,
+      // The time zone is the engine's default for every DateTime without one of its own.
+      env: { PATH: searchPath, TZ: 'UTC', UV_THREADPOOL_SIZE: String(threads) },
+      stdio: ['pipe', 'pipe', output.fd],
+      detached: true,
+    });
+    child.stdin?.on('error', () => {});
+    // The password goes through the pipe: arguments are there for everybody to read.
+    child.stdin?.write(`${JSON.stringify(orders)}\n`);
+    return child;
+  } finally {
+    output.close();
+  }
+}
+
+async function whenReady(
+  child: ChildProcess,
+  signal: AbortSignal,
+  readLog: () => string,
+): Promise<void> {
+  if (!child.stdout) throw new Error('The ClickHouse process has no output.');
+  for await (const line of createInterface({ input: child.stdout, signal }))
+    if (line === readyWord) return;
+  // The engine gives the reason only to its log.
+  const locked = readLog().includes('Cannot lock file');
+  throw new Error(
+    locked
+      ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this server a data folder of its own.'
+      : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.',
+  );
+}
+
+/** Resolves when the child has said nothing for `ms`, counted in tenths that this process has seen: a time in which the machine slept is not counted. */
+function whenSilent(child: ChildProcess, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    let silent = 0;
+    child.stdout?.on('data', () => {
+      silent = 0;
+    });
+    child.stdout?.resume();
+    const tick = setInterval(() => {
+      silent += 1;
+      if (silent > 10) resolve();
+      if (silent > 10) clearInterval(tick);
+    }, ms / 10).unref();
+    child.once('exit', () => clearInterval(tick));
+  });
+}

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { pipe_header } from '../../clickhouse/answer.ts';
+import { openReader } from './pipes.ts';
+import { isLate, stopOperation, stuckKilledMs, tryFormat } from './read.ts';
+import type { Operation, Outcome, Read } from './read.ts';
+import { faultOf, quote } from './session.ts';
+import type { Fault } from './session.ts';
+
+/**
+ * Leads the result of a SELECT into the pipe, which the client reads itself, and names it in the answer's head. Guarantee: the answer's body ends, empty, only when the engine has reported success; an error before
+ * the pipe is named is given back as the outcome, a later one is also to be sent as the body; when the client leaves the query is stopped. The pipe is the client's until it has read to the end, so it must not be used again.
+ */
+export async function streamThroughPipe(
+  operation: Operation,
+  read: Read,
+  response: ServerResponse,
+): Promise<Outcome> {
+  const { engine, pipe, gone } = operation;
+  try {
+    await tryFormat(operation, read);
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+  if (gone.aborted) return {};
+  response.setHeader(pipe_header, pipe);
+  response.flushHeaders();
+  let isOver = false;
+  const settled = engine
+    .run(
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+    )
+    .then(
+      () => undefined,
+      (error: unknown) => faultOf(error),
+    )
+    .finally(() => {
+      isOver = true;
+    });
+  const left = new Promise<void>((resolve) => {
+    gone.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const isLeft = await Promise.race([settled.then(() => false), left.then(() => true)]);
+  if (isLeft) return { stuck: await stop(operation, settled, () => isOver) };
+  const fault = await settled;
+  if (fault === undefined) response.end();
+  return { fault };
+}
+
+/** The engine waits for a reader before it sees that it is to stop, and the client may not have been one yet, or is none any more. */
+async function stop(
+  operation: Operation,
+  settled: Promise<Fault | undefined>,
+  isOver: () => boolean,
+): Promise<boolean> {
+  const reader = openReader(operation.pipe);
+  reader.on('error', () => {});
+  reader.resume();
+  try {
+    await stopOperation(operation, isOver);
+    return await isLate(settled, stuckKilledMs);
+  } finally {
+    reader.destroy();
+  }
+}

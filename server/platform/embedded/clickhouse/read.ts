@@ -1,0 +1,159 @@
+import type { ServerResponse } from 'node:http';
+import { faultOf, quote } from './session.ts';
+import type { Engine, Fault } from './session.ts';
+import { openReader, touchReader } from './pipes.ts';
+
+/** One request in the engine: a pipe of its own, what is set before its statement, and a sign that nobody waits any more. */
+export type Operation = {
+  engine: Engine;
+  pipe: string;
+  /** What stands before the statement in the same session: parameters, settings, database. */
+  preamble: string;
+  label: string;
+  /** Aborted when the client has left. */
+  gone: AbortSignal;
+};
+
+/** How an operation ended. After `stuck` the engine never answers again for this operation: a thread of it is lost. */
+export type Outcome = { fault?: Fault; stuck?: boolean };
+
+// Until so much has come, or the end, nothing is sent: an early error then has a status of its own, and a small answer is one packet.
+const heldBytesMax = 64 * 1024;
+const stuckMs = 20_000;
+/** So long a stopped query may take to end before its thread counts as lost. */
+export const stuckKilledMs = 60_000;
+
+// The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE. These take any columns; the others are tried on no rows first.
+const easyFormats =
+  /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
+
+const killPauseMs = { least: 10, most: 250 };
+
+/**
+ * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the operation is over by itself; asks again until then, because a query that has just begun is not in the engine's
+ * list yet, and an engine that is short of memory refuses this question too.
+ */
+export async function stopOperation(
+  { engine, label }: Operation,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let ms = killPauseMs.least; !isOver(); ms = Math.min(2 * ms, killPauseMs.most)) {
+    if (await engine.kill(label).catch(() => false)) return;
+    await new Promise((done) => setTimeout(done, ms));
+  }
+}
+
+/** A SELECT, parted at its FORMAT clause. */
+export type Read = { before: string; format: string; after: string };
+
+/** Rejects with the engine's error when the format cannot be set up for the statement. */
+export async function tryFormat(
+  { engine, preamble }: Operation,
+  { before, format, after }: Read,
+): Promise<void> {
+  if (!easyFormats.test(format))
+    await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
+}
+
+/**
+ * Streams the result of a SELECT, one valid document of its format, into the response with back-pressure, in bounded memory.
+ * Guarantee: the response ends cleanly only when the engine has reported success; an error before the first byte is given back as the
+ * outcome, a later one breaks the connection; when the client leaves the query is stopped.
+ */
+export async function streamResult(
+  operation: Operation,
+  read: Read,
+  response: ServerResponse,
+): Promise<Outcome> {
+  const { engine, pipe, gone } = operation;
+  try {
+    await tryFormat(operation, read);
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+  if (gone.aborted) return {};
+  const reader = openReader(pipe);
+  const closed = new Promise<void>((resolve) => {
+    reader.once('close', () => resolve());
+  });
+  reader.on('error', () => {});
+  let failure: Fault | undefined;
+  let isOver = false;
+  const settled = engine
+    .run(
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+    )
+    .then(
+      () => {
+        isOver = true;
+        return touchReader(pipe);
+      },
+      (error) => {
+        isOver = true;
+        failure = faultOf(error);
+        reader.destroy();
+      },
+    );
+  // The query first: a reader that merely closes does not stop it. What still comes is read and thrown away, because what waits for its reader sees no kill, or has already left the engine's list of queries.
+  const leave = (): void => {
+    reader.resume();
+    void stopOperation(operation, () => isOver).then(() => reader.destroy());
+  };
+  gone.addEventListener('abort', leave, { once: true });
+  const held = forward(reader, response);
+  const stuck = await Promise.race([
+    settled.then(() => closed).then(() => false),
+    closed.then(() => isLate(settled, gone.aborted ? stuckKilledMs : stuckMs)),
+  ]);
+  gone.removeEventListener('abort', leave);
+  if (gone.aborted) return { stuck };
+  if (stuck)
+    failure = {
+      code: 1000,
+      status: 500,
+      text: 'Code: 1000. DB::Exception: The engine could not set up the format for these columns. (UNKNOWN_EXCEPTION)',
+    };
+  if (failure && response.headersSent) response.destroy();
+  else if (!failure) finish(response, held());
+  return { fault: failure, stuck };
+}
+
+/** True when `settled` has not settled after so many milliseconds. */
+export async function isLate(settled: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(true), ms);
+  });
+  const result = await Promise.race([settled.then(() => false), late]);
+  clearTimeout(timer);
+  return result;
+}
+
+function finish(response: ServerResponse, held: Buffer[]): void {
+  const rest = Buffer.concat(held);
+  if (!response.headersSent) response.setHeader('Content-Length', rest.length);
+  // In one call: what is written between cork() and end() would be sent behind the end of a chunked answer.
+  response.end(rest);
+}
+
+/** Passes on what the reader brings; gives a function that says what is still held back. */
+function forward(reader: ReturnType<typeof openReader>, response: ServerResponse): () => Buffer[] {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  const resume = (): void => {
+    reader.resume();
+  };
+  reader.on('data', (chunk: Buffer) => {
+    if (response.destroyed) return;
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes < heldBytesMax) return;
+    const [first] = held;
+    const whole = held.length === 1 && first ? first : Buffer.concat(held, heldBytes);
+    held = [];
+    heldBytes = 0;
+    if (!response.write(whole)) reader.pause();
+  });
+  response.on('drain', resume);
+  return () => held;
+}

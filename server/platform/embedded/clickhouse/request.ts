@@ -1,0 +1,138 @@
+import type { IncomingMessage } from 'node:http';
+import { createGunzip } from 'node:zlib';
+import { pipe_header } from '../../clickhouse/answer.ts';
+import { engine_niceness } from './orders.ts';
+import { fault, quote } from './session.ts';
+import type { Fault } from './session.ts';
+
+/** A request of ClickHouse's HTTP interface, read: the statement's text, the data behind it, and what is set for it alone. */
+export type ClickHouseRequest = {
+  text: string;
+  /** The body, where the text came with the URL. */
+  data: AsyncIterable<Uint8Array> | undefined;
+  query_id: string | undefined;
+  default_format: string;
+  params: [name: string, value: string][];
+  settings: [name: string, value: string][];
+  database: string | undefined;
+  /** Is the answer wanted through a pipe? */
+  is_piped: boolean;
+};
+
+// Words of the interface itself; every other one is a setting of the engine.
+const interfaceWords = new Set([
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'wait_end_of_query',
+  'buffer_size',
+  'compress',
+  'decompress',
+  'session_timeout',
+  'session_check',
+  'stacktrace',
+  'quota_key',
+  'user',
+  'password',
+  'enable_http_compression',
+  'http_zlib_compression_level',
+  'log_comment',
+  'close_session',
+]);
+const unsupportedWords = ['session_id', 'role'];
+// Large answers are those of exports, which can wait: with all threads of the engine alike, a reader of the API beside an export waited twice as long. Where the process may not raise a thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
+const nicenessOfLarge = 15;
+const textBytesMax = 256 * 1024 * 1024;
+
+/** Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the interface does not offer. */
+export async function readRequest(
+  request: IncomingMessage,
+): Promise<ClickHouseRequest | { fault: Fault }> {
+  const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  const body =
+    request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+  const isForm = request.headers['content-type']?.startsWith('multipart/form-data') === true;
+  const entries: [string, string][] = [...searchParams];
+  const fromUrl = searchParams.get('query');
+  let text = fromUrl ?? '';
+  let data: AsyncIterable<Uint8Array> | undefined;
+  if (isForm) {
+    const form = await new Response(await readAll(body), {
+      headers: { 'Content-Type': request.headers['content-type'] ?? '' },
+    }).formData();
+    for (const [name, value] of form) if (typeof value === 'string') entries.push([name, value]);
+    text = entries.find(([name]) => name === 'query')?.[1] ?? '';
+  } else if (fromUrl === null) text = (await readAll(body)).toString();
+  else if (request.method === 'POST') data = body;
+  return sort({ text, data, is_piped: request.headers[pipe_header] !== undefined }, entries);
+}
+
+function sort(
+  given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>,
+  entries: [string, string][],
+): ClickHouseRequest | { fault: Fault } {
+  const result: ClickHouseRequest = {
+    ...given,
+    query_id: undefined,
+    default_format: 'TabSeparated',
+    params: [],
+    settings: [],
+    database: undefined,
+  };
+  for (const [name, value] of entries) {
+    if (!/^\w+$/.test(name))
+      return {
+        fault: fault(
+          36,
+          'BAD_ARGUMENTS',
+          'The name of a setting consists of letters, digits and underscores.',
+        ),
+      };
+    if (unsupportedWords.includes(name))
+      return {
+        fault: fault(36, 'BAD_ARGUMENTS', `${name} is not available in the embedded store.`),
+      };
+    if (name === 'query_id') result.query_id = value;
+    else if (name === 'default_format') result.default_format = value;
+    else if (name === 'database') result.database = value;
+    else if (name.startsWith('param_')) result.params.push([name, value]);
+    else if (!interfaceWords.has(name)) result.settings.push([name, value]);
+  }
+  return result;
+}
+
+/**
+ * The statements that carry a request's parameters, settings and label into its session. Parameters come first: after `readonly` nothing can be set.
+ */
+export function preambleOf(request: ClickHouseRequest, label: string): string {
+  const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);
+  const settings = [
+    [
+      'os_threads_nice_value_query',
+      String(request.is_piped ? nicenessOfLarge : engine_niceness),
+    ] as const,
+    ...request.settings,
+    ['log_comment', label] as const,
+  ].map(([name, value]) => `${name} = ${quote(value)}`);
+  const database = request.database === undefined ? '' : `USE ${quoteName(request.database)};`;
+  return `${params.join('')}${database}SET ${settings.join(', ')};`;
+}
+
+function quoteName(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > textBytesMax)
+      throw new RangeError(
+        'The statement is too long: send data as the body, and the statement in the URL.',
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

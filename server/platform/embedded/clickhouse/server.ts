@@ -1,0 +1,63 @@
+/**
+ * The program behind the embedded ClickHouse: chDB, in a process of its own because its queries hold threads and memory and may take the
+ * process down. Reads its orders as one line of JSON from standard input, says `ready` on standard output, and ends when standard input closes, so that it cannot outlive the process that started it.
+ */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { giveWay } from '../../process_priority.ts';
+import { openPipes } from './pipes.ts';
+import { createClickHouseServer } from './http.ts';
+import { aliveWord, engine_niceness, readyWord } from './orders.ts';
+import type { Orders } from './orders.ts';
+import { openEngine } from './session.ts';
+
+const endSeconds = 1;
+const stuckMax = 4;
+
+/** An end that waits for nothing: an orderly one may block for ever in the engine. */
+function killSelf(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+async function main(): Promise<void> {
+  giveWay(engine_niceness);
+  const lines = createInterface({ input: process.stdin });
+  const [line] = (await once(lines, 'line')) as [string];
+  const orders = JSON.parse(line) as Orders;
+  const engine = await openEngine(join(orders.folder, 'data'), orders.memory_bytes_max);
+  // Only the holder of the folder may clear the pipes away.
+  const pipes = await openPipes(join(orders.folder, 'pipes'), orders.operations_max);
+  let ending = false;
+  const end = async (): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    server.close();
+    // Each operation whose client is gone stops its query and closes its pipe.
+    server.closeAllConnections();
+    const deadline = performance.now() + endSeconds * 1000;
+    while (pipes.busy() > 0 && performance.now() < deadline) await pause(5);
+    await pipes.close();
+    // The engine would wait, with this thread, for a query that does not stop; what was acknowledged is on disk.
+    if (pipes.busy() > 0) killSelf();
+    engine.close();
+    process.exit(0);
+  };
+  let stuck = 0;
+  const onStuck = (): void => {
+    stuck += 1;
+    if (stuck >= stuckMax) killSelf();
+  };
+  const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
+  // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
+  lines.on('close', killSelf);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => void end());
+  server.listen(orders.port, '127.0.0.1');
+  await once(server, 'listening');
+  process.stdout.write(`${readyWord}\n`);
+  setInterval(() => process.stdout.write(`${aliveWord}\n`), orders.alive_ms);
+}
+
+await main();

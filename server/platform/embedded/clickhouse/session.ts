@@ -1,0 +1,124 @@
+import { resolve } from 'node:path';
+import { openAddon } from './addon.ts';
+
+/** How an output or input format may be used. */
+type FormatUse = { is_input: boolean; is_output: boolean };
+
+/** The engine on one data folder. Every operation has a connection of its own, so that neither settings nor leftovers of one reach another. */
+export type Engine = {
+  /** Runs SQL and gives what it answers. Rejects with the engine's error. */
+  run(sql: string, format?: string): Promise<Uint8Array>;
+  /** Asks the engine to stop what runs under `label` and resolves when it has taken note: true when something did run under it. */
+  kill(label: string): Promise<boolean>;
+  /** How a format may be used, by its name in any case; undefined when there is none of this name. */
+  findFormat(name: string): FormatUse | undefined;
+  close(): void;
+};
+
+/** A ClickHouse string literal of any text. */
+export function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`;
+}
+
+/**
+ * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error when another does.
+ * `memory_bytes_max` bounds all queries together.
+ */
+export async function openEngine(folder: string, memory_bytes_max: number): Promise<Engine> {
+  const addon = openAddon();
+  const settings = [
+    `--max_server_memory_usage=${memory_bytes_max}`,
+    '--http_max_tries=2',
+    // Its own count of memory grows away from the truth over thousands of queries, until it refuses every query for memory that it does not have; so the count is corrected by what its allocator holds.
+    // By default it would ask the control group, which has other processes too.
+    '--memory_worker_correct_memory_tracker=1',
+    '--memory_worker_use_cgroup=0',
+    '--memory_worker_period_ms=200',
+  ];
+  const open = () => addon.CreateConnection(resolve(folder), settings);
+  // The engine shuts down with its last connection.
+  const keeper = open();
+  const run = async (sql: string, format = 'TabSeparated'): Promise<Uint8Array> => {
+    // A failed query leaves its bytes in the connection for the next one, and SET holds on: a connection is never used twice (it costs 0.1 ms).
+    const connection = open();
+    try {
+      const { bytes } = await addon.QueryAsyncConnection(connection, sql, format);
+      return bytes;
+    } finally {
+      // Its one query is through: closed under it, the connection would take the engine down.
+      addon.CloseConnection(connection);
+    }
+  };
+  const listed = Buffer.from(
+    await run(
+      'SELECT lower(name) AS name, is_input, is_output FROM system.formats',
+      'JSONCompactEachRow',
+    ),
+  ).toString();
+  const formats = new Map(
+    listed
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [name, isInput, isOutput] = JSON.parse(line) as [string, number, number];
+        return [name, { is_input: isInput === 1, is_output: isOutput === 1 }];
+      }),
+  );
+  return {
+    run,
+    async kill(label) {
+      const answer = await run(`KILL QUERY WHERE Settings['log_comment'] = ${quote(label)} ASYNC`);
+      return answer.length > 0;
+    },
+    findFormat: (name) => formats.get(name.toLowerCase()),
+    close: () => addon.CloseConnection(keeper),
+  };
+}
+
+const repeated = /^(?:Code: \d+\. DB::Exception: )+(?=Code: \d+\. DB::Exception: )/;
+
+/** What a client is told: ClickHouse's own text with its code, once, and without paths of our pipes. */
+export type Fault = { code: number; status: number; text: string };
+
+const statusOfCode: Record<number, number> = {
+  27: 400,
+  36: 400,
+  38: 400,
+  41: 400,
+  43: 400,
+  44: 400,
+  46: 404,
+  47: 404,
+  53: 400,
+  60: 404,
+  62: 400,
+  73: 404,
+  81: 404,
+  115: 404,
+  117: 400,
+  164: 403,
+  202: 503,
+  457: 400,
+  516: 401,
+};
+
+/** A fault of our own, in the words and shape of ClickHouse's. */
+export function fault(code: number, type: string, sentence: string): Fault {
+  return {
+    code,
+    status: statusOfCode[code] ?? 500,
+    text: `Code: ${code}. DB::Exception: ${sentence} (${type})`,
+  };
+}
+
+/** The engine's error as a client of ClickHouse knows it: `Code: 62. DB::Exception: ... (SYNTAX_ERROR)`. */
+export function faultOf(error: unknown): Fault {
+  const text = String(error instanceof Error ? error.message : error)
+    .replace(repeated, '')
+    .replace(/: \(in file\/uri [^)]*\)/g, '')
+    .replace(/: While executing File: data for INSERT was parsed from file\./g, '')
+    .replace(/( \([A-Z_]+\))(?: \(version [^)]*\)\.?)? *\.?\1$/, '$1');
+  const code = Number(/^Code: (\d+)/.exec(text)?.[1] ?? 0);
+  if (code === 0) return fault(1000, 'UNKNOWN_EXCEPTION', text || 'The engine gave no reason.');
+  return { code, status: statusOfCode[code] ?? 500, text };
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { silentLog } from '../../log.ts';
+import { openEmbeddedPostgres } from './postgres.ts';
+import type { EmbeddedStore } from '../supervise.ts';
+
+const log = silentLog();
+
+/** Asks again until it succeeds, for ten seconds. */
+async function untilItWorks<T>(what: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    try {
+      return await what();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await pause(10);
+    }
+  }
+}
+
+function openPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => {});
+  return pool;
+}
+
+describe('embedded PostgreSQL', () => {
+  let root: string;
+  let store: EmbeddedStore;
+  let pool: pg.Pool;
+
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), 'sluice-postgres-'));
+    store = await openEmbeddedPostgres({ folder: join(root, 'data'), log });
+    pool = openPool(store.url);
+    await pool.query('CREATE TABLE written (n int PRIMARY KEY)');
+  });
+
+  after(async () => {
+    await pool.end();
+    await store.stop();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  test('is a PostgreSQL 18 with the settings of an embedded one', async () => {
+    const { rows } = await pool.query<
+      Record<string, string>
+    >(`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_encoding') AS encoding,
+      current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS page_cost, current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
+      current_database() AS database, lower('ÄÖ') AS lower, 'a' > 'B' AS by_code_point`);
+    assert.deepEqual(rows, [
+      {
+        major: 18,
+        encoding: 'UTF8',
+        zone: 'UTC',
+        page_cost: '1.1',
+        fsync: 'on',
+        addresses: '',
+        database: 'sluice',
+        lower: 'äö',
+        by_code_point: true,
+      },
+    ]);
+  });
+
+  test('keeps its password to itself and refuses another one', async () => {
+    assert.equal((await stat(join(root, 'data', 'sluice_password'))).mode & 0o777, 0o600);
+    const wrong = store.url.replace(/:[0-9a-f]+@/, ':wrong@');
+    await assert.rejects(new pg.Client({ connectionString: wrong }).connect(), { code: '28P01' });
+  });
+
+  test('a second opening of the folder is refused with a sentence', async () => {
+    await assert.rejects(
+      openEmbeddedPostgres({ folder: join(root, 'data'), log }),
+      /in use by another running server/,
+    );
+  });
+
+  test('after kill -9 it comes back on the same URL with everything acknowledged', async () => {
+    for (let round = 0; round < 3; round++) {
+      const acknowledged: number[] = [];
+      const first = store.pid;
+      assert.ok(first);
+      let n = round * 1_000_000;
+      const writers = Array.from({ length: 4 }, async () => {
+        for (;;) {
+          const mine = n++;
+          await pool.query('INSERT INTO written VALUES ($1)', [mine]);
+          acknowledged.push(mine);
+          if (acknowledged.length === 200) process.kill(first, 'SIGKILL');
+        }
+      });
+      await Promise.allSettled(writers);
+      const { rows } = await untilItWorks(() =>
+        pool.query<{ count: number }>(
+          'SELECT count(*)::int AS count FROM written WHERE n = ANY($1)',
+          [acknowledged],
+        ),
+      );
+      assert.equal(rows[0]?.count, acknowledged.length);
+      assert.ok(acknowledged.length >= 200);
+      await untilItWorks(async () => assert.ok(store.pid && store.pid !== first));
+    }
+  });
+
+  test('stops in order and starts again with its data, from a path too long for a socket too', async () => {
+    const folder = join(root, 'long'.repeat(30), 'data');
+    const one = await openEmbeddedPostgres({ folder, log });
+    const client = openPool(one.url);
+    await client.query('CREATE TABLE kept AS SELECT 1 AS n');
+    await client.end();
+    const began = performance.now();
+    await one.stop();
+    assert.ok(performance.now() - began < 5_000);
+    assert.equal(one.pid, undefined);
+    assert.match(
+      await readFile(join(folder, 'postgres.log'), 'utf8'),
+      /database system is shut down/,
+    );
+    const two = await openEmbeddedPostgres({ folder, log });
+    const again = openPool(two.url);
+    assert.deepEqual((await again.query('SELECT n FROM kept')).rows, [{ n: 1 }]);
+    await again.end();
+    await two.stop();
+  });
+
+  test('a folder whose making was cut off is made anew', async () => {
+    const folder = join(root, 'cut');
+    await mkdir(join(`${folder}.new`, 'base'), { recursive: true });
+    await writeFile(join(`${folder}.new`, 'PG_VERSION'), '18\n');
+    const cut = await openEmbeddedPostgres({ folder, log });
+    const client = openPool(cut.url);
+    assert.deepEqual((await client.query('SELECT 1 AS n')).rows, [{ n: 1 }]);
+    await client.end();
+    await cut.stop();
+  });
+});

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from '../../log.ts';
+import { openLogFile } from '../log_file.ts';
+import {
+  asOrdinaryUser,
+  databaseName,
+  findPostgresPrograms,
+  postgresEnvironment,
+  prepareCluster,
+  prepareSocketFolder,
+  takeOver,
+} from './folder.ts';
+import { dieWithParent } from '../programs.ts';
+import { supervise } from '../supervise.ts';
+import type { EmbeddedStore } from '../supervise.ts';
+
+const settings = {
+  listen_addresses: '',
+  port: '5432',
+  unix_socket_permissions: '0700',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  // The data is on a local disk and mostly in memory: with the default of 4 the planner reads whole tables instead of an index.
+  random_page_cost: '1.1',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_line_prefix: '%m [%p] ',
+  logging_collector: 'off',
+};
+
+/**
+ * A PostgreSQL 18 server of our own on `folder`, made on first use, reached through a Unix socket only, that ends with this process.
+ * Its `url` works as a connection string of `pg` and names the database `sluice`. An acknowledged commit survives a kill of the server;
+ * a server that ends unasked is started again on the same URL. Rejects with a sentence when the folder is in use or the system does not allow it.
+ */
+export async function openEmbeddedPostgres(options: {
+  folder: string;
+  log: Logger;
+}): Promise<EmbeddedStore> {
+  const folder = resolve(options.folder);
+  const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
+  const password = await prepareCluster(folder, programs, words);
+  const socketFolder = await prepareSocketFolder(folder);
+  const url = `postgresql://${databaseName}:${password}@/${databaseName}?host=${encodeURIComponent(socketFolder)}&port=5432`;
+
+  const start = async (): Promise<ChildProcess> => {
+    await takeOver(folder, socketFolder);
+    const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder }).flatMap(
+      ([name, value]) => ['-c', `${name}=${value}`],
+    );
+    const [program = '', ...rest] = [
+      ...words,
+      ...dieWithParent('INT'),
+      programs.postgres,
+      '-D',
+      folder,
+      ...flags,
+    ];
+    const output = openLogFile(join(folder, 'postgres.log'));
+    try {
+      // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the stores end after their users.
+      return spawn(program, rest, {
+        env: postgresEnvironment,
+        stdio: ['ignore', output.fd, output.fd],
+        detached: true,
+      });
+    } finally {
+      output.close();
+    }
+  };
+
+  const supervisor = await supervise({
+    name: 'PostgreSQL',
+    log: options.log,
+    spawn: start,
+    ready: (_child, signal) => whenAnswering(url, signal),
+    askToStop: (child) => child.kill('SIGINT'),
+    stop_seconds: 15,
+    start_seconds: 300,
+    patience_seconds: 10,
+  });
+  return {
+    url,
+    get pid() {
+      return supervisor.pid;
+    },
+    stop: supervisor.stop,
+  };
+}
+
+async function whenAnswering(url: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+      return;
+    } catch (error) {
+      // 28P01: the password file and the cluster do not belong together, which no waiting mends.
+      if ((error as { code?: string }).code === '28P01') throw error;
+      await pause(10, undefined, { signal });
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}

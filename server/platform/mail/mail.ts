@@ -1,0 +1,172 @@
+import { createTransport } from 'nodemailer';
+import { v7 as uuidv7 } from 'uuid';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { describeFailure } from './failure.ts';
+import { domainOf, isAddress, readMailbox } from './mailbox.ts';
+import type { Mailbox } from './mailbox.ts';
+import { oneLine } from './plain_text.ts';
+import { MailSettingError, readRelay } from './relay.ts';
+import type { Relay } from './relay.ts';
+
+/** One mail to one recipient, in both forms; subject and names may be anyone's text. */
+export type MailMessage = {
+  to: string;
+  reply_to?: Mailbox;
+  subject: string;
+  text: string;
+  html: string;
+};
+
+/** The way out for mails. */
+export type Mail = {
+  /** False when no relay is set: `send` then always answers false. */
+  is_configured: boolean;
+  /**
+   * True when the relay has taken the mail (its 250). False when there is no relay, an address is not one, or the relay refused, broke off or took longer
+   * than 15 seconds, waiting for a free connection included; the cause is in the log. Never throws. After false by lateness the mail may still arrive.
+   */
+  send(message: MailMessage): Promise<boolean>;
+  /** Connects and logs in without sending: undefined when the relay is ready, or when there is none; otherwise a sentence that says what to do. */
+  check(): Promise<string | undefined>;
+  /** Waits for the mails under way, at most as long as one may take, and takes no more. */
+  close(): Promise<void>;
+};
+
+/** How long a relay may take until it is ready for a mail, and how long the whole of one mail may take. */
+type Bounds = { connect_milliseconds: number; send_milliseconds: number };
+
+type MailOptions = {
+  url: string | undefined;
+  from: string;
+  log: Logger;
+  clock: Clock;
+  bounds?: Bounds;
+};
+
+const default_bounds: Bounds = { connect_milliseconds: 5_000, send_milliseconds: 15_000 };
+const connections_max = 5;
+// Long enough for the next mail of a burst; after minutes a firewall may have forgotten the connection without a word.
+const idle_milliseconds = 10_000;
+
+/** Makes the way out for mails of `from` through the relay of `url`. Connects at the first mail. Throws `MailSettingError` when one of the two cannot be used. */
+export function openMail(options: MailOptions): Mail {
+  const from = readMailbox(options.from);
+  if (from === undefined)
+    throw new MailSettingError(
+      'The sender of mails must be one address, as sluice@example.com or Sluice <sluice@example.com>.',
+    );
+  return options.url === undefined
+    ? withoutRelay(options.log)
+    : withRelay(readRelay(options.url), from, options);
+}
+
+function withoutRelay(log: Logger): Mail {
+  return {
+    is_configured: false,
+    send: async () => {
+      log.info('a mail was not sent: SLUICE_SMTP_URL is not set');
+      return false;
+    },
+    check: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+function withRelay(
+  relay: Relay,
+  from: Mailbox,
+  { log, clock, bounds = default_bounds }: MailOptions,
+): Mail {
+  const transport = openTransport(relay, bounds);
+  const under_way = new Set<Promise<boolean>>();
+  let is_closed = false;
+  const deliver = async ({ to, reply_to, subject, text, html }: MailMessage): Promise<boolean> => {
+    const place = {
+      relay: `${relay.host}:${relay.port}`,
+      message_id: `<${uuidv7()}@${domainOf(from.address)}>`,
+    };
+    try {
+      await transport.sendMail({
+        from,
+        to: { name: '', address: to },
+        replyTo:
+          reply_to === undefined
+            ? undefined
+            : { name: oneLine(reply_to.name), address: reply_to.address },
+        subject: oneLine(subject),
+        text,
+        html,
+        messageId: place.message_id,
+        date: new Date(clock.now()),
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: AbortSignal.timeout(bounds.send_milliseconds),
+      });
+    } catch (error) {
+      const { advice, ...particulars } = describeFailure(error, relay);
+      log.warn({ ...place, ...particulars }, advice);
+      return false;
+    }
+    log.info(place, 'the mail relay took a mail');
+    return true;
+  };
+  return {
+    is_configured: true,
+    send: async (message) => {
+      const fault = is_closed ? 'the server is stopping' : faultOf(message);
+      if (fault !== undefined) {
+        log.warn(`a mail was not sent: ${fault}`);
+        return false;
+      }
+      const delivery = deliver(message);
+      under_way.add(delivery);
+      return delivery.finally(() => under_way.delete(delivery));
+    },
+    check: () =>
+      transport.verify().then(
+        () => undefined,
+        (error: unknown) => describeFailure(error, relay).advice,
+      ),
+    close: async () => {
+      is_closed = true;
+      await Promise.all(under_way);
+      // Nothing is under way any more: what is still open is idle, or a relay that does not say goodbye.
+      transport.close({ force: true });
+    },
+  };
+}
+
+function faultOf({ to, reply_to }: MailMessage): string | undefined {
+  if (!isAddress(to)) return 'its recipient is not an address';
+  return reply_to === undefined || isAddress(reply_to.address)
+    ? undefined
+    : 'its reply-to is not an address';
+}
+
+/** The relay is the operator's own setting and mostly on a private network, so the guard for addresses that users write does not stand before it. */
+function openTransport(relay: Relay, bounds: Bounds) {
+  return createTransport({
+    pool: true,
+    maxConnections: connections_max,
+    idleTimeout: idle_milliseconds,
+    // For the connection that the relay closed just when it was wanted; a relay that hangs up at once is not asked again and again.
+    maxRequeues: 1,
+    host: relay.host,
+    port: relay.port,
+    secure: relay.is_tls,
+    // Somebody on the way could keep quiet about STARTTLS: a password does not leave the machine without TLS.
+    requireTLS: !relay.is_tls && !relay.is_loopback && relay.login !== undefined,
+    // A relay on this machine seldom has a certificate that anyone vouches for, and nobody stands between.
+    tls: { rejectUnauthorized: !relay.is_loopback },
+    auth:
+      relay.login === undefined
+        ? undefined
+        : { user: relay.login.user, pass: relay.login.password },
+    connectionTimeout: bounds.connect_milliseconds,
+    greetingTimeout: bounds.connect_milliseconds,
+    dnsTimeout: bounds.connect_milliseconds,
+    socketTimeout: bounds.send_milliseconds,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}

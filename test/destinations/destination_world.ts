@@ -1,0 +1,214 @@
+import { Readable } from 'node:stream';
+import type {
+  CheckStep,
+  DeliveredSlices,
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+  Difference,
+  Sink,
+  SliceOutcome,
+} from '../../server/engine/destination/destination.ts';
+import { freshDelivery } from '../factories/deliveries.ts';
+import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
+import { selectFor } from '../../server/engine/formats/select.ts';
+import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../servers/clickhouse_bytes.ts';
+import {
+  contractColumns,
+  contractRows,
+  contractTable,
+  expectedRow,
+  large_position,
+  large_row,
+} from '../factories/contract_rows.ts';
+import { PlantedConfigs } from '../watchers/planted_configs.ts';
+
+/** A destination's config as a user sends it. */
+export type Config = Record<string, unknown>;
+
+/** What a destination's own test brings to the contract. */
+export type DestinationUnderTest = {
+  definition: DestinationDefinition;
+  /** Called once before the tests. */
+  start(): Promise<DestinationDeps>;
+  stop(): Promise<void>;
+  /** A right config to a fresh, empty place. */
+  configure(): Promise<Config>;
+  /** More right configs to the same place, for the secrets that the first has not. */
+  alternatives?(config: Config): Promise<Config[]>;
+  /** Secret keys that another test file of the destination plants. */
+  planted_elsewhere?: string[];
+  /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
+  readBack(config: Config): Promise<Record<string, unknown>[]>;
+  /** Everything at the place that is not a row: temporary files, open uploads, tables; empty when nothing is left. */
+  leftovers(config: Config): Promise<string[]>;
+  /** Configs that cannot work, with the code of the error that `open`, `write` or `commit` must throw. */
+  misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
+  /** Bodies that the schema or `validate` must refuse, with the key at fault. */
+  invalid: { name: string; change: Config; attr: string }[];
+  /** Changes the place behind the destination's back, for `verify`. */
+  damage: Record<
+    'changed' | 'missing' | 'added',
+    (config: Config, outcomes: SliceOutcome[]) => Promise<void>
+  >;
+  /** The place keeps no order of rows: then they are compared in the order of their uuids. */
+  is_unordered?: true;
+  /** Nothing is kept, so that nothing comes back and nothing can differ. */
+  keeps_nothing?: true;
+  /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
+  large_refused_as?: string;
+  /** Can the store hold NUL? */
+  has_nul: boolean;
+  /** Does a slice that was written survive the death of its sink? */
+  recovers: boolean;
+};
+
+/** The slices of the contract: rows by position, from and to. */
+const slice_ranges: readonly [number, number][] = [
+  [0, 7],
+  [7, contractRows.length],
+];
+const large_range: [number, number] = [large_position, large_position + 1];
+
+/** Writes the contract's rows to a destination under test; ClickHouse itself makes the bytes. */
+export class Contract {
+  readonly under: DestinationUnderTest;
+  deps!: DestinationDeps;
+  readonly planted = new PlantedConfigs();
+  private clickhouse!: ClickHouseBytes;
+
+  constructor(under: DestinationUnderTest) {
+    this.under = under;
+  }
+
+  async start(): Promise<void> {
+    const given = await this.under.start();
+    this.clickhouse = openClickHouseBytes();
+    this.deps = { ...given, log: this.planted.log, encodeRow: this.clickhouse.encodeRow };
+    for (const statement of [...contractTable(contractRows), large_row])
+      await this.clickhouse.run(statement);
+  }
+
+  async stop(): Promise<void> {
+    this.clickhouse.close();
+    await this.under.stop();
+  }
+
+  delivery(): Delivery {
+    return freshDelivery();
+  }
+
+  async open(config: Config, delivery: Delivery): Promise<Sink> {
+    this.planted.plant(this.under.definition, config);
+    return this.planted.listen(
+      await this.planted.hearing(() => this.under.definition.open(config, delivery, this.deps)),
+    );
+  }
+
+  /** The steps of the connection test. */
+  async check(config: Config): Promise<CheckStep[]> {
+    this.planted.plant(this.under.definition, config);
+    const steps = await this.planted.hearing(() =>
+      this.under.definition.check(config, contractColumns, this.deps),
+    );
+    return this.planted.told('a step of the connection test', steps);
+  }
+
+  /** Fails when a secret of a config is in anything that the destination said or keeps. */
+  searchSecrets(): void {
+    const { definition, planted_elsewhere = [] } = this.under;
+    this.planted.search({
+      keys: definition.secrets.filter((key) => !planted_elsewhere.includes(key)),
+      kinds: ['a step of the connection test', 'an error', 'the outcome of a slice', 'a manifest'],
+    });
+  }
+
+  write(sink: Sink, config: Config, number: number): Promise<SliceOutcome> {
+    return this.writeRange(sink, config, number, slice_ranges[number]!);
+  }
+
+  /** Writes the row with a property of `large_bytes` as the first slice. */
+  writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+    return this.writeRange(sink, config, 0, large_range);
+  }
+
+  private async writeRange(
+    sink: Sink,
+    config: Config,
+    number: number,
+    [from, to]: [number, number],
+  ): Promise<SliceOutcome> {
+    const encoding = this.under.definition.encoding(config);
+    const bytes = await this.clickhouse.bytes(
+      selectFor(encoding, contractColumns),
+      `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
+    );
+    const stage = encodeStage(encoding);
+    const written = await sink.write(
+      { number, records: to - from },
+      stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])),
+    );
+    return { number, ...written, ...stage.finish() };
+  }
+
+  async writeAll(sink: Sink, config: Config): Promise<SliceOutcome[]> {
+    const outcomes: SliceOutcome[] = [];
+    for (const number of slice_ranges.keys()) outcomes.push(await this.write(sink, config, number));
+    return outcomes;
+  }
+
+  async deliver(config: Config, delivery: Delivery): Promise<DeliveredSlices> {
+    const sink = await this.open(config, delivery);
+    const outcomes = await this.writeAll(sink, config);
+    const manifest = manifestText(delivery, outcomes);
+    this.planted.hear('a manifest', manifest);
+    await sink.commit(outcomes, { name: 'manifest', text: manifest });
+    await sink.close();
+    return { delivery, outcomes, manifest };
+  }
+
+  async verify(config: Config, delivered: DeliveredSlices[]): Promise<Difference[]> {
+    const source = async function* (): AsyncIterable<string> {
+      yield* contractRows.map((row) => row.uuid);
+    };
+    const differences = await this.planted.hearing(() =>
+      this.under.definition.verify(config, delivered, source, this.deps),
+    );
+    return this.planted.told('a difference', differences);
+  }
+
+  /** Is a commit seen afterwards? */
+  get has_commit(): boolean {
+    return this.under.definition.shows_as_written !== true && this.under.keeps_nothing !== true;
+  }
+
+  /** What a reader sees at the place, in the order in which `expected` is. */
+  async readBack(config: Config): Promise<Record<string, unknown>[]> {
+    return this.inOrder(await this.under.readBack(config));
+  }
+
+  /** What a reader must see of as many deliveries. */
+  expected(deliveries = 1): Record<string, unknown>[] {
+    const rows =
+      this.under.keeps_nothing === true
+        ? []
+        : contractRows.map((row) => expectedRow(row, { has_nul: this.under.has_nul }));
+    return this.inOrder(Array.from({ length: deliveries }, () => rows).flat());
+  }
+
+  private inOrder(rows: Record<string, unknown>[]): Record<string, unknown>[] {
+    return this.under.is_unordered === true
+      ? rows.toSorted((one, other) => String(one['uuid']).localeCompare(String(other['uuid'])))
+      : rows;
+  }
+}
+
+/** A manifest as the engine makes it, as far as destinations read it. */
+export function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): string {
+  return JSON.stringify({
+    version: 1,
+    delivery_id: delivery.delivery_id,
+    slices: outcomes.map(({ name, records, bytes, sha256 }) => ({ name, records, bytes, sha256 })),
+  });
+}

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import {
+  deliverText,
+  freshDelivery,
+  readContractRows,
+  tablesIn,
+  uuid_only,
+} from '../factories/deliveries.ts';
+import type { Delivery } from '../../server/engine/destination/destination.ts';
+import type { RedshiftConfig } from '../../server/engine/destinations/redshift/config.ts';
+import { redshift } from '../../server/engine/destinations/redshift/redshift.ts';
+import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { Config, DestinationUnderTest } from './destination_world.ts';
+import type { DeliveryOrders } from '../processes/killed_delivery.ts';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { makeRedshift, openRedshiftServer } from '../servers/redshift_server.ts';
+import type { RedshiftServer } from '../servers/redshift_server.ts';
+import { openS3Server } from '../servers/s3_server.ts';
+import type { S3Server } from '../servers/s3_server.ts';
+
+const bucket_name = 'loads';
+
+/** A delivery of events with a uuid alone, or what the changes make of it. */
+export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
+  freshDelivery({ columns: uuid_only, ...changes });
+
+/** What passes for a Redshift cluster and its bucket, for the tests of one file, in one mode. */
+export class RedshiftWorld {
+  readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  readonly deps = {
+    log: silentLog(),
+    outbound: this.outbound,
+    export_dir: '/nowhere',
+    signal: new AbortController().signal,
+  };
+  readonly mode: 'INSERT' | 'COPY';
+  pool!: pg.Pool;
+  server!: RedshiftServer;
+  bucket!: S3Server;
+  private stores!: TestStores;
+  private base!: RedshiftConfig;
+  private places = 0;
+
+  constructor(mode: 'INSERT' | 'COPY') {
+    this.mode = mode;
+  }
+
+  async start(): Promise<void> {
+    this.stores = await openTestStores({ clickhouse: false });
+    this.bucket = await openS3Server([bucket_name]);
+    this.pool = new pg.Pool({
+      connectionString: this.stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
+    this.pool.on('error', () => undefined);
+    await makeRedshift(this.pool);
+    const url = new URL(this.stores.database_url.replace('@/', '@host/'));
+    this.server = await openRedshiftServer(
+      `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
+      this.bucket,
+    );
+    const {
+      endpoint: endpoint_url,
+      access_key: aws_access_key_id,
+      secret_key: aws_secret_access_key,
+    } = this.bucket;
+    const copy = {
+      mode: 'COPY',
+      bucket_name,
+      region: 'us-east-1',
+      aws_access_key_id,
+      aws_secret_access_key,
+      endpoint_url,
+    } as const;
+    this.base = {
+      user: url.username,
+      password: url.password,
+      host: '127.0.0.1',
+      port: this.server.port,
+      database: url.pathname.slice(1),
+      has_self_signed_cert: true,
+      properties_data_type: 'super',
+      ...(this.mode === 'COPY' ? copy : {}),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.pool.end();
+    await this.server.close();
+    await this.bucket.close();
+    await this.outbound.close();
+    await this.stores.close();
+  }
+
+  /** A right config to a fresh schema. */
+  async freshConfig(changes: Partial<RedshiftConfig> = {}): Promise<RedshiftConfig> {
+    const schema = `Place "${(this.places += 1)}"`;
+    await this.pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+    return {
+      ...this.base,
+      schema,
+      ...(this.mode === 'COPY' ? { prefix: `/place ${this.places}/` } : {}),
+      ...changes,
+    };
+  }
+
+  inSchema(config: Config, table = 'events'): string {
+    return `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
+  }
+
+  tables(config: Config): Promise<string[]> {
+    return tablesIn(this.pool, config['schema']);
+  }
+
+  /** Keys of all objects and open uploads of a config's place in the bucket. */
+  async objects(config: Config): Promise<string[]> {
+    const prefix = String(config['prefix']).replaceAll('/', '');
+    const {
+      endpoint,
+      access_key: aws_access_key_id,
+      secret_key: aws_secret_access_key,
+    } = this.bucket;
+    const place = {
+      bucket_name,
+      region: 'us-east-1',
+      aws_access_key_id,
+      aws_secret_access_key,
+      endpoint_url: endpoint,
+    };
+    const keys = this.bucket.openUploads(bucket_name).filter((key) => key.startsWith(`${prefix}/`));
+    for await (const key of openBucket(place, this.outbound, this.deps.signal).list(`${prefix}/`, {
+      direct: false,
+    }))
+      keys.push(key);
+    return keys;
+  }
+
+  private async readBack(config: Config): Promise<Record<string, unknown>[]> {
+    return (await this.tables(config)).includes('events')
+      ? readContractRows(this.pool, this.inSchema(config))
+      : [];
+  }
+
+  /** Delivers lines of tab-separated text as one slice. */
+  deliver(config: RedshiftConfig, delivery: Delivery, text: string): Promise<void> {
+    return deliverText(redshift, { config, delivery, deps: this.deps }, text);
+  }
+
+  /** Orders for five slices of a row each, `0` to `4`. */
+  async fiveSlices(): Promise<DeliveryOrders & { config: RedshiftConfig }> {
+    const slices = [0, 1, 2, 3, 4].map((number) => ({
+      base64: Buffer.from(`${number}\n`).toString('base64'),
+      records: 1,
+    }));
+    return {
+      type: 'Redshift',
+      config: await this.freshConfig(),
+      delivery: deliveryOf(),
+      slices,
+      place: 'writing',
+    };
+  }
+
+  /** The uuids that are in the table, in order. */
+  async delivered(config: RedshiftConfig): Promise<string[]> {
+    const found = await this.pool.query<{ uuid: string }>(
+      `SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`,
+    );
+    return found.rows.map(({ uuid }) => uuid);
+  }
+
+  /** The destination as the contract needs it. */
+  under(): DestinationUnderTest {
+    const change = (text: (table: string) => string) => async (config: Config) =>
+      void (await this.pool.query(text(this.inSchema(config))));
+    return {
+      definition: redshift,
+      start: async () => {
+        await this.start();
+        return this.deps;
+      },
+      stop: () => this.stop(),
+      configure: () => this.freshConfig(),
+      ...(this.mode === 'INSERT'
+        ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] }
+        : {}),
+      readBack: (config) => this.readBack(config),
+      leftovers: async (config) => [
+        ...(await this.tables(config)).filter(
+          (name) => !['events', 'sluice_receipts'].includes(name),
+        ),
+        ...(await this.objects(config)),
+      ],
+      misconfigure: (config) => this.misconfigure(config),
+      ...(this.mode === 'COPY' ? { large_refused_as: 'limit_exceeded' } : {}),
+      invalid: this.mode === 'COPY' ? copy_invalid : invalid,
+      damage: {
+        changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
+        missing: change(
+          (table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`,
+        ),
+        added: change((table) => `INSERT INTO ${table} (uuid) VALUES ('stranger')`),
+      },
+      has_nul: false,
+      recovers: true,
+    };
+  }
+
+  private async misconfigure(
+    config: Config,
+  ): Promise<{ name: string; config: Config; code: string }[]> {
+    await this.pool.query(`CREATE TABLE ${this.inSchema(config, 'other')} (uuid text, event text)`);
+    assert.equal(config['mode'] ?? 'INSERT', this.mode);
+    const both = [
+      {
+        name: 'wrong password',
+        config: { ...config, password: 'wrong-password' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such database',
+        config: { ...config, database: 'nothing' },
+        code: 'database_missing',
+      },
+      { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
+      {
+        name: 'no such host',
+        config: { ...config, host: 'no-such-host.invalid' },
+        code: 'host_not_found',
+      },
+      {
+        name: 'a private address',
+        config: { ...config, host: '10.0.0.1' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'missing columns',
+        config: { ...config, table_name: 'other' },
+        code: 'columns_missing',
+      },
+      {
+        name: 'certificate not verified',
+        config: { ...config, has_self_signed_cert: false },
+        code: 'tls_not_verified',
+      },
+    ];
+    if (this.mode === 'INSERT') return both;
+    return [
+      ...both,
+      {
+        name: 'wrong secret',
+        config: { ...config, aws_secret_access_key: 'a-secret-of-nobody' },
+        code: 'authentication_failed',
+      },
+      {
+        name: 'no such bucket',
+        config: { ...config, bucket_name: 'no-such-bucket' },
+        code: 'bucket_missing',
+      },
+      {
+        name: 'metadata service',
+        config: { ...config, endpoint_url: 'http://169.254.169.254/' },
+        code: 'outbound_refused',
+      },
+      {
+        name: 'role of another',
+        config: { ...config, iam_role: 'arn:aws:iam::123456789012:role/other' },
+        code: 'permission_denied',
+      },
+    ];
+  }
+}
+
+const invalid = [
+  { name: 'no host', change: { host: undefined }, attr: 'host' },
+  { name: 'host with its port', change: { host: 'cluster.example.com:5439/dev' }, attr: 'host' },
+  { name: 'port is text', change: { port: '5439' }, attr: 'port' },
+  { name: 'schema is null', change: { schema: null }, attr: 'schema' },
+  { name: 'table of receipts', change: { table_name: 'Sluice_Receipts' }, attr: 'table_name' },
+  { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
+  {
+    name: 'name of more than 127 bytes',
+    change: { table_name: 'é'.repeat(70) },
+    attr: 'table_name',
+  },
+  { name: 'no such type', change: { properties_data_type: 'json' }, attr: 'properties_data_type' },
+  { name: 'no such mode', change: { mode: 'copy' }, attr: 'mode' },
+  { name: 'a bucket is missing', change: { mode: 'COPY' }, attr: 'bucket_name' },
+];
+
+const copy_invalid = [
+  { name: 'no bucket', change: { bucket_name: null }, attr: 'bucket_name' },
+  { name: 'bucket is a path', change: { bucket_name: 'a/../b' }, attr: 'bucket_name' },
+  { name: 'no region', change: { region: undefined }, attr: 'region' },
+  { name: 'no key', change: { aws_access_key_id: undefined }, attr: 'aws_access_key_id' },
+  { name: 'no secret', change: { aws_secret_access_key: '' }, attr: 'aws_secret_access_key' },
+  {
+    name: 'quote in a secret',
+    change: { aws_secret_access_key: "x' y" },
+    attr: 'aws_secret_access_key',
+  },
+  { name: 'backslash in a prefix', change: { prefix: 'a\\' }, attr: 'prefix' },
+  { name: 'role is a name', change: { iam_role: 'loads' }, attr: 'iam_role' },
+  {
+    name: 'endpoint without protocol',
+    change: { endpoint_url: 's3.example.com' },
+    attr: 'endpoint_url',
+  },
+];

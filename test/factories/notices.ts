@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import sql from 'sql-template-tag';
+import { claimDueDeliveries } from '../../server/engine/notices/claim.ts';
+import type { DueDelivery } from '../../server/engine/notices/claim.ts';
+import { newExport } from './batch_exports.ts';
+import type { Harness } from '../harness.ts';
+import type { HttpReceiver } from '../servers/http_receiver.ts';
+
+/** The key of `webhook_secret`. */
+export const webhook_key = Buffer.from('a key that has thirty-two bytes!');
+/** The secret that webhooks of tests are signed with. */
+export const webhook_secret = `whsec_${webhook_key.toString('base64')}`;
+
+let paths = 0;
+
+/** An export, and a webhook that is told of it, with a path of its own at the receiver. */
+export async function openWebhook(
+  house: Harness,
+  receiver: HttpReceiver,
+  fields: Record<string, unknown> = {},
+) {
+  const home = await house.newOrganization();
+  const exported = await newExport(house, home, { name: 'Lake' });
+  const list = `/api/projects/${home.project.id}/notice_targets/`;
+  const path = `/hook/${(paths += 1)}`;
+  const make = async (body: Record<string, unknown>) => {
+    const made = await house.request('POST', list, { key: home.key, body });
+    assert.equal(made.status, 201, made.text);
+    return made.body;
+  };
+  const url = `${receiver.url}${path}`;
+  const target = await make({ type: 'webhook', url, secret: webhook_secret, ...fields });
+  return {
+    home,
+    exported,
+    make,
+    target,
+    url,
+    received: () => receiver.requests.filter((request) => request.path === path),
+    state: async () => (await house.request('GET', `${list}${target.id}/`, { key: home.key })).body,
+    change: (body: Record<string, unknown>) =>
+      house.request('PATCH', `${list}${target.id}/`, { key: home.key, body }),
+  };
+}
+
+/** What became of the deliveries of an export's notices, oldest first. */
+export function deliveriesOf(
+  house: Harness,
+  exportId: string,
+): Promise<{ outcome: string; attempts: number; next_attempt_at: string | null }[]> {
+  return house.deps.db.rows(
+    sql`SELECT outcome, attempts, next_attempt_at FROM notice_deliveries WHERE batch_export_id = ${exportId} ORDER BY id`,
+  );
+}
+
+/** Takes the one delivery that is due, as a process does that then dies. */
+export async function claimOne(house: Harness, now: number): Promise<DueDelivery> {
+  const claimed = await claimDueDeliveries(
+    house.deps.db,
+    { now, leased_until: now + 60_000, last_team_id: 0 },
+    100,
+  );
+  assert.equal(claimed.length, 1);
+  return claimed[0]!;
+}

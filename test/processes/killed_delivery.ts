@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type {
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../server/engine/destination/destination.ts';
+
+/** Where a delivery is killed: in the middle of the second slice or another one, before commit, somewhere in it, or after it and before anybody knows. */
+export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
+
+/** What the process of test/processes/delivery_process.ts is told. `slices` are bytes in the destination's encoding. */
+export type DeliveryOrders = {
+  type: string;
+  config: Record<string, unknown>;
+  delivery: Delivery;
+  slices: { base64: string; records: number }[];
+  place: KillPlace;
+  /** The slice in whose middle the place `writing` is; left out: 1. */
+  writing?: number;
+};
+
+/**
+ * Delivers in a process of its own and ends it by SIGKILL at the place; `after_milliseconds` later where the place is `committing`. Gives the slices that it had finished when it was there, as the
+ * engine notes them.
+ */
+export async function killDelivery(
+  orders: DeliveryOrders,
+  options: { after_milliseconds: number },
+): Promise<SliceOutcome[]> {
+  const program = fileURLToPath(new URL('./delivery_process.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, JSON.stringify(orders)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const outcomes: SliceOutcome[] = [];
+  let isReached = false;
+  for await (const line of createInterface(child.stdout)) {
+    isReached = line === 'reached';
+    if (isReached) break;
+    outcomes.push(JSON.parse(line) as SliceOutcome);
+  }
+  if (!isReached) throw new Error('The delivery ended before the place where it was to be killed.');
+  if (orders.place === 'committing') await pause(options.after_milliseconds);
+  child.kill('SIGKILL');
+  await ended;
+  return outcomes;
+}
+
+/** Writes lines of tab-separated text as one of several slices, and gives what the engine would note of it. */
+export async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
+  const records = text.split('\n').length - 1;
+  const written = await sink.write({ number, records }, Readable.from([Buffer.from(text)]));
+  return { number, ...written, records, bytes: Buffer.byteLength(text), sha256: '' };
+}
+
+/** Does what the engine's next attempt does: goes on unless the delivery is there, and commits. Gives whether it was there, and the numbers of the slices that it wrote. */
+async function goOn(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+  known: SliceOutcome[],
+): Promise<{ is_there: boolean; written: number[] }> {
+  const sink = await definition.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+  const written: number[] = [];
+  try {
+    if (await sink.isCommitted()) return { is_there: true, written };
+    const outcomes = new Map(
+      (await sink.recover(known)).map((outcome) => [outcome.number, outcome]),
+    );
+    for (const [number, { base64, records }] of orders.slices.entries()) {
+      if (outcomes.has(number)) continue;
+      const bytes = Buffer.from(base64, 'base64');
+      const slice: Slice = {
+        number,
+        records,
+        ...(number === orders.slices.length - 1 ? { is_last: true } : {}),
+      };
+      outcomes.set(number, {
+        number,
+        ...(await sink.write(slice, Readable.from([bytes]))),
+        records,
+        bytes: bytes.length,
+        sha256: '',
+      });
+      written.push(number);
+    }
+    const inOrder = [...outcomes.values()].toSorted((one, other) => one.number - other.number);
+    await sink.commit(inOrder, { name: 'manifest', text: '{"by":"the next one"}' });
+    return { is_there: false, written };
+  } finally {
+    await sink.close();
+  }
+}
+
+/** Goes on without the knowledge of any slice. Gives whether the delivery was there. */
+export async function deliverAgain(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+): Promise<boolean> {
+  return (await goOn(definition, orders, deps, [])).is_there;
+}
+
+/** Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers of the slices that both attempts have written or begun. */
+export async function repeatedSlices(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+): Promise<number[]> {
+  const known = await killDelivery(
+    { ...orders, place: 'writing', writing: 2 },
+    { after_milliseconds: 0 },
+  );
+  const { written } = await goOn(definition, orders, deps, known);
+  return written.filter((number) => number <= 2);
+}

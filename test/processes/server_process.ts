@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+
+const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+
+/** A server that runs as users run it: a process of its own, reached over HTTP. */
+export type ServerProcess = {
+  child: ChildProcess;
+  address: string;
+  /** Everything it wrote so far. */
+  output(): string;
+  /** Ends it in order and gives its exit code. */
+  stop(): Promise<number | null>;
+  /** kill -9 of the process itself. */
+  kill(): Promise<void>;
+};
+
+/** The environment of a server process on a folder of its own; the key is fixed so that a test knows it. */
+export function serverEnvironment(
+  folder: string,
+  key: string,
+  more: Record<string, string> = {},
+): Record<string, string> {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name, value]) =>
+        value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST'),
+    ) as [string, string][],
+  );
+  return {
+    ...inherited,
+    SLUICE_PORT: '0',
+    SLUICE_DATA_DIR: `${folder}/data`,
+    SLUICE_EXPORT_DIR: `${folder}/exports`,
+    SLUICE_PLUGIN_DIR: `${folder}/plugins`,
+    SLUICE_OWNER_API_KEY: key,
+    SLUICE_OWNER_PASSWORD: 'correct horse battery staple',
+    SLUICE_RATE_LIMIT_PER_MINUTE: '0',
+    SLUICE_RATE_LIMIT_PER_HOUR: '0',
+    SLUICE_SETTLE_SECONDS: '1',
+    SLUICE_OUTBOUND_ALLOW: '127.0.0.0/8',
+    SLUICE_LOG_LEVEL: 'warn',
+    ...more,
+  };
+}
+
+/** Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is ready; fails with its output when it ends before. */
+export async function startServer(
+  command: string[],
+  environment: Record<string, string>,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [main, ...command], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const exited = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => resolve(code)),
+  );
+  const address = await new Promise<string>((resolve, reject) => {
+    const take = (chunk: Buffer) => {
+      output += chunk.toString();
+      const ready = /Sluice (?:is ready at (\S+)|worker is ready)/.exec(output);
+      if (ready !== null) resolve(ready[1] ?? '');
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    void exited.then((code) => reject(new Error(`The server ended with ${code}:\n${output}`)));
+  });
+  return {
+    child,
+    address,
+    output: () => output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** A JSON call with a key; gives status and parsed body. */
+export async function call(
+  address: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const content =
+    body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+  const answer = await request(`${address}${path}`, {
+    method: method as 'GET',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...content,
+  });
+  const text = await answer.body.text();
+  return {
+    status: answer.statusCode,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
+}
+
+/** Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`, naming what was waited for. */
+export async function until<Result>(
+  what: string,
+  timeoutMs: number,
+  pauseMs: number,
+  ask: () => Promise<Result | undefined>,
+): Promise<Result> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > end) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** The processes of a kind that work on a folder: found by their command line and working folder, as an operator would with ps. */
+export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): number[] {
+  const pattern = kind === 'postgres' ? /\bpostgres\b/ : /embedded\/clickhouse\/server\.ts/;
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return (
+          pattern.test(command) &&
+          (command.includes(folder) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder))
+        );
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import PostalMime from 'postal-mime';
+import type { Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+
+/** A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a mail program reads in it. */
+export type ReceivedMail = {
+  from: string;
+  to: string[];
+  user: string | undefined;
+  is_encrypted: boolean;
+  raw: string;
+  content: Email;
+};
+
+/** What a relay can do instead of its work. `refuse`, `hang` and `drop` happen in place of the greeting; `hang_after` and `drop_during` once the mail itself is coming in. */
+export type MailFault =
+  | 'refuse'
+  | 'hang'
+  | 'drop'
+  | 'reject_recipient'
+  | 'reject_message'
+  | 'hang_after'
+  | 'drop_during';
+
+/** A relay on 127.0.0.1 that keeps every mail. */
+export type MailServer = {
+  /** For `SLUICE_SMTP_URL`, with user and password where the relay wants them. */
+  url: string;
+  /** In the order in which they were taken. */
+  mails: ReceivedMail[];
+  /** Users that anyone tried to log in as. */
+  logins: string[];
+  /** How many connections are open. */
+  connections(): number;
+  /** From the next connection or mail on this happens, until it is set to undefined; `reply` is what the relay says to it. */
+  setFault(fault: MailFault | undefined, reply?: string): void;
+  /** The latest mail to an address; waits up to 5 seconds for the first one. */
+  waitFor(address: string): Promise<ReceivedMail>;
+  close(): Promise<void>;
+};
+
+type State = { fault: MailFault | undefined; reply: string };
+type MailServerOptions = {
+  tls?: 'none' | 'starttls' | 'implicit';
+  login?: { user: string; password: string };
+};
+
+const certificate = (name: string) =>
+  readFileSync(new URL(`../certificates/localhost.${name}`, import.meta.url), 'utf8');
+const wait_milliseconds_max = 5_000;
+
+/** Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is self-signed, for the name localhost. */
+export async function openMailServer({
+  tls = 'none',
+  login,
+}: MailServerOptions = {}): Promise<MailServer> {
+  const sockets = new Map<number, Socket>();
+  const state: State = { fault: undefined, reply: '' };
+  const mails: ReceivedMail[] = [];
+  const logins: string[] = [];
+  const server = new SMTPServer({
+    secure: tls === 'implicit',
+    disabledCommands: tls === 'starttls' ? [] : ['STARTTLS'],
+    allowInsecureAuth: tls === 'none',
+    authOptional: login === undefined,
+    key: certificate('key'),
+    cert: certificate('crt'),
+    disableReverseLookup: true,
+    closeTimeout: 1,
+    onAuth: ({ username = '', password }, _session, callback) => {
+      logins.push(username);
+      const isRight = username === login?.user && password === login.password;
+      callback(
+        isRight ? null : smtpError(535, 'Authentication failed'),
+        isRight ? { user: username } : undefined,
+      );
+    },
+    ...faultyHandlers(state, sockets, async (stream, session) => {
+      const raw = await text(stream);
+      const mail = await readMail(raw, session);
+      mails.push(mail);
+      server.emit('mail');
+    }),
+  });
+  // A client that is cut off, or that refuses the certificate, is what some tests want.
+  server.on('error', () => undefined);
+  server.server.on('connection', (socket: Socket) => {
+    const remotePort = socket.remotePort ?? 0;
+    sockets.set(remotePort, socket);
+    socket.on('close', () => sockets.delete(remotePort));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  const userinfo =
+    login === undefined
+      ? ''
+      : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
+  return {
+    url: `${tls === 'implicit' ? 'smtps' : 'smtp'}://${userinfo}127.0.0.1:${port}`,
+    mails,
+    logins,
+    connections: () => sockets.size,
+    setFault: (fault, reply = 'No') => void Object.assign(state, { fault, reply }),
+    waitFor: async (address) => {
+      const signal = AbortSignal.timeout(wait_milliseconds_max);
+      for (;;) {
+        const mail = mails.findLast(({ to }) => to.includes(address));
+        if (mail !== undefined) return mail;
+        await once(server, 'mail', { signal });
+      }
+    },
+    close: async () => {
+      const closed = once(server.server, 'close');
+      server.close();
+      for (const socket of sockets.values()) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+type Take = (stream: NodeJS.ReadableStream, session: SMTPServerSession) => Promise<void>;
+
+/** The steps of a conversation at which something can go wrong. A handler that hangs calls nobody back. */
+function faultyHandlers(
+  state: State,
+  sockets: Map<number, Socket>,
+  take: Take,
+): Pick<SMTPServerOptions, 'onConnect' | 'onRcptTo' | 'onData'> {
+  return {
+    onConnect: (session, callback) => {
+      if (state.fault === 'hang') return;
+      if (state.fault === 'drop') sockets.get(session.remotePort)?.destroy();
+      else callback(state.fault === 'refuse' ? smtpError(554, state.reply) : null);
+    },
+    onRcptTo: (_address, _session, callback) =>
+      callback(state.fault === 'reject_recipient' ? smtpError(550, state.reply) : null),
+    onData: (stream, session, callback) => {
+      if (state.fault === 'drop_during') {
+        sockets.get(session.remotePort)?.destroy();
+      } else if (state.fault === 'hang_after' || state.fault === 'reject_message') {
+        stream.resume();
+        if (state.fault === 'reject_message')
+          stream.on('end', () => callback(smtpError(554, state.reply)));
+      } else {
+        take(stream, session).then(() => callback(null), callback);
+      }
+    },
+  };
+}
+
+function smtpError(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+async function readMail(
+  raw: string,
+  { envelope, user, secure }: SMTPServerSession,
+): Promise<ReceivedMail> {
+  const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
+  return {
+    from,
+    to: envelope.rcptTo.map(({ address }) => address),
+    user: user === undefined ? undefined : String(user),
+    is_encrypted: secure,
+    raw,
+    content: await PostalMime.parse(raw),
+  };
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { Secret } from 'otpauth';
+import { pino } from 'pino';
+import { destinations } from '../../server/engine/destinations/index.ts';
+import type { Logger } from '../../server/platform/log.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+
+/** Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in clear. A new key stands in `value`, as other things do: keys are known by their form. */
+const secret_fields = new Set([
+  'password',
+  'current_password',
+  'new_password',
+  'secret',
+  'token',
+  'recovery_codes',
+  'otpauth_url',
+  'link',
+  ...destinations.flatMap(({ secrets }) => secrets),
+]);
+/** Shorter ones occur by chance. */
+const secret_length_min = 10;
+/** Whatever looks like a key or a session's token, also where no test has seen it. */
+const forms = /slk_[0-9A-Za-z]{49}|sls_[0-9A-Za-z]{43}/;
+
+/** Remembers every secret that a test sends or is answered, and what is logged meanwhile. */
+export type PlantedSecrets = {
+  log: Logger;
+  see(sent: unknown, answered: unknown, cookies: string[]): void;
+  /** Fails when one of them stands in a row of the database or in a line of the log. */
+  search(db: Database): Promise<void>;
+};
+
+/** Begins to watch; log lines of every level are kept in memory until `search`. */
+export function watchSecrets(): PlantedSecrets {
+  const secrets = new Set<string>();
+  const lines: string[] = [];
+  const collect = (value: unknown, isSecret: boolean): void => {
+    if (typeof value === 'string') {
+      if (isSecret && value.length >= secret_length_min)
+        for (const part of partsOf(value)) secrets.add(part);
+    } else if (Array.isArray(value)) for (const item of value) collect(item, isSecret);
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, field] of Object.entries(value))
+        collect(field, isSecret || secret_fields.has(name));
+  };
+  return {
+    log: pino(
+      { level: 'trace' },
+      new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+    ),
+    see: (sent, answered, cookies) => {
+      collect(sent, false);
+      collect(answered, false);
+      for (const cookie of cookies) collect(/^[^=]+=([^;]+)/.exec(cookie)?.[1], true);
+    },
+    search: async (db) => {
+      const look = (text: string, where: string) => {
+        for (const secret of secrets)
+          if (text.includes(secret))
+            assert.fail(`${where} holds a secret in clear: ${secret.slice(0, 6)}…`);
+        assert.doesNotMatch(text, forms, `${where} holds a key or a session's token in clear`);
+      };
+      for (const line of lines) look(line, `the log line ${line.slice(0, 200)}`);
+      for (const { name } of (await tablesOf(db)) as { name: string }[])
+        for (const row of (await db.text(`SELECT t::text AS row FROM ${name} t`)).rows)
+          look(decoded(String(row['row'])), `the table ${name}`);
+    },
+  };
+}
+
+/** A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery code without its hyphen as well. */
+function partsOf(value: string): string[] {
+  if (/^[A-Z2-7]{32}$/.test(value))
+    return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
+  if (/^[A-Z2-7]{5}-[A-Z2-7]{5}$/.test(value)) return [value, value.replace('-', '')];
+  if (!/^https?:|^otpauth:/.test(value)) return [value];
+  return [...value.matchAll(/(?:token|secret)=([^&]+)/g)]
+    .map((match) => decodeURIComponent(match[1]!))
+    .filter((part) => part.length >= secret_length_min);
+}
+
+async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {
+  return (
+    await db.text(
+      "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+    )
+  ).rows;
+}
+
+/** Bytes are dumped as hexadecimal digits: what they spell is looked at as well. */
+function decoded(row: string): string {
+  return `${row}\n${[...row.matchAll(/\\\\?x((?:[0-9a-f]{2})+)/g)].map((match) => Buffer.from(match[1]!, 'hex').toString('latin1')).join('\n')}`;
+}

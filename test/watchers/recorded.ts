@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import sql from 'sql-template-tag';
+import type { Database } from '../../server/platform/postgres/database.ts';
+
+const tries = 'Tries a destination; what it writes there it takes away again.';
+const reads = 'Reads events and changes nothing.';
+
+/** Routes that change nothing that the activity log is about, and why. Every other change goes through `write()` and leaves exactly one entry. */
+export const not_recorded: Record<string, string> = {
+  'POST /api/projects/:project_id/events/':
+    'Events are the data of a project, many in one request; the store of events has them.',
+  'POST /api/projects/:project_id/batch_exports/test/': tries,
+  'POST /api/projects/:project_id/batch_exports/:id/test/': tries,
+  'POST /api/projects/:project_id/batch_exports/preview/': reads,
+  'POST /api/projects/:project_id/batch_exports/:id/preview/': reads,
+  'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
+  'POST /api/organizations/:organization_id/notice_targets/:id/test/':
+    'Sends one notice and stores nothing.',
+  'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
+  'POST /api/organizations/:organization_id/batch_exports/test/': tries,
+  'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
+  'POST /api/organizations/:organization_id/batch_exports/preview/': reads,
+  'POST /api/organizations/:organization_id/batch_exports/:id/preview/': reads,
+};
+
+/** Routes whose `write()` may find that there is nothing to do, and when. */
+const may_record_nothing: Record<string, string> = {
+  'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
+  'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
+  'POST /api/organizations/:organization_id/domains/:id/test_sign_in/':
+    'A test signs nobody in and changes nothing.',
+  'POST /api/organizations/:organization_id/pipeline_destinations/:id/upgrade/':
+    'The version is installed already.',
+  'POST /api/organizations/:organization_id/pipeline_frontend_apps/:id/upgrade/':
+    'The version is installed already.',
+  'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
+    'The version is installed already.',
+  'POST /api/users/reset_password/':
+    'The link is made, and recorded, beside the answer, and only when there is such an account.',
+};
+
+const patternsOf = (routes: Record<string, string>) =>
+  Object.keys(routes).map((name) => new RegExp(`^${name.replaceAll(/:\w+/g, '[^/]+')}$`));
+const [not_looked_at, may_be_none] = [patternsOf(not_recorded), patternsOf(may_record_nothing)];
+
+/** Remembers every change that succeeded in a test. */
+export type RecordedChanges = {
+  see(
+    method: string,
+    path: string,
+    answer: { status: number; headers: Record<string, unknown> },
+    sent: Record<string, string>,
+  ): void;
+  /** Fails when one of them did not leave exactly one entry in each log that it concerns, and one at least. */
+  check(db: Database): Promise<void>;
+};
+
+/** Begins to watch. Requests that bring an id of their own are left out, because several may share it. */
+export function watchChanges(): RecordedChanges {
+  const changes = new Map<string, string>();
+  return {
+    see: (method, path, { status, headers }, sent) => {
+      const [plain = '', query = ''] = path.split('?');
+      const name = `${method} ${plain}`;
+      const isChange =
+        !['GET', 'HEAD', 'OPTIONS'].includes(method) &&
+        status >= 200 &&
+        status < 300 &&
+        !query.includes('validate_only=true');
+      if (
+        !isChange ||
+        headers['idempotent-replayed'] === 'true' ||
+        'x-request-id' in sent ||
+        not_looked_at.some((pattern) => pattern.test(name))
+      )
+        return;
+      changes.set(String(headers['x-request-id']), name);
+    },
+    check: async (db) => {
+      const rows = await db.rows<{ id: string; entries: number }>(
+        sql`SELECT id, max(entries)::integer AS entries FROM (
+          SELECT request_id AS id, count(*) AS entries FROM activity WHERE request_id = ANY (${[...changes.keys()]}::text[]) GROUP BY request_id, chain_id) counted GROUP BY id`,
+      );
+      const entries = new Map(rows.map((row) => [row.id, row.entries]));
+      const wrong = [...changes].flatMap(([id, name]) => {
+        const found = entries.get(id) ?? 0;
+        return found === 1 || (found === 0 && may_be_none.some((pattern) => pattern.test(name)))
+          ? []
+          : [`${name}: ${found}`];
+      });
+      assert.deepEqual(
+        [...new Set(wrong)],
+        [],
+        'Every change that succeeds leaves exactly one entry in each log that it concerns.',
+      );
+    },
+  };
+}

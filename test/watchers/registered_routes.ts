@@ -1,0 +1,41 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { Scope } from '../../server/platform/http/scopes.ts';
+
+/** A route as the app has it: `scope` is `public` for those without a key and `any` for those that ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`. */
+export type RegisteredRoute = {
+  method: string;
+  path: string;
+  scope: Scope | 'any' | 'public';
+  session: boolean;
+  within: 'organization' | 'project' | undefined;
+  level: number;
+  responses: Record<
+    string,
+    { type?: unknown; title?: string; properties?: Record<string, unknown> }
+  >;
+  body: { properties?: Record<string, unknown> } | undefined;
+};
+
+/** Collects the routes of an app that is built but not ready yet; without those that only answer 405, 308 and OPTIONS, and without HEAD. Complete once the app is ready. */
+export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
+  return () =>
+    routes
+      .filter(
+        (route) =>
+          route.config?.scope !== undefined &&
+          route.method !== 'HEAD' &&
+          (route.config.scope !== 'public' || route.schema?.hide !== true),
+      )
+      .map((route) => ({
+        method: String(route.method),
+        path: route.url,
+        scope: route.config!.scope!,
+        session: route.config!.session ?? false,
+        within: route.config!.within,
+        level: route.config!.level ?? 1,
+        responses: (route.schema?.response ?? {}) as RegisteredRoute['responses'],
+        body: route.schema?.body as RegisteredRoute['body'],
+      }));
+}
