@@ -1,7 +1,7 @@
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config/config.ts';
-import type { Deps } from '../server/deps.ts';
-import { openQueryBudget } from '../server/engine/source/query_budget.ts';
+import { withEngine } from '../server/with_engine.ts';
+import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
@@ -22,7 +22,7 @@ const nowhere = {
 /** The OpenAPI document of the whole application, as the text of openapi.json. The same code gives the same text; no store is needed. */
 export async function openApiText(): Promise<string> {
   const outbound = openOutbound({ allow: [] });
-  const deps: Deps = {
+  const deps = withEngine({
     config: readConfig({}),
     clock: systemClock,
     log: silentLog(),
@@ -43,7 +43,7 @@ export async function openApiText(): Promise<string> {
     query_budget: openQueryBudget(1),
     sandbox: await openSandbox({ outbound, log: silentLog(), clock: systemClock }),
     metrics: openMetrics({ process_metrics: false }),
-  };
+  });
   const app = buildApp(deps);
   try {
     await app.ready();

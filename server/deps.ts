@@ -1,5 +1,6 @@
 import type { Config } from './config/config.ts';
-import type { QueryBudget } from './engine/source/query_budget.ts';
+import type { Engine } from './engine/engine.ts';
+import type { QueryBudget } from './engine/query/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
@@ -29,4 +30,6 @@ export type Deps = {
   query_budget: QueryBudget;
   /** Where the code of plugins runs. */
   sandbox: Sandbox;
+  /** What planning and executing exports works with. */
+  engine: Engine;
 };

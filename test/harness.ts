@@ -11,6 +11,7 @@ import type { UserRow } from '../server/api/users/store.ts';
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config/config.ts';
 import type { Deps } from '../server/deps.ts';
+import { withEngine } from '../server/with_engine.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../server/platform/clock.ts';
@@ -19,7 +20,7 @@ import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
 import { openMetrics } from '../server/platform/metrics.ts';
-import { openQueryBudget } from '../server/engine/source/query_budget.ts';
+import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets/secrets.ts';
@@ -88,7 +89,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const planted = watchSecrets();
   const recorded = watchChanges();
-  const deps: Deps = {
+  const deps = withEngine({
     config: {
       ...readConfig({ SLUICE_RATE_LIMIT_PER_MINUTE: '0', SLUICE_RATE_LIMIT_PER_HOUR: '0' }),
       ...options.config,
@@ -110,7 +111,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock }),
     ...options.deps,
-  };
+  });
   const app = (options.build ?? buildApp)(deps);
   const faultsOf = watchAnswers(app);
   await app.ready();

@@ -1,16 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, environmentConfig } from '../config/config.ts';
-import type { Config } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
-import type { Logger } from '../platform/log.ts';
 import type { ImportFlags } from './import_command.ts';
 import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
-
-/** What every command gets: checked settings, the log, and a way to write lines for the person at the terminal. */
-export type CommandContext = { config: Config; log: Logger; say(line: string): void };
+import type { CommandContext } from './command_context.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2 wrong usage or settings. Guarantee: a known fault is told in a sentence on standard

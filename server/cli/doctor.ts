@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../platform/activity/verify.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { NoStoreError, joinStores } from './stores.ts';
@@ -110,7 +110,7 @@ async function stores(context: CommandContext): Promise<Finding[]> {
   return findings;
 }
 
-async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
+async function contents({ deps }: OpenProcess): Promise<Finding[]> {
   const [postgres] = await deps.db.rows<{ version: string; instant: number }>(sql`
     SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
@@ -119,7 +119,7 @@ async function contents({ deps, engine }: OpenProcess): Promise<Finding[]> {
   ).json<{ version: string }>();
   const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
     SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
-    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs => ${engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
+    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs => ${deps.engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
   const failed = await deps.db.rows<{ name: string; latest_error: string }>(sql`
     SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable') AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);

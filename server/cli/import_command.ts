@@ -1,4 +1,4 @@
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { importFile } from './import.ts';
 import { UserError } from './user_error.ts';
 

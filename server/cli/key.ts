@@ -5,7 +5,7 @@ import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/scopes.ts';
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';

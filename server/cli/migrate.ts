@@ -1,4 +1,4 @@
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import { joinStores } from './stores.ts';
 

@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
-import { engineOf } from '../api/batch_exports/engine.ts';
 import type { Config } from '../config/config.ts';
 import type { Deps } from '../deps.ts';
-import type { Engine } from '../engine/engine.ts';
 import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
-import { openQueryBudget } from '../engine/source/query_budget.ts';
+import { openQueryBudget } from '../engine/query/query_budget.ts';
 import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../platform/clickhouse/client.ts';
@@ -22,6 +20,7 @@ import type { Database } from '../platform/postgres/database.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
 import { openServerSecrets } from '../platform/secrets/server_keys.ts';
+import { withEngine } from '../with_engine.ts';
 import type { Stores } from './stores.ts';
 import { waitForStores } from './wait_for_stores.ts';
 
@@ -32,7 +31,7 @@ const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.
 const clickhouse_migration_lock = 7_301_002;
 
 /** Everything that a process needs, opened; `close` gives it back in the right order. */
-export type OpenProcess = { deps: Deps; engine: Engine; close(): Promise<void> };
+export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the process carries; the pool is sized by it.
@@ -64,7 +63,7 @@ export async function openProcess(
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
-  const deps: Deps = {
+  const deps = withEngine({
     config,
     clock: systemClock,
     log,
@@ -77,10 +76,9 @@ export async function openProcess(
     metrics,
     query_budget: openQueryBudget(queryMemory(config, stores)),
     sandbox: await openSandbox({ outbound, log, clock: systemClock }),
-  };
+  });
   return {
     deps,
-    engine: engineOf(deps),
     close: async () => {
       await deps.sandbox.close();
       await mail.close();

@@ -8,7 +8,7 @@ import type { Database } from '../platform/postgres/database.ts';
 import { rewrapField } from '../platform/secrets/rewrap.ts';
 import type { Rewrapped } from '../platform/secrets/rewrap.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import { sealed_fields } from './sealed_fields.ts';
 import { joinStores } from './stores.ts';

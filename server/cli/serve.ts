@@ -61,7 +61,7 @@ export async function serve(
     let worker: Worker | undefined;
     if (parts.worker) {
       const { worker_runs_max: runs_max, project_runs_max, host_runs_max } = config;
-      worker = await startWorker(opened.engine, { runs_max, project_runs_max, host_runs_max });
+      worker = await startWorker(opened.deps.engine, { runs_max, project_runs_max, host_runs_max });
       const running = worker;
       stops.push(() => running.stop({ is_fault: isFault }));
       const plugins = runPlugins(opened.deps);

@@ -1,4 +1,4 @@
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { runDemo } from './demo.ts';
 import { serve } from './serve.ts';
 import type { Parts } from './serve.ts';

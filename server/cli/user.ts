@@ -12,7 +12,7 @@ import type { Change } from '../platform/activity/changes.ts';
 import { isAddress } from '../platform/mail/mailbox.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';

@@ -4,7 +4,6 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../test/factories/batch_exports.ts';
 import { openQueryHouse } from '../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../test/factories/query_exports.ts';
-import { engineOf } from '../api/batch_exports/engine.ts';
 import { storeConfig } from '../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 
@@ -49,7 +48,7 @@ test('what is wrong with one export keeps no other from being compared', async (
       config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' },
     },
   });
-  const found = await verifyExports(engineOf(house.deps), undefined);
+  const found = await verifyExports(house.deps.engine, undefined);
   assert.deepEqual(
     found.map(({ name, records, differences, fault }) => [
       name,

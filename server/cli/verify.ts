@@ -16,7 +16,7 @@ import type { Receipt } from '../engine/runs/receipt.ts';
 import { columnsOf, openReading } from '../engine/source/source_query.ts';
 import { listSlices } from '../engine/runs/runs.ts';
 import { streamKeys } from '../engine/source/source.ts';
-import type { CommandContext } from './commands.ts';
+import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';
@@ -64,7 +64,7 @@ export async function verify(
   try {
     const opened = await openProcess(config, stores, log, 'command');
     try {
-      const findings = await verifyExports(opened.engine, options.export);
+      const findings = await verifyExports(opened.deps.engine, options.export);
       if (options.json === true) say(JSON.stringify({ exports: findings }));
       else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
       else for (const finding of findings) tell(finding, say);

@@ -5,7 +5,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
-import type { QueryBudget } from './source/query_budget.ts';
+import type { QueryBudget } from './query/query_budget.ts';
 import type { DestinationDeps } from './destination/destination.ts';
 import { encodeRow } from './formats/encode_row.ts';
 import type { QueryLimits } from './query/settings.ts';

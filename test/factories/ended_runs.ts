@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { endRun } from '../../server/engine/runs/runs.ts';
-import type { RunEnd } from '../../server/engine/runs/runs.ts';
+import type { RunEnd } from '../../server/engine/run.ts';
 import { insertRunRow } from './batch_exports.ts';
 import type { RunWanted } from './batch_exports.ts';
 import type { Harness } from '../harness.ts';
@@ -35,7 +34,7 @@ export async function endedRun(
   );
   const run = await claimRun(house.deps.db, id, randomUUID());
   assert.ok(run !== undefined);
-  await endRun(engineOf(house.deps), run, end);
+  await endRun(house.deps.engine, run, end);
   return id;
 }
 

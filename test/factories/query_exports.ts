@@ -4,7 +4,6 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
-import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { advanceBackfills } from '../../server/engine/planning/backfill.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
@@ -137,13 +136,13 @@ async function scheduled(house: Harness, home: TestOrganization, body: Record<st
 }
 
 async function plan(house: Harness, id: string): Promise<{ id: string }[]> {
-  while ((await planDueExports(engineOf(house.deps))) > 0);
+  while ((await planDueExports(house.deps.engine)) > 0);
   return house.deps.db.rows(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${id} AND status IN ('Starting', 'Running') ORDER BY data_interval_start, created_at`);
 }
 
 async function advance(house: Harness, id: string, backfillId: string): Promise<void> {
-  const engine = { ...engineOf(house.deps), settle_seconds: 0 };
+  const engine = { ...house.deps.engine, settle_seconds: 0 };
   for (;;) {
     await advanceBackfills(engine);
     await runAll(house, id);
@@ -157,8 +156,7 @@ async function advance(house: Harness, id: string, backfillId: string): Promise<
 async function runAll(house: Harness, id: string): Promise<TestRun[]> {
   for (const { id: run_id } of await plan(house, id)) {
     const run = await claimRun(house.deps.db, run_id, randomUUID());
-    if (run !== undefined)
-      await executeRun(engineOf(house.deps), run, new AbortController().signal);
+    if (run !== undefined) await executeRun(house.deps.engine, run, new AbortController().signal);
   }
   const runs = await house.deps.db.rows<TestRun>(sql`
     SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query FROM batch_export_runs WHERE batch_export_id = ${id} ORDER BY data_interval_start, created_at`);

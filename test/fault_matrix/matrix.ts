@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import sql from 'sql-template-tag';
-import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
@@ -205,7 +204,7 @@ export class Matrix {
   }
 
   private get engine(): Engine {
-    return engineOf(this.exporting.house.deps);
+    return this.exporting.house.deps.engine;
   }
 }
 

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
-import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
 import { SilenceWatch } from '../../server/engine/delivery/stall.ts';
@@ -55,7 +54,7 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
     const [planned] = await exporting.plan(id);
     const run = await claimRun(db, planned!.id, randomUUID());
     const told: boolean[] = [];
-    const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 1 };
+    const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 1 };
     await executeRun(engine, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
     const ended = await db.row(
       sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`,
@@ -90,7 +89,7 @@ export async function slowSource(exporting: QueryHouse): Promise<void> {
   });
   const [planned] = await exporting.plan(id);
   const run = await claimRun(db, planned!.id, randomUUID());
-  const given = engineOf(exporting.house.deps);
+  const given = exporting.house.deps.engine;
   const clickhouse = withMethod(
     given.clickhouse,
     'exec',
@@ -127,7 +126,7 @@ export async function deafDestination(exporting: QueryHouse): Promise<void> {
   const id = await firstHour(exporting, await newHome(exporting), 'NoOp', {});
   const [planned] = await exporting.plan(id);
   const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
-  const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 0.2 };
+  const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 0.2 };
   const watch = new SilenceWatch(engine, run!, new AbortController().signal, () => undefined);
   for (const doing of ['showing the delivery', 'closing the delivery']) {
     await assert.rejects(
@@ -156,7 +155,7 @@ export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
   const hanging: string[] = [];
   for (let count = 0; count < 4; count += 1)
     hanging.push(await firstHour(exporting, home, 'HTTP', { url: `${receiver.url}/hang` }));
-  const engine = { ...engineOf(exporting.house.deps), destination_silence_seconds_max: 24 };
+  const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 24 };
   const worker = await startWorker(engine, { runs_max: 4, project_runs_max: 4, host_runs_max: 8 });
   try {
     await eventually('it has never come to the fault', () => receiver.requests.length === 4);

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { engineOf } from '../../server/api/batch_exports/engine.ts';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger/ledger.ts';
 import { completeQuietRuns } from '../../server/engine/runs/empty_runs.ts';
-import {
-  LostRunError,
-  beginCommit,
-  endRun,
-  retryLater,
-  storeSlices,
-} from '../../server/engine/runs/runs.ts';
-import type { ClaimedRun } from '../../server/engine/runs/runs.ts';
+import { beginCommit, endRun, retryLater, storeSlices } from '../../server/engine/runs/runs.ts';
+import { LostRunError } from '../../server/engine/run.ts';
+import type { ClaimedRun } from '../../server/engine/run.ts';
 import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
@@ -75,7 +69,7 @@ export async function openWorld(house: Harness, home: TestOrganization): Promise
   const world: World = {
     house,
     home,
-    engine: { ...engineOf(house.deps), settle_seconds: 0, pause_after_failures: 0 },
+    engine: { ...house.deps.engine, settle_seconds: 0, pause_after_failures: 0 },
     export_id: id,
     path: `${projectBase(home)}${id}/`,
     made_at: await databaseInstant(db),

@@ -19,7 +19,7 @@ const layers: Layer[] = [
     files: /^server\/engine\/destinations\/(\w+)\//,
     may_import: [
       /^server\/engine\/destinations\/$1\//,
-      /^server\/engine\/destination\.ts$/,
+      /^server\/engine\/destination\//,
       /^server\/engine\/formats\//,
       /^server\/engine\/object_store\//,
       /^server\/engine\/sql_tables\//,
@@ -33,7 +33,7 @@ const layers: Layer[] = [
     files: /^server\/engine\/sql_tables\//,
     may_import: [
       /^server\/engine\/sql_tables\//,
-      /^server\/engine\/destination\.ts$/,
+      /^server\/engine\/destination\//,
       /^server\/platform\//,
     ],
     may_take_types_of: [],
@@ -44,7 +44,7 @@ const layers: Layer[] = [
     files: /^server\/engine\/object_store\//,
     may_import: [
       /^server\/engine\/object_store\//,
-      /^server\/engine\/destination\.ts$/,
+      /^server\/engine\/destination\//,
       /^server\/engine\/formats\//,
       /^server\/platform\//,
     ],
@@ -54,7 +54,7 @@ const layers: Layer[] = [
   },
   {
     files: /^server\/engine\/destinations\/index\.ts$/,
-    may_import: [/^server\/engine\/destination\.ts$/, /^server\/engine\/destinations\/\w+\//],
+    may_import: [/^server\/engine\/destination\//, /^server\/engine\/destinations\/\w+\//],
     may_take_types_of: [],
     advice: 'The list of destinations holds one line for each and nothing else.',
   },
@@ -96,6 +96,51 @@ const layers: Layer[] = [
 ];
 const test_harness = /^test\//;
 
+/**
+ * The parts of the engine, the uppermost first: each imports only what stands below it, values and
+ * types alike. ARCHITECTURE.md tells what they are.
+ */
+const engine_order = [
+  'workers',
+  'delivery',
+  'runs',
+  'health',
+  'planning',
+  'source',
+  'engine.ts',
+  'destinations',
+  'query',
+  'object_store',
+  'formats',
+  'sql_tables',
+  'notices',
+  'run.ts',
+  'destination',
+  'models',
+  'ledger',
+  'run_log.ts',
+  'plugins',
+  'ingest',
+];
+
+/** The part of the engine that a path of the repository belongs to; undefined outside of it. */
+function enginePart(path: string): string | undefined {
+  return /^server\/engine\/([\w.]+)/.exec(path)?.[1];
+}
+
+function upwardsIn(path: string, imports: { module: string }[]): string[] {
+  const from = enginePart(path);
+  if (from === undefined || path.endsWith('.test.ts')) return [];
+  return imports
+    .filter(({ module }) => module.startsWith('.'))
+    .map(({ module }) => posix.join(posix.dirname(path), module))
+    .filter((target) => {
+      const to = enginePart(target);
+      return to !== undefined && engine_order.indexOf(to) < engine_order.indexOf(from);
+    })
+    .map((target) => `${path} imports ${target}, which stands above it: move what both need down.`);
+}
+
 const files = listSourceFiles();
 
 function isAllowed(pattern: RegExp, target: string, captured: string | undefined): boolean {
@@ -127,6 +172,17 @@ test('imports go one way: api -> engine -> platform', () => {
   );
 });
 
+test("the engine's parts import downwards only", () => {
+  const unlisted = files
+    .map(({ path }) => enginePart(path))
+    .filter((part) => part !== undefined && !engine_order.includes(part));
+  assert.deepEqual(unlisted, [], 'Give these parts their place in `engine_order`.');
+  assert.deepEqual(
+    files.flatMap((file) => upwardsIn(file.path, listImports(file))),
+    [],
+  );
+});
+
 test('every import names a file that exists, with its extension', () => {
   const broken = files.flatMap((file) =>
     listImports(file)
@@ -144,15 +200,15 @@ test('every import names a file that exists, with its extension', () => {
 
 test('the rule itself: what each layer is refused', () => {
   const refused: [string, string][] = [
-    ['server/platform/http/auth.ts', '../../engine/runs.ts'],
-    ['server/platform/http/auth.ts', '../../config.ts'],
-    ['server/engine/planning/plan.ts', '../api/organizations/store.ts'],
-    ['server/engine/planning/plan.ts', './destinations/file/file.ts'],
+    ['server/platform/http/auth.ts', '../../engine/runs/runs.ts'],
+    ['server/platform/http/auth.ts', '../../config/config.ts'],
+    ['server/engine/planning/plan.ts', '../../api/organizations/store.ts'],
+    ['server/engine/planning/plan.ts', '../destinations/file/file.ts'],
     ['server/engine/destinations/file/file.ts', '../noop/noop.ts'],
-    ['server/engine/destinations/file/file.ts', '../../runs.ts'],
+    ['server/engine/destinations/file/file.ts', '../../runs/runs.ts'],
     ['server/api/organizations/routes.ts', '../projects/routes.ts'],
     ['server/api/organizations/routes.ts', '../../deps.ts'],
-    ['server/cli/start.ts', '../harness.ts'],
+    ['server/cli/start.ts', '../../test/harness.ts'],
     ['server/app.ts', '../scripts/check.ts'],
   ];
   for (const [path, module] of refused)
@@ -161,12 +217,21 @@ test('the rule itself: what each layer is refused', () => {
       1,
       `${path} must not import ${module}`,
     );
+  const upwards: [string, string, number][] = [
+    ['server/engine/ledger/ledger.ts', '../run.ts', 1],
+    ['server/engine/runs/runs.ts', '../workers/claims.ts', 1],
+    ['server/engine/runs/runs.ts', '../run.ts', 0],
+    ['server/engine/runs/runs.ts', './receipt.ts', 0],
+    ['server/engine/runs/runs.test.ts', '../workers/claims.ts', 0],
+  ];
+  for (const [path, module, count] of upwards)
+    assert.equal(upwardsIn(path, [{ module }]).length, count, `${path} imports ${module}`);
   const allowed: [string, string, boolean][] = [
-    ['server/engine/destinations/file/file.ts', '../../destination.ts', false],
+    ['server/engine/destinations/file/file.ts', '../../destination/destination.ts', false],
     ['server/engine/destinations/file/file.ts', './naming.ts', false],
     ['server/api/organizations/store.ts', '../projects/store.ts', false],
     ['server/api/organizations/routes.ts', '../../deps.ts', true],
-    ['server/engine/runs/runs.test.ts', '../harness.ts', false],
+    ['server/engine/runs/runs.test.ts', '../../../test/harness.ts', false],
   ];
   for (const [path, module, is_type] of allowed)
     assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);

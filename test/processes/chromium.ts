@@ -35,9 +35,7 @@ export async function startChromium(): Promise<Browser | string> {
 /** Where the program is. It is unpacked once for each version; processes that do so at once do not disturb each other. */
 async function unpackChromium(): Promise<string> {
   const installed = import.meta.resolve('@sparticuz/chromium');
-  const { version } = JSON.parse(
-    await readFile(new URL('../../package.json', installed), 'utf8'),
-  ) as {
+  const { version } = JSON.parse(await readFile(new URL('../package.json', installed), 'utf8')) as {
     version: string;
   };
   const program = fileURLToPath(

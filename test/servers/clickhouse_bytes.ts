@@ -9,10 +9,10 @@ import { Session } from 'chdb';
 import { literal } from '../../server/engine/formats/expression.ts';
 import type { FormatSelection } from '../../server/engine/formats/expression.ts';
 import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
-import type { Encoding } from '../../server/engine/formats/encoding.ts';
+import type { Encoding } from '../../server/engine/destination/encoding.ts';
 import { selectFor } from '../../server/engine/formats/select.ts';
 import { literalColumns } from '../../server/engine/formats/text_row.ts';
-import type { TextRow } from '../../server/engine/formats/text_row.ts';
+import type { TextRow } from '../../server/engine/models/column.ts';
 
 /** A ClickHouse of a test's own, which gives the bytes of a query as they are. */
 export type ClickHouseBytes = {

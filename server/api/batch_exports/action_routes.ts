@@ -10,7 +10,7 @@ import { BatchExportLogs, DocumentedLogQuery } from './logs/schema.ts';
 import { answerLogs } from './logs/logs.ts';
 import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
-import type { Mount } from './routes.ts';
+import type { Mount } from './mount.ts';
 import { BatchExport, NoFields, Unpause } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';

@@ -20,7 +20,6 @@ import { startWorker } from '../../engine/workers/worker.ts';
 import type { Worker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
-import { engineOf } from './engine.ts';
 
 let stores: TestStores;
 let house: Harness;
@@ -49,7 +48,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const engine = () => engineOf(house.deps);
+const engine = () => house.deps.engine;
 const hour_ms = 3_600_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
 const clickHouseInstant = (at: number) =>

@@ -14,7 +14,7 @@ import { openQueryCheck } from './body/query_check.ts';
 import type { CheckContent } from './body/query_check.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './patch.ts';
-import type { Mount } from './routes.ts';
+import type { Mount } from './mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
 import { countBatchExports, findBatchExport, listBatchExports, lockBatchExport } from './store.ts';
 

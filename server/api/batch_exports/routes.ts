@@ -3,14 +3,11 @@ import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
-import { engineOf } from './engine.ts';
 import { exportRoutes } from './export_routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
-
-/** One place in the API where the slice is found: the URL of its list, and what its first parameter names. */
-export type Mount = { base: string; within: 'organization' | 'project' };
+import type { Mount } from './mount.ts';
 
 /** Both places: the organization's shows the exports of all its projects. */
 const mounts: readonly Mount[] = [
@@ -20,7 +17,7 @@ const mounts: readonly Mount[] = [
 
 /** Batch exports with their runs, backfills and logs, under organizations and under projects. */
 export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
-  const engine = engineOf(deps);
+  const { engine } = deps;
   for (const mount of mounts) {
     exportRoutes(app, engine, mount);
     draftRoutes(app, engine, mount);

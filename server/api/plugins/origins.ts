@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { openOrigin } from '../../engine/plugins/packages/origin.ts';
+import { openOrigin } from '../../engine/plugins/packages/open_origin.ts';
 import type { Origin } from '../../engine/plugins/packages/origin.ts';
 import type { HiddenPlugin } from './store.ts';
 

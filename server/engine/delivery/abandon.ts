@@ -5,7 +5,7 @@ import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
 import { listSlices } from '../runs/runs.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 const timeout_ms = 60_000;
 /** Between tries at a destination that does not answer just now, as when it is started again. */

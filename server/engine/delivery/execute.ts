@@ -11,8 +11,6 @@ import type { Order } from '../runs/run_input.ts';
 import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import {
-  LostRunError,
-  attempts_max,
   beginCommit,
   endRun,
   listSlices,
@@ -22,7 +20,8 @@ import {
   storeSlices,
   takeCommitBack,
 } from '../runs/runs.ts';
-import type { ClaimedRun, StoredSlice } from '../runs/runs.ts';
+import { LostRunError, attempts_max } from '../run.ts';
+import type { ClaimedRun, StoredSlice } from '../run.ts';
 import { SilenceWatch } from './stall.ts';
 import { openReading } from '../source/source_query.ts';
 import type { Reading } from '../source/source_query.ts';

@@ -3,7 +3,7 @@ import { RetryableError } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 /** The bytes of a slice on their way into a destination. */
 export type Flow = {

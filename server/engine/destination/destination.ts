@@ -2,9 +2,10 @@ import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import type { Encoding } from '../formats/encoding.ts';
-import type { TextRow } from '../formats/text_row.ts';
+import type { Encoding } from './encoding.ts';
+import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
+import type { ColumnSet } from '../models/column.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -147,9 +148,6 @@ export type ShownRequest = {
   text: string;
   body: Buffer;
 };
-
-/** Which default columns a destination carries: those of files or those of database tables. */
-export type ColumnSet = 'files' | 'tables';
 
 /** One destination type as data; validation, encryption, masking, documentation and tests all follow from it. */
 export type DestinationDefinition<Schema extends TObject = TObject> = {

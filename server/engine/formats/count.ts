@@ -1,5 +1,5 @@
 import { parquetMetadata } from 'hyparquet';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 
 /** Counts the records of a slice from its uncompressed bytes as they pass, in bounded memory. */
 export type RecordCounter = {

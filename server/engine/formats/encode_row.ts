@@ -2,10 +2,10 @@ import { buffer } from 'node:stream/consumers';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { RetryableError, stopError } from '../destination/destination.ts';
 import { encodeStage } from './encode_stage.ts';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';
 import { literalColumns } from './text_row.ts';
-import type { TextRow } from './text_row.ts';
+import type { TextRow } from '../models/column.ts';
 
 /** The bytes that a run would send of a slice of this one row: ClickHouse writes them by the same settings, and they pass the same compression. Rejects with a sentence for the user when the store does not write them. */
 export async function encodeRow(

@@ -5,7 +5,7 @@ import { constants, createBrotliCompress, createGzip, createZstdCompress } from 
 import { isLent } from '../../platform/memory/buffer_pool.ts';
 import { openYoungGarbage } from '../../platform/memory/minor_collection.ts';
 import { counterOf } from './count.ts';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 
 /** What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex) of what the destination receives. */
 export type EncodedSlice = { records: number; bytes: number; sha256: string };

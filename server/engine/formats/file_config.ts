@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import type { ConfigViolation } from '../destination/destination.ts';
-import { compressionsOf, fileFormats } from './encoding.ts';
-import type { Compression, Encoding, FileFormat } from './encoding.ts';
+import { compressionsOf, fileFormats } from '../destination/encoding.ts';
+import type { Compression, Encoding, FileFormat } from '../destination/encoding.ts';
 import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
 
 const variables = prefixVariables.map((name) => `{${name}}`).join(', ');

@@ -14,8 +14,8 @@ import {
 } from '../../../test/factories/contract_rows.ts';
 import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/read_formats.ts';
 import { encodeStage } from './encode_stage.ts';
-import { compressionsOf, extensionOf, fileFormats } from './encoding.ts';
-import type { Encoding } from './encoding.ts';
+import { compressionsOf, extensionOf, fileFormats } from '../destination/encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';
 
 let clickhouse: ClickHouseBytes;

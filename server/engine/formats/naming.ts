@@ -1,5 +1,5 @@
-import type { Encoding } from './encoding.ts';
-import { extensionOf } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
+import { extensionOf } from '../destination/encoding.ts';
 
 /** What names need to know of a delivery. */
 export type NamedDelivery = {

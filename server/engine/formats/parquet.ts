@@ -1,5 +1,5 @@
 import type { Column } from '../models/column.ts';
-import type { Compression } from './encoding.ts';
+import type { Compression } from '../destination/encoding.ts';
 import {
   booleanExpression,
   common_settings,

@@ -1,6 +1,6 @@
 import type { Column } from '../models/column.ts';
 import { selectCsv } from './csv.ts';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { selectJsonLines } from './jsonlines.ts';
 import { selectParquet } from './parquet.ts';
 import type { FormatSelection } from './expression.ts';

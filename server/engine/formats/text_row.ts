@@ -1,8 +1,6 @@
 import type { Column } from '../models/column.ts';
 import { literal } from './expression.ts';
-
-/** A row as texts: the value of each column, in the order of the columns, as ClickHouse writes it to text, without escapes. None is null. */
-export type TextRow = { columns: Column[]; values: string[] };
+import type { TextRow } from '../models/column.ts';
 
 /** The columns with the values of the row in the place of their expressions: what `selectFor` makes of them reads nothing and gives this row. */
 export function literalColumns({ columns, values }: TextRow): Column[] {

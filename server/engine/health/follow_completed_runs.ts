@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/postgres/database.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 import { healthAfterRun } from './health.ts';
 import type { Health } from './health.ts';
 import { hasVolume } from './has_volume.ts';

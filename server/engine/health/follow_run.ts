@@ -4,7 +4,7 @@ import type { Engine } from '../engine.ts';
 import type { Interval } from '../planning/interval.ts';
 import type { Notice, NoticeRun } from '../notices/notice.ts';
 import { writeNotice } from '../notices/write_notice.ts';
-import type { ClaimedRun, RunEnd } from '../runs/runs.ts';
+import type { ClaimedRun, RunEnd } from '../run.ts';
 import { healthAfterRun } from './health.ts';
 import type { ConditionChange } from './health.ts';
 import { pauseAutomatically } from './pause_automatically.ts';

@@ -1,4 +1,4 @@
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 /** True where the rows of a run say something about the volume of its export: a first run of the schedule that has its whole interval, of which no backfill has delivered a part before. */
 export function hasVolume(

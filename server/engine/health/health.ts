@@ -1,4 +1,4 @@
-import type { RunEnd } from '../runs/runs.ts';
+import type { RunEnd } from '../run.ts';
 
 /** How an export does. Failures and volume are about `revision`; `delivered_until` is the end of the newest interval that its schedule has delivered (ISO 8601). */
 export type Health = {

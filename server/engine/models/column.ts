@@ -10,3 +10,9 @@ export type Column = {
   /** True where a query has made the value: then the name says nothing about what it is, not even where it is that of the model's key. */
   is_calculated?: boolean;
 };
+
+/** Which default columns a destination carries: those of files or those of database tables. */
+export type ColumnSet = 'files' | 'tables';
+
+/** A row as texts: the value of each column, in the order of the columns, as ClickHouse writes it to text, without escapes. None is null. */
+export type TextRow = { columns: Column[]; values: string[] };

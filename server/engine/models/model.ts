@@ -1,4 +1,4 @@
-import type { ColumnSet } from '../destination/destination.ts';
+import type { ColumnSet } from './column.ts';
 import type { EventFilter } from './event_filter.ts';
 import type { Rectangle } from '../ledger/ledger.ts';
 import type { Column } from './column.ts';

@@ -5,7 +5,6 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { engineOf } from '../../api/batch_exports/engine.ts';
 import { advanceBackfills, startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
@@ -20,7 +19,7 @@ let engine: Engine;
 
 before(async () => {
   house = await openHarness();
-  engine = { ...engineOf(house.deps), settle_seconds: 0 };
+  engine = { ...house.deps.engine, settle_seconds: 0 };
 });
 after(() => house.close());
 

@@ -5,7 +5,7 @@ import { checkByEngine } from './gate/check_by_engine.ts';
 import { resolveQuery } from './query.ts';
 import type { ResolvedQuery } from './query.ts';
 import { QueryError } from './query_error.ts';
-import type { QueryBudget } from '../source/query_budget.ts';
+import type { QueryBudget } from './query_budget.ts';
 import type { QueryFault } from './query_error.ts';
 import { querySettings } from './settings.ts';
 import type { QueryLimits } from './settings.ts';

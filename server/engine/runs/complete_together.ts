@@ -6,7 +6,7 @@ import { followCompletedRuns } from '../health/follow_completed_runs.ts';
 import type { Interval } from '../planning/interval.ts';
 import { fromStored } from '../ledger/ledger.ts';
 import { writeRunLogs } from '../run_log.ts';
-import type { ClaimedRun } from './runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 type ExportRow = { id: string; revision: number; interval: Interval; timezone: string };
 type HeldRun = ClaimedRun & {

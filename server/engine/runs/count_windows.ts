@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { fromStored } from '../ledger/ledger.ts';
 import { selectionCondition } from '../models/selection.ts';
-import type { ClaimedRun } from './runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 /** Exports of one rhythm share a window, so there are few of them; each costs a question. */
 const windows_per_turn_max = 20;

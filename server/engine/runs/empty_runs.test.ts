@@ -10,7 +10,6 @@ import { endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts'
 import { fillEvents } from '../../../test/factories/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { engineOf } from '../../api/batch_exports/engine.ts';
 import { claimRun } from '../workers/claims.ts';
 import { destinations } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';
@@ -28,7 +27,7 @@ let busy: TestOrganization;
 
 before(async () => {
   house = await openHarness();
-  engine = engineOf(house.deps);
+  engine = house.deps.engine;
   busy = await house.newOrganization();
   for (const from of [first_hour, first_hour + hour_ms])
     await fillEvents(house.deps.clickhouse, {

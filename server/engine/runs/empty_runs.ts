@@ -9,7 +9,7 @@ import { openOrder, receiptText } from './run_input.ts';
 import { probe } from './count_windows.ts';
 import type { Parted } from './count_windows.ts';
 import { writeRunLogs } from '../run_log.ts';
-import type { ClaimedRun } from './runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 /** A planned run that nobody has taken or looked at, with what a worker would take of its export now. */
 type UnseenRun = ClaimedRun & {

@@ -2,7 +2,7 @@ import { isSigned } from '../../platform/secrets/secrets.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
-import type { Encoding } from '../formats/encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import type { StoredRectangle } from '../ledger/ledger.ts';
 
 /** What was delivered, as it is signed and left at the destination. */

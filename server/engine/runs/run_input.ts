@@ -8,7 +8,7 @@ import type { Engine } from '../engine.ts';
 import { eventFilterOf } from '../models/event_filter.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { makeReceipt, signReceipt } from './receipt.ts';
-import type { ClaimedRun, StoredSlice } from './runs.ts';
+import type { ClaimedRun, StoredSlice } from '../run.ts';
 
 /** What a run is to deliver, and where to: the destination with its full config, secrets included. */
 export type Order = {

@@ -7,12 +7,12 @@ import { endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts'
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { until } from '../../../test/processes/server_process.ts';
-import { engineOf } from '../../api/batch_exports/engine.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { noteInRunLog } from '../run_log.ts';
-import { LostRunError, beginCommit, endRun, storeProgress, storeSlices } from './runs.ts';
-import type { ClaimedRun } from './runs.ts';
+import { beginCommit, endRun, storeProgress, storeSlices } from './runs.ts';
+import { LostRunError } from '../run.ts';
+import type { ClaimedRun } from '../run.ts';
 
 let house: Harness;
 let engine: Engine;
@@ -20,7 +20,7 @@ let home: TestOrganization;
 
 before(async () => {
   house = await openHarness({ clickhouse: false });
-  engine = engineOf(house.deps);
+  engine = house.deps.engine;
   home = await house.newOrganization();
 });
 after(() => house.close());

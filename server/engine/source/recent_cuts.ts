@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Reading } from './source_query.ts';
-import type { StoredSlice } from '../runs/runs.ts';
+import type { StoredSlice } from '../run.ts';
 import { cutSlices } from './source.ts';
 import type { Store } from './source.ts';
 

@@ -6,7 +6,7 @@ import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { models } from '../models/index.ts';
-import { openQueryBudget } from './query_budget.ts';
+import { openQueryBudget } from '../query/query_budget.ts';
 import { streamSliceOnce } from './recent_slices.ts';
 
 let stores: TestStores;

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import type { Encoding } from '../formats/encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import type { Column } from '../models/column.ts';
 import type { Reading } from './source_query.ts';
-import type { StoredSlice } from '../runs/runs.ts';
+import type { StoredSlice } from '../run.ts';
 import { streamSlice } from './source.ts';
 import type { Store } from './source.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { Engine } from '../engine.ts';
-import type { Encoding } from '../formats/encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from '../formats/select.ts';
 import type { Column } from '../models/column.ts';
 import { openPatience } from './time_budget.ts';
@@ -9,7 +9,7 @@ import { isEngineError } from '../query/gate/engine_error.ts';
 import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
 import type { ResolvedQuery } from '../query/query.ts';
 import type { Reading } from './source_query.ts';
-import type { StoredSlice } from '../runs/runs.ts';
+import type { StoredSlice } from '../run.ts';
 
 /** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
 const slice_records_default = 1_000_000;

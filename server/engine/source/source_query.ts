@@ -1,4 +1,4 @@
-import type { ColumnSet } from '../destination/destination.ts';
+import type { ColumnSet } from '../models/column.ts';
 import { NonRetryableError } from '../destination/destination.ts';
 import { columnsOfQuery } from '../query/custom_query.ts';
 import type { QueryStore } from '../query/custom_query.ts';

@@ -6,7 +6,6 @@ import { openClaimWorld } from '../../../test/factories/claim_world.ts';
 import type { ClaimWorld } from '../../../test/factories/claim_world.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { engineOf } from '../../api/batch_exports/engine.ts';
 import { insertRuns, planDueExports } from '../planning/plan.ts';
 import { completeQuietRuns } from '../runs/empty_runs.ts';
 import { beat, hurryCancelled, leave, releaseDead } from './heartbeat.ts';
@@ -66,7 +65,7 @@ test('what the schedule has planned is looked at before a worker takes it, and d
   const ids = world.exports.slice(0, 2).map(({ id }) => id);
   await house.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
-  const engine = engineOf(house.deps);
+  const engine = house.deps.engine;
   let told = 0;
   assert.equal(await planDueExports(engine, () => (told += 1)), 2);
   assert.equal(told, 2, 'once for each project');

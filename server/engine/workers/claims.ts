@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { break_offs_alone } from '../runs/worker_crashes.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 
 /** How many runs may be worked on at a time, over all workers: of one project, and against one host. */
 export type RunBounds = { project_runs_max: number; host_runs_max: number };

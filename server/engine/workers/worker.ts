@@ -12,7 +12,7 @@ import { startLoop } from '../../platform/loop.ts';
 import { completeQuietRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../planning/plan.ts';
 import { writeRunLog } from '../run_log.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 import {
   beat,
   beginStop,

@@ -5,11 +5,10 @@ import { openClaimWorld } from '../../../test/factories/claim_world.ts';
 import type { ClaimWorld } from '../../../test/factories/claim_world.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { engineOf } from '../../api/batch_exports/engine.ts';
 import { break_off_pauses_seconds, break_offs_max } from '../runs/worker_crashes.ts';
 import { executeRun } from '../delivery/execute.ts';
 import { beginCommit, resetProgress, storeProgress, storeSlices } from '../runs/runs.ts';
-import type { ClaimedRun } from '../runs/runs.ts';
+import type { ClaimedRun } from '../run.ts';
 import { beat, beginStop, leave, releaseDead, stillLives } from './heartbeat.ts';
 
 let house: Harness;
@@ -72,7 +71,7 @@ test('a run that broke off twice is alone in its worker: the eldest makes itself
 });
 
 test('a run that gets further begins its count anew, and what was lost and is written again is no progress', async () => {
-  const engine = engineOf(house.deps);
+  const engine = house.deps.engine;
   const id = await world.newRun(0);
   const slice = (number: number) => ({
     number,
@@ -154,7 +153,7 @@ test('a run that broke off too often is given up; where its commit had begun it 
       );
     const worker = world.openClaimant();
     await worker.claim(1);
-    await executeRun(engineOf(house.deps), worker.claimed()[0]!, new AbortController().signal);
+    await executeRun(house.deps.engine, worker.claimed()[0]!, new AbortController().signal);
     const run = await house.deps.db.row<{
       status: string;
       error_code: string;

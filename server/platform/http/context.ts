@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Access, Caller, Within } from './access.ts';
-import type { Claim } from './idempotency.ts';
+import type { Claim } from './claim.ts';
 import type { Limiter } from './rate_limit.ts';
 import type { Scope } from './scopes.ts';
 

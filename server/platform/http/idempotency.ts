@@ -8,21 +8,12 @@ import { rawBody } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid } from './errors.ts';
 import { isValidateOnly } from './query.ts';
+import type { Claim } from './claim.ts';
 
 /** How long an answer is replayed: 24 h. */
 export const replay_ms = 24 * 3_600_000;
 /** After this time without an answer a request counts as crashed and its key is free again. */
 const lock_ms = 120_000;
-
-/** A key that this request holds. `stored` is true once the answer is kept, in the transaction of the change itself where there is one. */
-export type Claim = {
-  id: string;
-  user_id: number;
-  key: string;
-  method: string;
-  path: string;
-  stored: boolean;
-};
 
 type Earlier = {
   body_hash: Buffer;

@@ -10,7 +10,7 @@ import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getLockedExport, missing } from '../found.ts';
 import { uuidParameter } from '../place.ts';
-import type { Mount } from '../routes.ts';
+import type { Mount } from '../mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from '../schema.ts';
 
 /** `backfill/` and `backfills/` of an export under one mount. */

@@ -7,7 +7,7 @@ import { DestinationTest, ExportPreview } from './schema.ts';
 import { changedDraft, newDraft } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { preview } from './preview.ts';
-import type { Mount } from '../routes.ts';
+import type { Mount } from '../mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 
 /** `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount. */

@@ -6,7 +6,7 @@ import { query } from '../../../platform/http/query.ts';
 import { getExport } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
 import { listMetricPoints } from './store.ts';
-import type { Mount } from '../routes.ts';
+import type { Mount } from '../mount.ts';
 
 const default_days = 30;
 const day_ms = 24 * 3_600_000;

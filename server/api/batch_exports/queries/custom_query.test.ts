@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, noop_export, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { withEngine } from '../../../with_engine.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import { buildApp } from '../../../app.ts';
@@ -225,7 +226,7 @@ test('without the analytics store a query cannot be checked: 503, and nothing is
   const home = await house.newOrganization();
   const { id } = await newExport(house, home, { custom_query: query });
   const away = openClickHouse('http://127.0.0.1:9/none', { application: 'sluice-test' });
-  const app = buildApp({ ...house.deps, clickhouse: away });
+  const app = buildApp(withEngine({ ...house.deps, clickhouse: away }));
   const headers = { authorization: `Bearer ${home.key}`, 'content-type': 'application/json' };
   const patch = (body: object) =>
     app.inject({ method: 'PATCH', url: urlOf(home, id), headers, payload: JSON.stringify(body) });

@@ -8,7 +8,6 @@ import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { claimRun } from '../../../engine/workers/claims.ts';
 import { executeRun } from '../../../engine/delivery/execute.ts';
-import { engineOf } from '../engine.ts';
 
 let exporting: QueryHouse;
 let home: TestOrganization;
@@ -61,7 +60,7 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless))
     const [planned] = await exporting.plan(made.id);
     const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
     const stop = new AbortController();
-    const executing = executeRun(engineOf(exporting.house.deps), run!, stop.signal);
+    const executing = executeRun(exporting.house.deps.engine, run!, stop.signal);
     await eventually(
       'the query does not run',
       async () => (await countRunning('CROSS JOIN')) === 1,

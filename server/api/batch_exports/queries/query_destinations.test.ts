@@ -26,7 +26,6 @@ import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
 import { columnsOf } from '../../../engine/source/source_query.ts';
 import { listSlices } from '../../../engine/runs/runs.ts';
 import { sampleRow } from '../../../engine/sql_tables/sample_row.ts';
-import { engineOf } from '../engine.ts';
 
 const bucket_name = 'test-bucket';
 let exporting: QueryHouse;
@@ -262,7 +261,7 @@ test('BigQuery: the connection test sends a row of the columns of the query, in 
   const google = await openBigQueryServer();
   context.after(() => google.close());
   google.tables('product');
-  const deps = destinationDeps(engineOf(exporting.house.deps), new AbortController().signal);
+  const deps = destinationDeps(exporting.house.deps.engine, new AbortController().signal);
   const check = () =>
     bigquery.check({ ...google.account, dataset_id: 'product' }, columns, {
       ...deps,
@@ -301,7 +300,7 @@ test('BigQuery: the connection test sends a row of the columns of the query, in 
 });
 
 test('a row that the store does not write is the fault of the store, or of the stop', async () => {
-  const engine = engineOf(exporting.house.deps);
+  const engine = exporting.house.deps.engine;
   const row = {
     columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }],
     values: ['no number'],
@@ -345,7 +344,7 @@ test('Postgres: the table has the columns of the query; what has no key is verif
       nothing: null,
     })),
   );
-  const engine = engineOf(exporting.house.deps);
+  const engine = exporting.house.deps.engine;
   const [run] = await exporting.house.deps.db.rows<{
     id: string;
     delivery_id: string;

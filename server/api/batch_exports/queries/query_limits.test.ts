@@ -6,7 +6,6 @@ import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { NonRetryableError, RetryableError } from '../../../engine/destination/destination.ts';
 import { openReading } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';
-import { engineOf } from '../engine.ts';
 
 const events_count = 40_000;
 let exporting: QueryHouse;
@@ -112,7 +111,7 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
 });
 
 test('the time that a destination takes is not the time of the query, and a fault in mid-stream is explained', async () => {
-  const house = engineOf(exporting.house.deps);
+  const house = exporting.house.deps.engine;
   const engine = { ...house, query_limits: { ...house.query_limits, execution_seconds: 30 } };
   const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
   const slice = {

@@ -15,7 +15,7 @@ import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';
 import { answerLogs } from '../logs/logs.ts';
 import { uuidParameter } from '../place.ts';
-import type { Mount } from '../routes.ts';
+import type { Mount } from '../mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';
 import { findReceipt, findRun, listRuns } from './store.ts';
 

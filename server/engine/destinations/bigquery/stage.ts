@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
 import { RetryableError } from '../../destination/destination.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
-import type { Encoding } from '../../formats/encoding.ts';
+import type { Encoding } from '../../destination/encoding.ts';
 import type { Column } from '../../models/column.ts';
 import { dropTable, findTable, listTables, makeTable, tableReference } from './api.ts';
 import type { Dataset, Field } from './api.ts';

@@ -2,7 +2,7 @@ import { RetryableError } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import { targetOf } from './config.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
-import type { Session } from './sink.ts';
+import type { Session } from './session.ts';
 import { attachAll } from './slices.ts';
 import { findTable, stage_column } from './table.ts';
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Logger } from '../../../platform/log.ts';
 import { isOnly } from '../../destination/destination.ts';
 import type {
   Delivery,
@@ -16,28 +15,13 @@ import { stageName } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
-import type { Connection } from './connection.ts';
 import { clickHouseError, withClickHouseErrors } from './faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { showStage, takeBack } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
 import { findTable, makeStage, prepareTables } from './table.ts';
 import type { Table } from './table.ts';
-
-/**
- * One attempt at a delivery. `stage` is its own table, which nobody else writes to, and the id that its rows carry; `delivered_stage_id` names the stage whose rows are in the target with a receipt; `target` is the table
- * as it is, once it is prepared; `has_slices` says that slices wait in tables of their own and not in the stage.
- */
-export type Session = {
-  connection: Connection;
-  config: ClickHouseConfig;
-  delivery: Delivery;
-  log: Logger;
-  stage: { table: string; id: string };
-  target: Table | undefined;
-  has_slices: boolean;
-  delivered_stage_id: string | undefined;
-};
+import type { Session } from './session.ts';
 
 /** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stages; otherwise nothing is changed yet. */
 export async function openClickHouseSink(

@@ -12,7 +12,7 @@ import {
   rejectsAs as refused,
 } from '../../../../test/factories/plugin_origins.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { openOrigin } from './origin.ts';
+import { openOrigin } from './open_origin.ts';
 
 const { signal } = new AbortController();
 const files = (code: string) => ({ 'plugin.json': '{"name":"Counter"}', 'index.js': code });

@@ -7,7 +7,7 @@ import {
   rejectsAs,
 } from '../../../../test/factories/plugin_origins.ts';
 import type { OriginWorld } from '../../../../test/factories/plugin_origins.ts';
-import { openOrigin } from './origin.ts';
+import { openOrigin } from './open_origin.ts';
 
 const { signal } = new AbortController();
 const files = (code: string) => ({ 'plugin.json': '{"name":"Counter"}', 'index.js': code });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { readCatalogue } from './catalogue.ts';
-import { openOrigin } from './origin.ts';
+import { openOrigin } from './open_origin.ts';
 import type { OriginDeps } from './origin.ts';
 
 const deps: OriginDeps = {

@@ -1,0 +1,5 @@
+import type { Config } from '../config/config.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** What every command gets: checked settings, the log, and a way to write lines for the person at the terminal. */
+export type CommandContext = { config: Config; log: Logger; say(line: string): void };

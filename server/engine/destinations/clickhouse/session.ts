@@ -1,0 +1,20 @@
+import type { Logger } from '../../../platform/log.ts';
+import type { Delivery } from '../../destination/destination.ts';
+import type { ClickHouseConfig } from './config.ts';
+import type { Connection } from './connection.ts';
+import type { Table } from './table.ts';
+
+/**
+ * One attempt at a delivery. `stage` is its own table, which nobody else writes to, and the id that its rows carry; `delivered_stage_id` names the stage whose rows are in the target with a receipt; `target` is the table
+ * as it is, once it is prepared; `has_slices` says that slices wait in tables of their own and not in the stage.
+ */
+export type Session = {
+  connection: Connection;
+  config: ClickHouseConfig;
+  delivery: Delivery;
+  log: Logger;
+  stage: { table: string; id: string };
+  target: Table | undefined;
+  has_slices: boolean;
+  delivered_stage_id: string | undefined;
+};

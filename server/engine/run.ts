@@ -1,0 +1,57 @@
+import type { SliceOutcome } from './destination/destination.ts';
+import type { StoredRectangle } from './ledger/ledger.ts';
+
+/** After this many failed attempts a run is given up as FailedRetryable. */
+export const attempts_max = 15;
+
+/** A run in the hands of one worker. `attempt` is its hold: a statement that finds another number there changes nothing. */
+export type ClaimedRun = {
+  id: string;
+  batch_export_id: string;
+  delivery_id: string;
+  revision: number;
+  attempt: number;
+  failures: number;
+  /** How many workers ended without a word while they had it, since it last got further. */
+  break_offs: number;
+  /** It was looked at before, and selects few rows. */
+  is_small: boolean;
+  data_interval_start: string;
+  data_interval_end: string;
+  selection: StoredRectangle[];
+  records_total_count: number | null;
+  cancel_requested_at: string | null;
+  committing_at: string | null;
+  receipt: string | null;
+  backfill_id: string | null;
+  team_id: number;
+  model: 'events' | 'persons';
+  custom_query: string | null;
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+  export_revision: number;
+  is_deleted: boolean;
+};
+
+/** Thrown when another worker has taken the run, or its row is gone: stop without recording anything. */
+export class LostRunError extends Error {
+  constructor() {
+    super('The run is no longer in the hands of this worker.');
+    this.name = 'LostRunError';
+  }
+}
+
+/** How a run may end. */
+export type RunEnd =
+  | { status: 'Completed' }
+  | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
+
+/** A slice as it is stored: its bounds by insertion time (null: all rows of the run), its count at the source, and what was written once it is safe. */
+export type StoredSlice = {
+  number: number;
+  inserted_from: string | null;
+  inserted_to: string | null;
+  records: number;
+  outcome: SliceOutcome | null;
+};
