@@ -1,36 +1,31 @@
-import { explainFault, lastingFault, passingFault, throttled } from './faults.ts';
-import type { Fault } from './faults.ts';
+import { lasting, passing } from '../destination/faults.ts';
+import type { Fault } from '../destination/faults.ts';
+import { explainFault, throttled } from './faults.ts';
 import type { StoreFaults } from './object_store.ts';
 
-const credentials = lastingFault(
+const credentials = lasting(
   'authentication_failed',
   'The store refused the access key or its secret; check aws_access_key_id and aws_secret_access_key.',
 );
-const region = lastingFault(
-  'wrong_region',
-  'The bucket is in another region; check the key region.',
-);
-const denied = lastingFault(
+const region = lasting('wrong_region', 'The bucket is in another region; check the key region.');
+const denied = lasting(
   'permission_denied',
   'The access key may not do this. It needs s3:PutObject, s3:AbortMultipartUpload and, to go on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
-const bucket = lastingFault(
+const bucket = lasting(
   'bucket_missing',
   'There is no bucket of this name; check the key bucket_name.',
 );
-const key = lastingFault(
+const key = lasting(
   'kms_key_unusable',
   'The key of the encryption cannot be used; check kms_key_id, its region and its policy.',
 );
-const slow = passingFault(
-  'connection_lost',
-  'The store waited too long for the rest of a request.',
-);
+const slow = passing('connection_lost', 'The store waited too long for the rest of a request.');
 
 /** By the name or code of the error, as the store gives it. */
 const faults: Record<string, Fault> = {
   NoSuchBucket: bucket,
-  InvalidBucketName: lastingFault(
+  InvalidBucketName: lasting(
     'bucket_missing',
     'The store says that a bucket cannot have this name; check the key bucket_name.',
   ),
@@ -39,7 +34,7 @@ const faults: Record<string, Fault> = {
   AccountProblem: denied,
   InvalidAccessKeyId: credentials,
   SignatureDoesNotMatch: credentials,
-  CredentialsProviderError: lastingFault(
+  CredentialsProviderError: lasting(
     'authentication_failed',
     'The config has no access key, and this server finds none in its surroundings; set aws_access_key_id and aws_secret_access_key.',
   ),
@@ -48,7 +43,7 @@ const faults: Record<string, Fault> = {
   AuthorizationHeaderMalformed: region,
   PermanentRedirect: region,
   IllegalLocationConstraintException: region,
-  RequestTimeTooSkewed: lastingFault(
+  RequestTimeTooSkewed: lasting(
     'clock_wrong',
     "The clock of this server differs from the store's by more than 15 minutes; set it right.",
   ),
@@ -56,52 +51,49 @@ const faults: Record<string, Fault> = {
   KMSNotFoundException: key,
   'KMS.NotFoundException': key,
   'KMS.DisabledException': key,
-  InvalidArgument: lastingFault(
+  InvalidArgument: lasting(
     'request_refused',
     'The store refused the request; check encryption, kms_key_id and prefix.',
   ),
-  InvalidRequest: lastingFault(
+  InvalidRequest: lasting(
     'request_refused',
     'The store refused the request; check encryption, kms_key_id and prefix.',
   ),
-  KeyTooLongError: lastingFault(
+  KeyTooLongError: lasting(
     'request_refused',
     'The keys are too long for the store; choose a shorter prefix.',
   ),
-  InvalidEncryptionAlgorithmError: lastingFault(
+  InvalidEncryptionAlgorithmError: lasting(
     'request_refused',
     'The store does not know this encryption.',
   ),
-  NotImplemented: lastingFault(
+  NotImplemented: lasting(
     'request_refused',
     'The store lacks something that exports need, such as multipart uploads.',
   ),
-  NoSuchUpload: passingFault(
+  NoSuchUpload: passing(
     'slice_lost',
     'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
   ),
-  InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
-  EntityTooSmall: passingFault(
-    'slice_lost',
-    'The store refused a part as too small; it is made again.',
-  ),
+  InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
+  EntityTooSmall: passing('slice_lost', 'The store refused a part as too small; it is made again.'),
   SlowDown: throttled,
   Throttling: throttled,
   ThrottlingException: throttled,
   TooManyRequests: throttled,
   RequestLimitExceeded: throttled,
   ServiceUnavailable: throttled,
-  InternalError: passingFault('store_fault', 'The store reported an internal fault.'),
+  InternalError: passing('store_fault', 'The store reported an internal fault.'),
   RequestTimeout: slow,
   RequestTimeoutException: slow,
-  ENOTFOUND: lastingFault(
+  ENOTFOUND: lasting(
     'host_not_found',
     'There is no host of this name; check region and endpoint_url.',
   ),
 };
 
 // Answers to HEAD have no body, so only the status tells.
-const refused = lastingFault(
+const refused = lasting(
   'permission_denied',
   'The store refused the request: the access key or its secret is wrong, or the key has no right to this bucket.',
 );

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { RetryableError } from '../destination/destination.ts';
-import { explainFault, lastingFault } from './faults.ts';
+import { lasting } from '../destination/faults.ts';
+import { explainFault } from './faults.ts';
 import { partTimeout } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
 import { partBytes, uploadParts } from './upload.ts';
@@ -105,8 +106,8 @@ test('a part has time in proportion to its size', () => {
 
 test('what is known of an error is found by name, by connection, by status, and behind other errors', () => {
   const table = {
-    by_name: { Full: lastingFault('disk_full', 'It is full.') },
-    by_status: { 403: lastingFault('permission_denied', 'It may not.') },
+    by_name: { Full: lasting('disk_full', 'It is full.') },
+    by_status: { 403: lasting('permission_denied', 'It may not.') },
   };
   const cases: [Error, { names: string[]; status?: number }, string | undefined][] = [
     [new Error('a'), { names: ['Full', 'ECONNRESET'], status: 403 }, 'disk_full'],

@@ -1,29 +1,14 @@
 import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../destination/destination.ts';
-
-/** A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the user is told, where `%` stands for what the server said. */
-export type ServerFault = { retryable: boolean; code: string; message: string };
+import { explain, lasting, passing, withFaults } from '../destination/faults.ts';
+import type { Fault } from '../destination/faults.ts';
 
 /** What a server has of its own beside the faults of PostgreSQL; both come before those: first by what it says, then by SQLSTATE or its class. */
 export type OwnFaults = {
-  by_message: readonly [RegExp, ServerFault][];
-  by_code: Readonly<Record<string, ServerFault>>;
+  by_message: readonly [RegExp, Fault][];
+  by_code: Readonly<Record<string, Fault>>;
 };
 
-/** A fault that only a change can mend. */
-export const final = (code: string, message: string): ServerFault => ({
-  retryable: false,
-  code,
-  message,
-});
-/** A fault that another attempt may get past. */
-export const passing = (code: string, message: string): ServerFault => ({
-  retryable: true,
-  code,
-  message,
-});
-
-const unverified = final(
+const unverified = lasting(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
@@ -33,33 +18,35 @@ const unreachable = passing(
 );
 
 /** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
-const faults: Record<string, ServerFault> = {
+const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: final('host_not_found', 'There is no host of this name; check the key host.'),
+    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
     lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
     unreachable,
     broken: passing('connection_lost', 'The server closed the connection.'),
     tls_not_verified: unverified,
   }),
-  outbound_refused: final('outbound_refused', '%'),
-  '28P01': final(
+  '28P01': lasting(
     'authentication_failed',
     'The server refused user or password; check the keys user and password.',
   ),
-  '28000': final(
+  '28000': lasting(
     'authentication_failed',
     'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.',
   ),
-  '3D000': final('database_missing', 'There is no database of this name; check the key database.'),
-  '3F000': final(
+  '3D000': lasting(
+    'database_missing',
+    'There is no database of this name; check the key database.',
+  ),
+  '3F000': lasting(
     'schema_missing',
     'There is no schema of this name; make it or check the key schema.',
   ),
-  '42501': final(
+  '42501': lasting(
     'permission_denied',
     'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
   ),
-  '42P01': final('table_missing', 'The table or one that it needs is gone (%).'),
+  '42P01': lasting('table_missing', 'The table or one that it needs is gone (%).'),
   '25006': passing(
     'read_only',
     'The server takes no writes just now; it is a standby or in recovery.',
@@ -75,27 +62,27 @@ const faults: Record<string, ServerFault> = {
   ),
   '53300': passing('too_many_connections', 'The server has no free connections.'),
   '57014': passing('cancelled_by_server', 'The server cancelled the statement (%).'),
-  '22': final(
+  '22': lasting(
     'value_refused',
     'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
   ),
-  '23': final(
+  '23': lasting(
     'constraint_violated',
     'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
   ),
-  '28': final(
+  '28': lasting(
     'authentication_failed',
     'The server refused the user (%). Correct user and password, and see that the server lets this user in.',
   ),
-  '42': final(
+  '42': lasting(
     'statement_refused',
     'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
   ),
-  '0A': final(
+  '0A': lasting(
     'statement_refused',
     'The server does not support what the export needs (%). Export to a newer server, or to files.',
   ),
-  '54': final(
+  '54': lasting(
     'limit_exceeded',
     'A row is larger than the server allows (%). Leave the large events out with exclude_events, or export to files.',
   ),
@@ -110,10 +97,10 @@ const faults: Record<string, ServerFault> = {
   XX: passing('server_fault', 'The server reported an internal fault (%).'),
 };
 
-const by_message: [RegExp, ServerFault][] = [
+const by_message: [RegExp, Fault][] = [
   [
     /does not support SSL/,
-    final(
+    lasting(
       'tls_not_offered',
       'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
     ),
@@ -125,33 +112,23 @@ const by_message: [RegExp, ServerFault][] = [
   ],
   [
     /error establishing an SSL connection/,
-    final('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.'),
+    lasting('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.'),
   ],
 ];
 
 const none: OwnFaults = { by_message: [], by_code: {} };
 
-/** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
 export function postgresError(error: unknown, own: OwnFaults = none): unknown {
-  if (
-    !(error instanceof Error) ||
-    error instanceof NonRetryableError ||
-    error instanceof RetryableError
-  )
-    return error;
-  const { code } = error as NodeJS.ErrnoException;
-  const fault =
-    saidFault(error, own.by_message) ??
-    codedFault(code, own.by_code) ??
-    codedFault(code, faults) ??
-    saidFault(error, by_message);
-  if (fault === undefined) return error;
-  const message =
-    fault.message === '%'
-      ? error.message
-      : fault.message.replace('%', () => error.message.replace(/\.$/, '') + columnOf(error));
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
-    cause: error,
+  return explain(error, (known) => {
+    const { code } = known as NodeJS.ErrnoException;
+    const fault =
+      saidFault(known, own.by_message) ??
+      codedFault(code, own.by_code) ??
+      codedFault(code, faults) ??
+      saidFault(known, by_message);
+    if (fault === undefined) return undefined;
+    return { fault, said: known.message.replace(/\.$/, '') + columnOf(known) };
   });
 }
 
@@ -165,27 +142,20 @@ function columnOf(error: Error): string {
   return name === undefined ? '' : `, column ${name}`;
 }
 
-function saidFault(error: Error, table: readonly [RegExp, ServerFault][]): ServerFault | undefined {
+function saidFault(error: Error, table: readonly [RegExp, Fault][]): Fault | undefined {
   return table.find(([pattern]) => pattern.test(error.message))?.[1];
 }
 
 /** A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE. */
-function codedFault(
-  code: unknown,
-  table: Readonly<Record<string, ServerFault>>,
-): ServerFault | undefined {
+function codedFault(code: unknown, table: Readonly<Record<string, Fault>>): Fault | undefined {
   if (typeof code !== 'string') return undefined;
   return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);
 }
 
 /** Runs `work` and throws what `postgresError` makes of its errors. */
-export async function withPostgresErrors<Result>(
+export function withPostgresErrors<Result>(
   work: () => Promise<Result>,
   own: OwnFaults = none,
 ): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw postgresError(error, own);
-  }
+  return withFaults((error) => postgresError(error, own), work);
 }

@@ -1,27 +1,21 @@
-import {
-  causesOf,
-  codeOf,
-  explainFault,
-  lastingFault,
-  passingFault,
-  throttled,
-} from '../../object_store/faults.ts';
-import type { Fault } from '../../object_store/faults.ts';
+import { causesOf, codeOf, lasting, passing } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
+import { explainFault, throttled } from '../../object_store/faults.ts';
 import type { StoreFaults } from '../../object_store/object_store.ts';
 
-const credentials = lastingFault(
+const credentials = lasting(
   'authentication_failed',
   'Azure refused the key or the shared access signature; check that it is right, has not expired and was not rolled, and that the clock of this server is right.',
 );
-const denied = lastingFault(
+const denied = lasting(
   'permission_denied',
   'The key or the shared access signature may not do this. It needs create and write and, to go on after a crash, to tidy up and to verify, read, list and delete; the firewall of the account must let this server in.',
 );
-const container = lastingFault(
+const container = lasting(
   'bucket_missing',
   'There is no container of this name; check the key container_name.',
 );
-const immutable = lastingFault(
+const immutable = lasting(
   'permission_denied',
   "The container's immutability policy or a legal hold forbids to replace or remove an object.",
 );
@@ -31,7 +25,7 @@ const by_name: Record<string, Fault> = {
   AuthenticationFailed: credentials,
   InvalidAuthenticationInfo: credentials,
   NoAuthenticationInformation: credentials,
-  KeyBasedAuthenticationNotPermitted: lastingFault(
+  KeyBasedAuthenticationNotPermitted: lasting(
     'authentication_failed',
     'The account does not allow keys; use a sas_token of a user delegation, or allow them.',
   ),
@@ -45,29 +39,26 @@ const by_name: Record<string, Fault> = {
   InsufficientAccountPermissions: denied,
   ContainerNotFound: container,
   ContainerDisabled: container,
-  InvalidResourceName: lastingFault(
+  InvalidResourceName: lasting(
     'bucket_missing',
     'Azure says that a container or object cannot have this name; check container_name and prefix.',
   ),
-  ContainerBeingDeleted: passingFault('conflict', 'The container is being deleted.'),
+  ContainerBeingDeleted: passing('conflict', 'The container is being deleted.'),
   BlobImmutableDueToPolicy: immutable,
   BlobImmutableDueToLegalHold: immutable,
-  LeaseIdMissing: passingFault(
+  LeaseIdMissing: passing(
     'locked',
     'Another program holds a lease on an object of this delivery; end the lease.',
   ),
-  InvalidBlockList: passingFault('slice_lost', 'Blocks of an upload are gone; it is made again.'),
-  BlockCountExceedsLimit: lastingFault(
+  InvalidBlockList: passing('slice_lost', 'Blocks of an upload are gone; it is made again.'),
+  BlockCountExceedsLimit: lasting(
     'request_refused',
     'Too many blocks of attempts that failed wait at Azure; it discards them within a week. Set max_file_size_mb.',
   ),
   ServerBusy: throttled,
-  OperationTimedOut: passingFault(
-    'store_fault',
-    'Azure did not manage the request in its own time.',
-  ),
-  InternalError: passingFault('store_fault', 'Azure reported an internal fault.'),
-  ENOTFOUND: lastingFault(
+  OperationTimedOut: passing('store_fault', 'Azure did not manage the request in its own time.'),
+  InternalError: passing('store_fault', 'Azure reported an internal fault.'),
+  ENOTFOUND: lasting(
     'host_not_found',
     'There is no host of this name; check account_name, endpoint_url or the connection_string.',
   ),

@@ -1,13 +1,6 @@
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import {
-  causesOf,
-  codeOf,
-  explainFault,
-  lastingFault,
-  passingFault,
-  throttled,
-} from '../../object_store/faults.ts';
-import type { Fault } from '../../object_store/faults.ts';
+import { causesOf, codeOf, explain, lasting, passing } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
+import { explainFault, throttled } from '../../object_store/faults.ts';
 import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
@@ -21,25 +14,25 @@ export class JobError extends Error {
   }
 }
 
-const credentials = lastingFault(
+const credentials = lasting(
   'authentication_failed',
   'Google refused the service account; check that private_key and client_email are of one key file, that the key was not deleted or disabled, and that the clock of this server is right.',
 );
-const denied = lastingFault(
+const denied = lasting(
   'permission_denied',
   'The service account may not do this (%). Give it the roles BigQuery Data Editor on the dataset and BigQuery Job User on the project.',
 );
-const server_fault = passingFault('server_fault', 'BigQuery reported an internal fault (%).');
-const busy = passingFault(
+const server_fault = passing('server_fault', 'BigQuery reported an internal fault (%).');
+const busy = passing(
   'throttled',
   'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.',
 );
-const cancelled = passingFault('cancelled_by_server', 'BigQuery ended the job (%).');
-const statement = lastingFault(
+const cancelled = passing('cancelled_by_server', 'BigQuery ended the job (%).');
+const statement = lasting(
   'statement_refused',
   'BigQuery refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
 );
-const value = lastingFault(
+const value = lasting(
   'value_refused',
   'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
 );
@@ -48,21 +41,21 @@ const value = lastingFault(
 const by_message: [RegExp, Fault][] = [
   [
     /concurrent update|could not serialize/i,
-    passingFault(
+    passing(
       'conflict',
       'BigQuery ended the transaction because another one changes the same table.',
     ),
   ],
   [
     /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
-    lastingFault(
+    lasting(
       'table_unsuitable',
       'The rows lie on more days than a table with partitions by day takes (%). Make the table yourself with partitions by month or with none, or export to another table.',
     ),
   ],
   [
     /rows? (?:size|is too large|too large|larger)|(?:maximum|max\.?) (?:row|record|cell) size/i,
-    lastingFault(
+    lasting(
       'limit_exceeded',
       'A row is larger than BigQuery takes (%). Leave such events out at their source.',
     ),
@@ -73,18 +66,18 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     new RegExp(`not found: table .*${stage_prefix}`, 'i'),
-    passingFault('slice_lost', 'A staged part is gone before it could be shown; it is made again.'),
+    passing('slice_lost', 'A staged part is gone before it could be shown; it is made again.'),
   ],
   [
     /not found: dataset/i,
-    lastingFault(
+    lasting(
       'schema_missing',
       'There is no dataset of this name in the project; make it or check the keys project_id and dataset_id.',
     ),
   ],
   [
     /not found: project|project .* not (?:found|exist)|unknown project/i,
-    lastingFault('database_missing', 'There is no project of this name; check the key project_id.'),
+    lasting('database_missing', 'There is no project of this name; check the key project_id.'),
   ],
 ];
 
@@ -97,15 +90,15 @@ const by_reason: Record<string, Fault> = {
   accessDenied: denied,
   forbidden: denied,
   insufficientPermissions: denied,
-  accessNotConfigured: lastingFault(
+  accessNotConfigured: lasting(
     'permission_denied',
     'The BigQuery API is not switched on in the project; switch it on there.',
   ),
-  billingNotEnabled: lastingFault(
+  billingNotEnabled: lasting(
     'permission_denied',
     'The project has no billing, and without it BigQuery runs no transactions; switch billing on there.',
   ),
-  billingTierLimitExceeded: lastingFault(
+  billingTierLimitExceeded: lasting(
     'permission_denied',
     'A limit on the cost of queries ended the job (%). Raise it for the service account.',
   ),
@@ -119,26 +112,26 @@ const by_reason: Record<string, Fault> = {
   jobBackendError: server_fault,
   jobInternalError: server_fault,
   tableUnavailable: server_fault,
-  resourceInUse: passingFault('locked', 'BigQuery is working on the table otherwise (%).'),
-  resourcesExceeded: passingFault(
+  resourceInUse: passing('locked', 'BigQuery is working on the table otherwise (%).'),
+  resourcesExceeded: passing(
     'out_of_resources',
     'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.',
   ),
   stopped: cancelled,
   timeout: cancelled,
-  duplicate: passingFault('conflict', 'Another session made the same thing at once.'),
-  notFound: lastingFault('table_missing', 'The table or one that it needs is gone (%).'),
+  duplicate: passing('conflict', 'Another session made the same thing at once.'),
+  notFound: lasting('table_missing', 'The table or one that it needs is gone (%).'),
   invalid: value,
   invalidQuery: statement,
   responseTooLarge: statement,
 };
 
 const by_name: Record<string, Fault> = {
-  ENOTFOUND: lastingFault(
+  ENOTFOUND: lasting(
     'host_not_found',
     'There is no host of this name; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
   ),
-  ECONNREFUSED: passingFault(
+  ECONNREFUSED: passing(
     'connection_failed',
     'BigQuery or the token service does not answer; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
   ),
@@ -147,11 +140,11 @@ const by_name: Record<string, Fault> = {
 // Google's own answers have a reason, so these come from what stands before it.
 const by_status: Record<number, Fault> = {
   401: credentials,
-  403: lastingFault(
+  403: lasting(
     'permission_denied',
     'What answers in place of Google refuses the request; check the key token_uri, and a proxy before it.',
   ),
-  404: lastingFault(
+  404: lasting(
     'authentication_failed',
     'There is no token service at the address of the key token_uri.',
   ),
@@ -194,27 +187,19 @@ function readError(
   return typeof error === 'string' ? { message: error, errors: [{ reason: error }] } : error;
 }
 
-/** A fault of BigQuery or the way to it as an error that says what to do, without the config's secrets; every other error, above all the source's, stays as it is. */
+/**
+ * A fault of BigQuery or the way to it as an error that says what to do, without the config's
+ * secrets; others stay as they are.
+ */
 export function bigQueryError(error: unknown, config: BigQueryConfig): unknown {
-  if (
-    !(error instanceof Error) ||
-    error instanceof NonRetryableError ||
-    error instanceof RetryableError
-  )
-    return error;
   const facts = factsOf(error);
   const fault = facts?.reason === undefined ? undefined : faultOf(facts.reason, facts.message);
-  if (facts === undefined || fault === undefined) {
-    const status = facts?.status;
-    return explainFault(error, { by_name, by_status }, (known) => ({
-      names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]),
-      status,
-    }));
-  }
-  const message = fault.message.replace('%', () => withoutSecrets(facts.message, config));
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
-    cause: error,
-  });
+  if (facts !== undefined && fault !== undefined)
+    return explain(error, () => ({ fault, said: withoutSecrets(facts.message, config) }));
+  return explainFault(error, { by_name, by_status }, (known) => ({
+    names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]),
+    status: facts?.status,
+  }));
 }
 
 function faultOf(reason: string, message: string): Fault | undefined {
@@ -224,8 +209,7 @@ function faultOf(reason: string, message: string): Fault | undefined {
 
 /** Google's messages name the account that they speak of. */
 function withoutSecrets(text: string, config: BigQueryConfig): string {
-  const hidden = secret_keys.reduce((rest, key) => rest.replaceAll(config[key], '[hidden]'), text);
-  return hidden.trim().replace(/\.$/, '');
+  return secret_keys.reduce((rest, key) => rest.replaceAll(config[key], '[hidden]'), text);
 }
 
 /** Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they are thrown as they are, because they say no more than that. */

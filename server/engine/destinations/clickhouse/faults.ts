@@ -1,12 +1,8 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { explain, faultError, lasting, passing, withFaults } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
 
-type Fault = { retryable: boolean; code: string; message: string };
-
-const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
-const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
-
-const unverified = final(
+const unverified = lasting(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
@@ -15,19 +11,19 @@ const unreachable = passing(
   'The server does not answer at this address. Check the key url, and that its firewall lets this server in.',
 );
 const broken = passing('connection_lost', 'The connection to the server broke.');
-const credentials = final(
+const credentials = lasting(
   'authentication_failed',
   'The server refused user or password; check the keys user and password, and from where the user may come.',
 );
-const denied = final(
+const denied = lasting(
   'permission_denied',
   'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP TABLE on the database, and ALTER on the table.',
 );
-const value = final(
+const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
 );
-const statement = final(
+const statement = lasting(
   'statement_refused',
   'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
 );
@@ -37,7 +33,7 @@ const gone = passing(
 );
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const short = passing('out_of_resources', 'The server is short of resources (%).');
-const not_clickhouse = final(
+const not_clickhouse = lasting(
   'not_clickhouse',
   "What answers at this address is not ClickHouse's HTTP interface; check the key url (its usual ports are 8443 and 8123).",
 );
@@ -45,11 +41,11 @@ const not_clickhouse = final(
 /** By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said. */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: final('host_not_found', 'There is no host of this name; check the key url.'),
+    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
     lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
     unreachable,
     broken,
-    tls_not_offered: final(
+    tls_not_offered: lasting(
       'tls_not_offered',
       'The server offers no TLS at this port; check the port in the key url.',
     ),
@@ -57,7 +53,6 @@ const faults: Record<string, Fault> = {
   }),
   ERR_STREAM_PREMATURE_CLOSE: broken,
   HPE_INVALID_CONSTANT: not_clickhouse,
-  outbound_refused: final('outbound_refused', '%'),
   AUTHENTICATION_FAILED: credentials,
   UNKNOWN_USER: credentials,
   WRONG_PASSWORD: credentials,
@@ -66,7 +61,7 @@ const faults: Record<string, Fault> = {
   ACCESS_DENIED: denied,
   READONLY: denied,
   DATABASE_ACCESS_DENIED: denied,
-  UNKNOWN_DATABASE: final(
+  UNKNOWN_DATABASE: lasting(
     'database_missing',
     'There is no database of this name; make it or check the key database.',
   ),
@@ -78,7 +73,7 @@ const faults: Record<string, Fault> = {
     'The table was altered during the delivery; it is delivered again.',
   ),
   TABLE_IS_READ_ONLY: passing('read_only', 'The server takes no writes to the table just now.'),
-  VIOLATED_CONSTRAINT: final(
+  VIOLATED_CONSTRAINT: lasting(
     'constraint_violated',
     'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
   ),
@@ -132,55 +127,33 @@ const faults: Record<string, Fault> = {
   TOO_MANY_BYTES: short,
 };
 
-const said_characters_max = 300;
-
-/** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
 export function clickHouseError(error: unknown): unknown {
-  if (
-    !(error instanceof Error) ||
-    error instanceof NonRetryableError ||
-    error instanceof RetryableError
-  )
-    return error;
-  const { type, code } = error as Error & { type?: string; code?: string };
-  const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
-  if (fault !== undefined) return faultError(fault, error);
-  // ClickHouse has some seven hundred errors: those that are not named above are taken for its own.
-  if (type !== undefined)
-    return faultError(passing('server_fault', `The server reported ${type} (%).`), error);
-  return error;
-}
-
-function faultError(fault: Fault, error: Error): Error {
-  const said = error.message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
-  const clipped =
-    said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
-  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => clipped);
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
-    cause: error,
+  return explain(error, ({ type, code }: Error & { type?: string; code?: unknown }) => {
+    const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
+    // ClickHouse has some seven hundred errors: others than these are taken for its own.
+    if (fault !== undefined || type === undefined) return fault;
+    return passing('server_fault', `The server reported ${type} (%).`);
   });
 }
 
 /** The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that cannot be read; the client gives its whole text as the message, which is not for users. */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))
-    return new RetryableError('timed_out', 'The server said nothing for an hour.', {
-      cause: answer,
-    });
+    return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
   if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
-    return faultError(not_clickhouse, answer);
-  return new RetryableError(
-    'unexpected_answer',
-    'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',
-    { cause: answer },
+    return faultError(not_clickhouse, answer.message, answer);
+  return faultError(
+    passing(
+      'unexpected_answer',
+      'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',
+    ),
+    '',
+    answer,
   );
 }
 
 /** Runs `work` and throws what `clickHouseError` makes of its errors. */
-export async function withClickHouseErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw clickHouseError(error);
-  }
+export function withClickHouseErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withFaults(clickHouseError, work);
 }

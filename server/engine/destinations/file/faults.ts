@@ -1,24 +1,18 @@
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { explain, lasting, passing, withFaults } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
 
-type Fault = { retryable: boolean; code: string; message: string };
-
-const not_writable: Fault = {
-  retryable: false,
-  code: 'permission_denied',
-  message:
-    'The server may not write to this folder of its export folder; give its user the right to.',
-};
-const full: Fault = {
-  retryable: true,
-  code: 'disk_full',
-  message: 'The disk of the export folder is full; free some space. The run goes on by itself.',
-};
-const bad_path: Fault = {
-  retryable: false,
-  code: 'invalid_path',
-  message:
-    'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
-};
+const not_writable = lasting(
+  'permission_denied',
+  'The server may not write to this folder of its export folder; give its user the right to.',
+);
+const full = passing(
+  'disk_full',
+  'The disk of the export folder is full; free some space. The run goes on by itself.',
+);
+const bad_path = lasting(
+  'invalid_path',
+  'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
+);
 
 const faults: Record<string, Fault> = {
   EACCES: not_writable,
@@ -31,23 +25,16 @@ const faults: Record<string, Fault> = {
   EISDIR: bad_path,
 };
 
-/** A fault of the file system as an error that says what to do; every other error stays as it is, above all the source's. */
+/** A fault of the file system as an error that says what to do; others stay as they are. */
 export function fileError(error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  const fault = typeof syscall === 'string' && code !== undefined ? faults[code] : undefined;
-  if (fault === undefined) return error;
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, fault.message, {
-    cause: error,
-  });
+  return explain(error, ({ code, syscall }: NodeJS.ErrnoException) =>
+    typeof syscall === 'string' && code !== undefined ? faults[code] : undefined,
+  );
 }
 
 /** Runs `work` and throws what `fileError` makes of its errors. */
-export async function withFileErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw fileError(error);
-  }
+export function withFileErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withFaults(fileError, work);
 }
 
 /** True for the error that says that a file or folder is not there. */

@@ -1,39 +1,33 @@
-import {
-  causesOf,
-  codeOf,
-  explainFault,
-  lastingFault,
-  passingFault,
-  throttled,
-} from '../../object_store/faults.ts';
-import type { Fault } from '../../object_store/faults.ts';
+import { causesOf, codeOf, lasting, passing } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
+import { explainFault, throttled } from '../../object_store/faults.ts';
 import type { StoreFaults } from '../../object_store/object_store.ts';
 
-const credentials = lastingFault(
+const credentials = lasting(
   'authentication_failed',
   'Google refused the service account; check that service_account_json is whole, that its key was not deleted or disabled, and that the clock of this server is right.',
 );
-const denied = lastingFault(
+const denied = lasting(
   'permission_denied',
   'The service account may not do this. It needs storage.objects.create, storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to tidy up and to verify, storage.objects.get, storage.objects.list, storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has them all.',
 );
-const bucket = lastingFault(
+const bucket = lasting(
   'bucket_missing',
   'There is no bucket of this name; check the key bucket_name.',
 );
-const billing = lastingFault(
+const billing = lasting(
   'permission_denied',
   'Google has closed the project or the billing account of the bucket; open it again there.',
 );
-const immutable = lastingFault(
+const immutable = lasting(
   'permission_denied',
   'A retention policy or a hold of the bucket forbids to replace or remove an object.',
 );
-const kms_key = lastingFault(
+const kms_key = lasting(
   'kms_key_unusable',
   "The key of the bucket's encryption cannot be used; check it and the rights of the storage service to it.",
 );
-const store_fault = passingFault('store_fault', 'Google reported an internal fault.');
+const store_fault = passing('store_fault', 'Google reported an internal fault.');
 
 /** By the reason of the JSON API, the code of the XML API, or the error of the token service. */
 const by_name: Record<string, Fault> = {
@@ -58,11 +52,11 @@ const by_name: Record<string, Fault> = {
   cloudKmsBadKey: kms_key,
   cloudKmsDisabledKey: kms_key,
   cloudKmsPermissionDenied: kms_key,
-  NoSuchUpload: passingFault(
+  NoSuchUpload: passing(
     'slice_lost',
     'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
   ),
-  InvalidPart: passingFault('slice_lost', 'A part of an upload is gone; it is made again.'),
+  InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
   rateLimitExceeded: throttled,
   userRateLimitExceeded: throttled,
   SlowDown: throttled,
@@ -70,7 +64,7 @@ const by_name: Record<string, Fault> = {
   backendError: store_fault,
   internalError: store_fault,
   InternalError: store_fault,
-  ENOTFOUND: lastingFault('host_not_found', 'There is no host of this name; check endpoint_url.'),
+  ENOTFOUND: lasting('host_not_found', 'There is no host of this name; check endpoint_url.'),
 };
 
 const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: bucket };

@@ -1,12 +1,8 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { explain, lasting, passing, withFaults } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
 
-type Fault = { retryable: boolean; code: string; message: string };
-
-const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
-const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
-
-const unverified = final(
+const unverified = lasting(
   'tls_not_verified',
   'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
 );
@@ -15,19 +11,19 @@ const unreachable = passing(
   'The server does not answer at this host and port. Check both, and that its firewall lets this server in.',
 );
 const broken = passing('connection_lost', 'The connection to the server broke.');
-const credentials = final(
+const credentials = lasting(
   'authentication_failed',
   'The server refused user or password (%). Check the keys user and password, and from where the user may come.',
 );
-const denied = final(
+const denied = lasting(
   'permission_denied',
   'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be made, DROP and ALTER beside it for a stage.',
 );
-const value = final(
+const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
 );
-const constraint = final(
+const constraint = lasting(
   'constraint_violated',
   'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
 );
@@ -41,7 +37,7 @@ const read_only = passing(
   'The server takes no writes just now; it is a replica or in maintenance.',
 );
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
-const not_mysql = final(
+const not_mysql = lasting(
   'not_mysql',
   'What answers at this host and port is not MySQL; check both.',
 );
@@ -49,7 +45,7 @@ const not_mysql = final(
 /** By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the server said. */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: final('host_not_found', 'There is no host of this name; check the key host.'),
+    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
     lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
     unreachable,
     broken,
@@ -61,12 +57,11 @@ const faults: Record<string, Fault> = {
   ER_NET_READ_INTERRUPTED: broken,
   PROTOCOL_UNEXPECTED_PACKET: not_mysql,
   PROTOCOL_INCORRECT_PACKET_SEQUENCE: not_mysql,
-  HANDSHAKE_NO_SSL_SUPPORT: final(
+  HANDSHAKE_NO_SSL_SUPPORT: lasting(
     'tls_not_offered',
     'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
   ),
   HANDSHAKE_SSL_ERROR: broken,
-  outbound_refused: final('outbound_refused', '%'),
   ER_ACCESS_DENIED_ERROR: credentials,
   ER_ACCESS_DENIED_NO_PASSWORD_ERROR: credentials,
   ER_HOST_NOT_PRIVILEGED: credentials,
@@ -76,7 +71,7 @@ const faults: Record<string, Fault> = {
   ER_MUST_CHANGE_PASSWORD: credentials,
   ER_MUST_CHANGE_PASSWORD_LOGIN: credentials,
   ER_ACCOUNT_HAS_BEEN_LOCKED: credentials,
-  ER_BAD_DB_ERROR: final(
+  ER_BAD_DB_ERROR: lasting(
     'database_missing',
     'There is no database of this name; check the key database.',
   ),
@@ -84,7 +79,7 @@ const faults: Record<string, Fault> = {
   ER_TABLEACCESS_DENIED_ERROR: denied,
   ER_COLUMNACCESS_DENIED_ERROR: denied,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: denied,
-  ER_NO_SUCH_TABLE: final('table_missing', 'The table or one that it needs is gone (%).'),
+  ER_NO_SUCH_TABLE: lasting('table_missing', 'The table or one that it needs is gone (%).'),
   ER_TABLE_EXISTS_ERROR: passing('conflict', 'Another delivery made the table at the same moment.'),
   ER_LOCK_WAIT_TIMEOUT: passing(
     'locked',
@@ -97,7 +92,7 @@ const faults: Record<string, Fault> = {
   ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server is short of room for locks (%).'),
   ER_OUT_OF_RESOURCES: passing('out_of_resources', 'The server is short of resources (%).'),
   ER_OUTOFMEMORY: passing('out_of_resources', 'The server is short of resources (%).'),
-  ER_TRANS_CACHE_FULL: final(
+  ER_TRANS_CACHE_FULL: lasting(
     'limit_exceeded',
     'The delivery is larger than the server lets a transaction be (%). Raise max_binlog_cache_size, or choose a shorter interval.',
   ),
@@ -116,7 +111,7 @@ const faults: Record<string, Fault> = {
   ER_INVALID_JSON_VALUE_FOR_CAST: value,
   ER_JSON_DOCUMENT_TOO_DEEP: value,
   ER_TOO_BIG_ROWSIZE: value,
-  ER_NET_PACKET_TOO_LARGE: final(
+  ER_NET_PACKET_TOO_LARGE: lasting(
     'limit_exceeded',
     'A row is larger than the server allows; raise max_allowed_packet.',
   ),
@@ -135,29 +130,12 @@ const faults: Record<string, Fault> = {
   ER_STATEMENT_TIMEOUT: cancelled,
 };
 
-const said_characters_max = 300;
-
-/** A fault of the server or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
 export function mySqlError(error: unknown): unknown {
-  if (
-    !(error instanceof Error) ||
-    error instanceof NonRetryableError ||
-    error instanceof RetryableError
-  )
-    return error;
-  const { code, sqlState } = error as Error & { code?: unknown; sqlState?: unknown };
-  const fault =
-    typeof code === 'string'
-      ? faultOf(code, typeof sqlState === 'string' ? sqlState : undefined, error.message)
-      : undefined;
-  if (fault === undefined) return error;
-  const said =
-    error.message.length > said_characters_max
-      ? `${error.message.slice(0, said_characters_max)} ...`
-      : error.message.replace(/\.$/, '');
-  const message = fault.message === '%' ? error.message : fault.message.replace('%', () => said);
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, {
-    cause: error,
+  return explain(error, (known: Error & { code?: unknown; sqlState?: unknown }) => {
+    const { code, sqlState, message } = known;
+    if (typeof code !== 'string') return undefined;
+    return faultOf(code, typeof sqlState === 'string' ? sqlState : undefined, message);
   });
 }
 
@@ -171,7 +149,7 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (sqlState.startsWith('23')) return constraint;
   if (sqlState.startsWith('28')) return credentials;
   if (sqlState.startsWith('42'))
-    return final(
+    return lasting(
       'statement_refused',
       'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
     );
@@ -180,10 +158,6 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
 }
 
 /** Runs `work` and throws what `mySqlError` makes of its errors. */
-export async function withMySqlErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw mySqlError(error);
-  }
+export function withMySqlErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withFaults(mySqlError, work);
 }

@@ -1,16 +1,12 @@
-import {
-  final,
-  passing,
-  postgresError,
-  withPostgresErrors,
-} from '../../sql_tables/postgres_faults.ts';
+import { lasting, passing } from '../../destination/faults.ts';
+import { postgresError, withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
 
-const value = final(
+const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export with the properties_data_type super.',
 );
-const bucket_denied = final(
+const bucket_denied = lasting(
   'permission_denied',
   'The cluster may not read the bucket (%). Check iam_role, or the access key: it needs s3:GetObject and s3:ListBucket.',
 );
@@ -28,7 +24,7 @@ const own: OwnFaults = {
     ],
     [
       /PermanentRedirect|must be addressed using the specified endpoint/i,
-      final('wrong_region', 'The bucket is in another region; check the key region.'),
+      lasting('wrong_region', 'The bucket is in another region; check the key region.'),
     ],
     [
       /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
@@ -64,11 +60,11 @@ const own: OwnFaults = {
     ],
   ],
   by_code: {
-    '28000': final(
+    '28000': lasting(
       'authentication_failed',
       'The cluster does not let this user in (%). Check the keys user and password.',
     ),
-    '42501': final(
+    '42501': lasting(
       'permission_denied',
       'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; SELECT and INSERT on the table and on sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on the table for persons; TEMPORARY on the database.',
     ),

@@ -1,18 +1,14 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { codeOf, explain, lasting, passing, withFaults } from '../../destination/faults.ts';
+import type { Fault } from '../../destination/faults.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
 
-type Fault = { retryable: boolean; code: string; message: string };
-
-const final = (code: string, message: string): Fault => ({ retryable: false, code, message });
-const passing = (code: string, message: string): Fault => ({ retryable: true, code, message });
-
-const unverified = final(
+const unverified = lasting(
   'tls_not_verified',
   'The certificate of the host is not signed by an authority known here, or is for another host. Check the keys account and host.',
 );
-const unencrypted = final(
+const unencrypted = lasting(
   'tls_not_offered',
   'The host offers no TLS at this port; check the key host.',
 );
@@ -24,15 +20,15 @@ const broken = passing(
   'connection_lost',
   'The connection to the account broke, or its session ended.',
 );
-const credentials = final(
+const credentials = lasting(
   'authentication_failed',
   'Snowflake refused the user (%). Check the keys user and password or private_key, whether the user is locked or needs a second factor, and the network policy.',
 );
-const denied = final(
+const denied = lasting(
   'permission_denied',
   'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the table.',
 );
-const value = final(
+const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
 );
@@ -49,7 +45,7 @@ const locked = passing(
 /** By Snowflake's number, with six digits, by the number of the official client, or by the error code of Node. `%` stands for what was said. */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: final(
+    host_not_found: lasting(
       'host_not_found',
       'There is no host of this name; check the keys account and host.',
     ),
@@ -59,7 +55,6 @@ const faults: Record<string, Fault> = {
     tls_not_offered: unencrypted,
     tls_not_verified: unverified,
   }),
-  outbound_refused: final('outbound_refused', '%'),
   client_lost: passing(
     'connection_lost',
     'The client of the account ended in the middle of its work.',
@@ -73,11 +68,11 @@ const faults: Record<string, Fault> = {
   390111: broken,
   390112: broken,
   390114: broken,
-  '002003': final(
+  '002003': lasting(
     'table_missing',
     'The table or one that it needs is gone, or the role may not see it (%).',
   ),
-  '002043': final(
+  '002043': lasting(
     'table_missing',
     'The table or one that it needs is gone, or the role may not see it (%).',
   ),
@@ -98,7 +93,7 @@ const faults: Record<string, Fault> = {
 
 const classes: Record<string, Fault> = {
   '22': value,
-  '23': final(
+  '23': lasting(
     'constraint_violated',
     'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
   ),
@@ -106,33 +101,24 @@ const classes: Record<string, Fault> = {
     'conflict',
     'Snowflake ended the transaction because of a conflict with another one.',
   ),
-  '42': final(
+  '42': lasting(
     'statement_refused',
     'Snowflake refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
   ),
-  '54': final('limit_exceeded', 'The delivery is larger than the account allows (%).'),
+  '54': lasting('limit_exceeded', 'The delivery is larger than the account allows (%).'),
   '57': cancelled,
 };
 
-const said_characters_max = 300;
-
-/** A fault of the account or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+/** A fault of the account or the way to it as an error that says what to do; others stay as they are. */
 export function snowflakeError(error: unknown): unknown {
-  if (
-    error instanceof NonRetryableError ||
-    error instanceof RetryableError ||
-    !(error instanceof Error)
-  )
-    return error;
-  if (error instanceof SnowflakeFault)
-    return faultError(
-      faultOf(error.fault),
-      error,
-      error.fault.cause_message ?? error.fault.message,
-    );
-  const { code } = error as NodeJS.ErrnoException;
-  const fault = code === undefined ? undefined : faults[code];
-  return fault === undefined ? error : faultError(fault, error, error.message);
+  return explain(error, (known) => {
+    if (known instanceof SnowflakeFault) {
+      const said = known.fault.cause_message ?? known.fault.message;
+      return { fault: faultOf(known.fault), said: withoutQueries(said) };
+    }
+    const fault = faults[codeOf(known) ?? ''];
+    return fault === undefined ? undefined : { fault, said: withoutQueries(known.message) };
+  });
 }
 
 function faultOf(fault: ClientFault): Fault {
@@ -155,20 +141,12 @@ function faultOf(fault: ClientFault): Fault {
   );
 }
 
-/** What was said, in a line, without the query of an address, which may hold the token of a storage. */
-function faultError(fault: Fault, cause: Error, text: string): Error {
-  const said = text.replaceAll(/\?\S*/g, '').replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
-  const clipped =
-    said.length > said_characters_max ? `${said.slice(0, said_characters_max)} ...` : said;
-  const message = fault.message === '%' ? cause.message : fault.message.replace('%', () => clipped);
-  return new (fault.retryable ? RetryableError : NonRetryableError)(fault.code, message, { cause });
+/** A text without the query of an address, which may hold the token of a storage. */
+function withoutQueries(text: string): string {
+  return text.replaceAll(/\?\S*/g, '');
 }
 
 /** Runs `work` and throws what `snowflakeError` makes of its errors. */
-export async function withSnowflakeErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw snowflakeError(error);
-  }
+export function withSnowflakeErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withFaults(snowflakeError, work);
 }

@@ -1,0 +1,79 @@
+import { NonRetryableError, RetryableError } from './destination.ts';
+
+/**
+ * A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the
+ * user is told, where `%` stands for what the other side said.
+ */
+export type Fault = { retryable: boolean; code: string; message: string };
+
+const said_characters_max = 300;
+
+/** A fault that only a change can mend. */
+export function lasting(code: string, message: string): Fault {
+  return { retryable: false, code, message };
+}
+
+/** A fault that another attempt may get past. */
+export function passing(code: string, message: string): Fault {
+  return { retryable: true, code, message };
+}
+
+/** The error of a fault; what was said stands in it on one line, clipped, without its full stop. */
+export function faultError(
+  { retryable, code, message }: Fault,
+  said = '',
+  cause?: unknown,
+): NonRetryableError | RetryableError {
+  const line = said.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
+  const clipped =
+    line.length > said_characters_max ? `${line.slice(0, said_characters_max)} ...` : line;
+  const text = message.replace('%', () => clipped);
+  return new (retryable ? RetryableError : NonRetryableError)(code, text, { cause });
+}
+
+/**
+ * An error as one that says what to do. `find` gives its fault, with what was said where that is not
+ * the error's own message. What says already what to do, and what no fault fits (above all an error
+ * of the source), is given back as it is.
+ */
+export function explain(
+  error: unknown,
+  find: (error: Error) => Fault | { fault: Fault; said: string } | undefined,
+): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  const refusal = causesOf(error).find((cause) => codeOf(cause) === 'outbound_refused');
+  if (refusal !== undefined)
+    return new NonRetryableError('outbound_refused', refusal.message, { cause: error });
+  const found = find(error);
+  if (found === undefined) return error;
+  return 'fault' in found
+    ? faultError(found.fault, found.said, error)
+    : faultError(found, error.message, error);
+}
+
+/** Runs `work` and throws what `explained` makes of its error. */
+export async function withFaults<Result>(
+  explained: (error: unknown) => unknown,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/** The error itself and what caused it, outermost first; clients hide the system's own. */
+export function causesOf(error: Error): Error[] {
+  const causes = [error];
+  for (let { cause } = error; cause instanceof Error && causes.length < 8; { cause } = cause)
+    causes.push(cause);
+  return causes;
+}
+
+/** The code of an error as the system and the clients set it, or undefined. */
+export function codeOf(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
