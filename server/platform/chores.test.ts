@@ -36,7 +36,7 @@ test('every chore is done at once and again, none overlaps itself or waits for a
 });
 
 test('a fault is logged with the name of the chore, which goes on', async () => {
-  const lines: { chore: string; level: number }[] = [];
+  const lines: { msg: string; level: number }[] = [];
   const sink = new Writable({
     write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))),
   });
@@ -51,10 +51,10 @@ test('a fault is logged with the name of the chore, which goes on', async () => 
   await again.promise;
   await chores.stop();
   assert.deepEqual(
-    lines.map(({ chore, level }) => [chore, level]),
+    lines.map(({ msg, level }) => [msg, level]),
     [
-      ['failing', 40],
-      ['failing', 40],
+      ['failing failed and is tried again', 40],
+      ['failing failed and is tried again', 40],
     ],
   );
 });

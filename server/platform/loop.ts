@@ -4,35 +4,42 @@ import type { Logger } from './log.ts';
 export type Loop = {
   /** Begins the next turn at once: now, or as soon as the one under way has ended. */
   wake(): void;
-  /** Resolves when the turn under way has ended; there is no further one. */
+  /** Tells the turn under way, resolves when it has ended; there is no further one. */
   stop(): Promise<void>;
 };
 
-/** Does the work at once and then `pause_ms` after the end of each turn. A turn that fails is logged under the name, and the next one comes all the same. */
+/**
+ * Does the work at once and then `pause_ms` after the end of each turn. Guarantees: turns never
+ * overlap; one that fails is logged under the name, and the next one comes all the same; the signal
+ * ends with `stop`, and what the work throws then is no fault; waiting keeps no process alive.
+ */
 export function startLoop(
   name: string,
   pause_ms: number,
   log: Logger,
-  work: () => Promise<void>,
+  work: (signal: AbortSignal) => Promise<unknown>,
 ): Loop {
-  let isStopping = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let isWoken = false;
   let wakeUp = () => {};
   const pause = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, isWoken ? 0 : pause_ms);
+      const timer = setTimeout(resolve, isWoken ? 0 : pause_ms).unref();
       wakeUp = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   const run = async () => {
-    while (!isStopping) {
+    while (!signal.aborted) {
       isWoken = false;
-      await work().catch((error: unknown) =>
-        log.warn({ err: error }, `${name} failed and is tried again`),
-      );
-      if (!isStopping) await pause();
+      try {
+        await work(signal);
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error }, `${name} failed and is tried again`);
+      }
+      if (!signal.aborted) await pause();
     }
   };
   const done = run();
@@ -43,7 +50,7 @@ export function startLoop(
   return {
     wake,
     stop: async () => {
-      isStopping = true;
+      stopping.abort();
       wake();
       await done;
     },

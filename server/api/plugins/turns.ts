@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { openSlots } from '../../engine/plugins/sandbox/slots.ts';
+import { openSlots } from '../../platform/slots.ts';
 import { throttled } from '../../platform/http/errors.ts';
 
 // A package takes up to half a gigabyte while it is unpacked, compiled and stored.

@@ -1,4 +1,4 @@
-import { openBudget } from './budget.ts';
+import { openSlots } from '../../platform/slots.ts';
 import type { IncomingEvent } from './event.ts';
 import { flushEvents } from './flush.ts';
 import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
@@ -66,8 +66,8 @@ export function openIngestion(
     look_up_seconds_max: bounds.look_up_seconds_max,
     bytes_max: bounds.batch_bytes_max,
   };
-  const room = openBudget(bounds.queue_bytes_max);
-  const flushes = openBudget(bounds.flushes_max);
+  const room = openSlots(bounds.queue_bytes_max);
+  const flushes = openSlots(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
 

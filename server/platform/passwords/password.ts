@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
+import { openSlots } from '../slots.ts';
 
 const derive = promisify(argon2);
 const memory_kib = 19 * 1024;
@@ -66,22 +67,12 @@ export async function isNobodysPassword(password: string): Promise<false> {
   return false;
 }
 
-let at_once = 0;
-const waiting: (() => void)[] = [];
+const turns = openSlots(at_once_max);
 
-/** Derives when it is its turn: whoever is done hands his place to the one who has waited longest. */
+/** Derives when it is its turn. */
 async function derived(parameters: Argon2Parameters): Promise<Buffer> {
-  if (at_once < at_once_max) at_once += 1;
-  else if (waiting.length < waiting_max)
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  else throw new PasswordsBusyError();
-  try {
-    return await derive('argon2id', parameters);
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) at_once -= 1;
-    else next();
-  }
+  if (turns.waiting >= waiting_max) throw new PasswordsBusyError();
+  return turns.run(() => derive('argon2id', parameters));
 }
 
 function unpadded(bytes: Buffer): string {

@@ -9,7 +9,7 @@ import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
-import { openSlots } from './slots.ts';
+import { openSlots } from '../../../platform/slots.ts';
 
 /** The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the package does not have is null. */
 export type CompiledPlugin = {

@@ -9,7 +9,7 @@ import type { SandboxLimits } from './limits.ts';
 import type { InstanceReport, ProcessHolder, Seat } from './process_holder.ts';
 import { Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
-import { openSlots } from './slots.ts';
+import { openSlots } from '../../../platform/slots.ts';
 
 /** What an instance is made of. `setup` is the JSON text that the code is set up with; without a desk it can ask for nothing. */
 export type InstanceOptions = {

@@ -10,7 +10,7 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder } from './process_holder.ts';
-import { openSlots } from './slots.ts';
+import { openSlots } from '../../../platform/slots.ts';
 
 /** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
 export type SandboxDeps = {

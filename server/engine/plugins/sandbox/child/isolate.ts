@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm';
 import { text_length_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import type { Slots } from '../slots.ts';
+import type { Slots } from '../../../../platform/slots.ts';
 import { openAllowance } from './allowance.ts';
 import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';

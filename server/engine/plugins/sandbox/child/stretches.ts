@@ -1,6 +1,6 @@
 import type ivm from 'isolated-vm';
 import type { SandboxLimits } from '../limits.ts';
-import type { Slots } from '../slots.ts';
+import type { Slots } from '../../../../platform/slots.ts';
 
 /** Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out to be stuck; after it nothing runs any more. */
 export type StretchEvents = {

@@ -1,0 +1,48 @@
+/** A bound on what is under way at once; who comes when it is used up waits, first come first served. */
+export type Slots = {
+  /** How many wait. */
+  readonly waiting: number;
+  /** Waits until so many slots are free and takes them; more than there are means all of them. */
+  take(count?: number): Promise<void>;
+  /** Gives back exactly what one `take` was asked for. */
+  give(count?: number): void;
+  /** Does the work in one slot, as soon as one is free, and gives what it gives. */
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
+};
+
+/** Opens `total` slots: of processes, of bytes, of whatever is counted. */
+export function openSlots(total: number): Slots {
+  let free = total;
+  const waiting: { count: number; begin: () => void }[] = [];
+  const serve = () => {
+    for (let first = waiting[0]; first !== undefined && free >= first.count; first = waiting[0]) {
+      waiting.shift();
+      free -= first.count;
+      first.begin();
+    }
+  };
+  const take = (count = 1) =>
+    new Promise<void>((begin) => {
+      waiting.push({ count: Math.min(count, total), begin });
+      serve();
+    });
+  const give = (count = 1) => {
+    free += Math.min(count, total);
+    serve();
+  };
+  return {
+    get waiting() {
+      return waiting.length;
+    },
+    take,
+    give,
+    run: async (work) => {
+      await take();
+      try {
+        return await work();
+      } finally {
+        give();
+      }
+    },
+  };
+}
