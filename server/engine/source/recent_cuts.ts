@@ -1,18 +1,10 @@
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Reading } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
+import { openMemo } from './memo.ts';
 import { cutSlices } from './source.ts';
 import type { Store } from './source.ts';
 
-/** The exports of a project that are due together are taken within seconds. */
-const lifetime_ms = 10_000;
-const remembered_max = 1_000;
-
-/** By store, so that what is remembered goes with it. */
-const remembered = new WeakMap<
-  ClickHouse,
-  Map<string, { slices: StoredSlice[]; cut_at: number }>
->();
+const remembered = openMemo<StoredSlice[]>(1_000);
 
 /**
  * Cuts as `cutSlices` does, and remembers small answers for some seconds: exports of one project with the same rhythm select the same events, and the store is asked once for all of them. Events of a selection are final when a run is
@@ -26,20 +18,10 @@ export async function cutSlicesOnce(
 ): Promise<StoredSlice[]> {
   if (reading.query !== undefined || reading.key !== 'uuid')
     return cutSlices(store, reading, bytesMax, signal);
-  const recent =
-    remembered.get(store.clickhouse) ??
-    new Map<string, { slices: StoredSlice[]; cut_at: number }>();
-  remembered.set(store.clickhouse, recent);
   const question = JSON.stringify([reading.text, reading.parameters, bytesMax ?? null]);
-  const known = recent.get(question);
-  if (known !== undefined && performance.now() - known.cut_at < lifetime_ms) return known.slices;
+  const known = remembered.find(store.clickhouse, question);
+  if (known !== undefined) return known;
   const slices = await cutSlices(store, reading, bytesMax, signal);
-  recent.delete(question);
-  if (slices.length <= 1) recent.set(question, { slices, cut_at: performance.now() });
-  // A Map keeps the order of its entries: the first one is the oldest.
-  for (const oldest of recent.keys()) {
-    if (recent.size <= remembered_max) break;
-    recent.delete(oldest);
-  }
+  if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
   return slices;
 }

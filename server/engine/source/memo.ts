@@ -1,0 +1,39 @@
+/** What was answered lately, by the question. What is kept of a store goes with it. */
+export type Memo<Value> = {
+  find(store: object, question: string): Value | undefined;
+  /** Keeps the answer; the oldest ones make room for it. */
+  keep(store: object, question: string, value: Value, weight?: number): void;
+};
+
+/** The exports of a project that are due together are taken within seconds. */
+const lifetime_ms = 10_000;
+
+type Kept<Value> = { value: Value; weight: number; kept_at: number };
+
+/** Opens a memo that keeps answers for ten seconds, and of each store up to this weight. */
+export function openMemo<Value>(weight_max: number): Memo<Value> {
+  const stores = new WeakMap<object, { answers: Map<string, Kept<Value>>; weight: number }>();
+  const isOld = ({ kept_at }: Kept<Value>) => performance.now() - kept_at >= lifetime_ms;
+  return {
+    find: (store, question) => {
+      const known = stores.get(store)?.answers.get(question);
+      return known === undefined || isOld(known) ? undefined : known.value;
+    },
+    keep: (store, question, value, weight = 1) => {
+      const kept = stores.get(store) ?? { answers: new Map<string, Kept<Value>>(), weight: 0 };
+      stores.set(store, kept);
+      const forget = (key: string) => {
+        kept.weight -= kept.answers.get(key)?.weight ?? 0;
+        kept.answers.delete(key);
+      };
+      forget(question);
+      kept.answers.set(question, { value, weight, kept_at: performance.now() });
+      kept.weight += weight;
+      // A Map keeps the order of its entries: the first one is the oldest.
+      for (const [oldest, answer] of kept.answers) {
+        if (kept.weight <= weight_max && !isOld(answer)) break;
+        forget(oldest);
+      }
+    },
+  };
+}
