@@ -41,7 +41,7 @@ export type Answer = {
   body: any;
   text: string;
 };
-/** One person in an organization of his own test. */
+/** One person in an organization of their own test. */
 export type Member = { user: UserRow; key: string };
 /** An organization of one test with its project, and a caller in it. */
 export type TestOrganization = Member & {

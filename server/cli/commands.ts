@@ -165,9 +165,9 @@ function addUserCommand(program: Command, wrap: Wrap): void {
   const load = () => import('./user.ts');
   user
     .command('create')
-    .description('make a user and print the link under which he chooses a password')
-    .requiredOption('--email <address>', 'his e-mail address')
-    .option('--organization <id>', 'id or slug of the organization that he becomes a member of')
+    .description('make a user and print the link under which they choose a password')
+    .requiredOption('--email <address>', 'their e-mail address')
+    .option('--organization <id>', 'id or slug of the organization that they become a member of')
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
     .action(
       wrap(async (context, options: { email: string; organization?: string; level: string }) => {
@@ -181,7 +181,7 @@ function addUserCommand(program: Command, wrap: Wrap): void {
       'print a link, good for an hour and once, under which the user chooses a new password',
     )
     .requiredOption('--email <address>', 'whose password')
-    .option('--second-factor', 'take his second factor away as well')
+    .option('--second-factor', 'take their second factor away as well')
     .action(
       wrap(
         async (
@@ -210,7 +210,7 @@ function addUserCommand(program: Command, wrap: Wrap): void {
   for (const [name, description, is_active] of [
     [
       'deactivate',
-      'keep a user out: ends his sessions, refuses his keys; nothing is deleted',
+      'keep a user out: ends their sessions, refuses their keys; nothing is deleted',
       false,
     ],
     ['activate', 'let a user in again', true],

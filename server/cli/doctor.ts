@@ -184,7 +184,7 @@ async function activity(
   return findings;
 }
 
-/** What people call the chains: the organization with its name, the person with his address. */
+/** What people call the chains: the organization with its name, the person with their address. */
 async function chainNames(db: Database, ids: string[]): Promise<Map<string, string>> {
   const rows = await db.rows<{ id: string; name: string }>(sql`
     SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations WHERE id = ANY (${ids}::uuid[])

@@ -37,7 +37,7 @@ export async function userCommand(
 }
 
 /**
- * Makes a user without a password, a member of the organization (its id or slug) when one is named, and gives the link under which he chooses a password. Nobody gets a mail. Throws
+ * Makes a user without a password, a member of the organization (its id or slug) when one is named, and gives the link under which they choose a password. Nobody gets a mail. Throws
  * `UserError` for an address that is taken or is none, an unknown organization or level.
  */
 export async function makeUser(
@@ -67,8 +67,8 @@ export async function makeUser(
 }
 
 /**
- * Gives a link under which the user chooses a new password, good for an hour and once; with `second_factor` his second factor is taken away at once. For somebody who has lost both, or
- * on a server that sends no mail. Throws `UserError` when nobody has the address or he is not active.
+ * Gives a link under which the user chooses a new password, good for an hour and once; with `second_factor` their second factor is taken away at once. For somebody who has lost both, or
+ * on a server that sends no mail. Throws `UserError` when nobody has the address or they are not active.
  */
 export async function resetUser(
   deps: Deps,
@@ -95,7 +95,7 @@ export async function resetUser(
 
 /**
  * Gives a link that signs an administrator or owner in once within 15 minutes, although single sign-on is enforced: for the day on which the identity provider is down or wrongly set.
- * Throws `UserError` when no active user has the address or he administers nothing.
+ * Throws `UserError` when no active user has the address or they administer nothing.
  */
 export async function letIn(deps: Deps, email: string): Promise<string> {
   const link = await makeSignInLink(deps, email);
@@ -108,7 +108,7 @@ export async function letIn(deps: Deps, email: string): Promise<string> {
 }
 
 /**
- * Lets the user in again, or keeps him out: all his sessions end and his keys are refused at once; links that he has are void. His memberships stay. Throws `UserError` when nobody has
+ * Lets the user in again, or keeps them out: all their sessions end and their keys are refused at once; links that they have are void. Their memberships stay. Throws `UserError` when nobody has
  * the address.
  */
 export async function setUserActive(

@@ -129,7 +129,7 @@ export async function forgetAllAttempts({ deps }: Harness): Promise<void> {
   await deps.db.run(sql`DELETE FROM attempts`);
 }
 
-/** The user as the database has him now. */
+/** The user as the database has them now. */
 export async function userNow({ deps }: Harness, email: string): Promise<UserRow> {
   const user = await findUserByEmail(deps.db, email);
   assert.ok(user, `there is no ${email}`);

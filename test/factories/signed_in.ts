@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 
-/** Where a person manages his keys. */
+/** Where a person manages their keys. */
 export const list_of_keys = '/api/personal_api_keys/';
 
-/** A person in an organization of his own, and his signed-in browser. */
+/** A person in an organization of their own, and their signed-in browser. */
 export type Person = TestOrganization & {
   ask(
     method: string,
@@ -14,7 +14,7 @@ export type Person = TestOrganization & {
   ): Promise<Answer>;
 };
 
-/** Makes a person, the owner of a fresh organization, and signs him in. */
+/** Makes a person, the owner of a fresh organization, and signs them in. */
 export async function newPerson(harness: Harness): Promise<Person> {
   const home = await harness.newOrganization();
   const cookie = await harness.newSession(home.user);

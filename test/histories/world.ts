@@ -94,7 +94,7 @@ export async function work(world: World, fate: Fate): Promise<boolean> {
   const [run] = await claimRuns(db, newClaimant(), wide, 1);
   if (run === undefined) return false;
   await unlessLost(() => begin(world, run, fate));
-  // Whoever still holds a run after its turn is dead, because nobody in this world says that he lives.
+  // Whoever still holds a run after its turn is dead, because nobody in this world says that it lives.
   if (fate !== 'completes') await releaseDead(db);
   return true;
 }

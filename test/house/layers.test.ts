@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { listImports, listSourceFiles, root } from './source_files.ts';
@@ -181,6 +181,12 @@ test("the engine's parts import downwards only", () => {
     files.flatMap((file) => upwardsIn(file.path, listImports(file))),
     [],
   );
+});
+
+test("ARCHITECTURE.md tells the order of the engine's parts", () => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').replaceAll(/\s+/g, ' ');
+  const line = engine_order.join(' -> ');
+  assert.ok(page.includes(`go down: ${line}.`), `Write the order into its folders as: ${line}.`);
 });
 
 test('every import names a file that exists, with its extension', () => {

@@ -101,23 +101,6 @@ test('every migration has a number of its own and begins with the reason for it'
   }
 });
 
-test('every decision is numbered in a row and has its three parts', () => {
-  const files = readdirSync(join(root, 'docs/decisions')).sort();
-  files.forEach((name, index) => {
-    assert.equal(
-      Number(/^(\d{4})_[a-z0-9_]+\.md$/.exec(name)?.[1]),
-      index + 1,
-      `docs/decisions/${name}: name it NNNN_what.md, numbers in a row.`,
-    );
-    for (const part of ['# ', '## Context', '## Decision', '## Consequences']) {
-      assert.ok(
-        read(`docs/decisions/${name}`).includes(part),
-        `docs/decisions/${name} has no "${part}".`,
-      );
-    }
-  });
-});
-
 test('every link between files of the documentation leads somewhere', () => {
   const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].filter((page) =>
     existsSync(join(root, page)),

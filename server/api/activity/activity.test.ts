@@ -218,7 +218,7 @@ test('who reads it: members with the scope; the addresses of others are for admi
   assert.equal((await harness.request('DELETE', urlOf(home), { key: home.key })).status, 405);
 });
 
-test("a person's own log: what he did to keys, in no organization's log and in nobody else's", async () => {
+test("a person's own log: what they did to keys, in no organization's log and in nobody else's", async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const cookie = await harness.newSession(home.user);
   const made = (

@@ -20,7 +20,7 @@ const listing = {
   description,
 };
 
-/** What was changed in an organization, and what a person changed of his own. Read only: entries are written by the changes themselves. */
+/** What was changed in an organization, and what a person changed of their own. Read only: entries are written by the changes themselves. */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/organizations/:organization_id/activity/',

@@ -45,7 +45,7 @@ function conditions({ user, key, scope, activity, item_id, after, before }: Acti
   ];
 }
 
-/** False once the caller's key or session has ended, his account is closed, or he is no longer a member of the organization (null: his own log). Asked while a long answer goes on. */
+/** False once the caller's key or session has ended, their account is closed, or they are no longer a member of the organization (null: their own log). Asked while a long answer goes on. */
 export async function mayGoOn(
   db: Queryable,
   caller: Caller,

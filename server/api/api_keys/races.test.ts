@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** A person who is also a member of another organization, whose owner removes him. */
+/** A person who is also a member of another organization, whose owner removes them. */
 async function newGuest() {
   const [person, host] = [await newPerson(harness), await harness.newOrganization()];
   await harness.deps.db.run(
@@ -40,7 +40,7 @@ test('a key whose limits are cut down to an organization while its person is rem
     ]);
     assert.equal(removed.status, 204);
     const left = await person.ask('GET', `${list}${id}/`);
-    // Either the key opened nothing else and went, or the removal came first and the other organization is no longer his to name.
+    // Either the key opened nothing else and went, or the removal came first and the other organization is no longer theirs to name.
     if (changed.status === 200) assert.equal(left.status, 404, `round ${round}: ${left.text}`);
     else
       assert.deepEqual(

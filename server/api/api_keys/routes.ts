@@ -229,7 +229,7 @@ function shownOnce(
   return isValidateOnly(request) ? made : { ...made, value };
 }
 
-/** A key is its owner's alone, so what is done to it is kept in his chain. */
+/** A key is its owner's alone, so what is done to it is kept in their chain. */
 function entryOf(
   request: FastifyRequest,
   activity: string,

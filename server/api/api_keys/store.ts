@@ -58,7 +58,7 @@ export function findCurrentApiKey(
 }
 
 /**
- * Locks the person until the transaction ends; every change of his keys begins with it. So of two keys that are made at once the second one sees the first, and a removal from an organization, which
+ * Locks the person until the transaction ends; every change of their keys begins with it. So of two keys that are made at once the second one sees the first, and a removal from an organization, which
  * takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
  */
 export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {

@@ -140,7 +140,7 @@ test('a trial of a stored export takes its secrets nowhere else: with another wa
       );
     }
   }
-  // Neither what is written nor what was said before leads anywhere, and who knows the secret may take it where he likes.
+  // Neither what is written nor what was said before leads anywhere, and who knows the secret may take it where they like.
   for (const harmless of [
     { table_name: 'other' },
     { host: config.host, port: 5432 },

@@ -60,7 +60,7 @@ async function invite(home: TestOrganization, fields: Record<string, unknown> = 
   };
 }
 
-/** Somebody with an account and an organization of his own, invited to another one. */
+/** Somebody with an account and an organization of their own, invited to another one. */
 async function invitedAccount(fields: { is_email_verified?: boolean } = {}) {
   const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
   await harness.deps.db.run(
@@ -212,7 +212,7 @@ test('where the domain of the address asks for single sign-on nobody signs up wi
   assert.equal((await look(link)).body.has_account, false);
 });
 
-test('who has an account signs in first; with it he joins, by session or key', async () => {
+test('who has an account signs in first; with it they join, by session or key', async () => {
   const { home, own, link } = await invitedAccount();
   assert.equal((await look(link)).body.has_account, true);
   const refused = await accept(link, { password });
@@ -323,7 +323,7 @@ test('validate_only keeps nothing and signs nobody in', async () => {
   assert.equal((await look(link)).body.has_account, false);
 });
 
-test('the log names who joined, with his key', async () => {
+test('the log names who joined, with their key', async () => {
   const { home, own, link } = await invitedAccount();
   await accept(link, {}, { key: own.key });
   const other = await invite(home);

@@ -267,7 +267,7 @@ test('the list is newest first, in pages', async () => {
 });
 
 test('who may take an invite back, and who may send it again', async () => {
-  // Level of who made it, its level, who asks (himself, or another of a level), what comes of DELETE and of resend.
+  // Level of who made it, its level, who asks (themselves, or another of a level), what comes of DELETE and of resend.
   const cases: [Level, Level, 'self' | Level, number, number][] = [
     [1, 1, 'self', 204, 200],
     [15, 15, 'self', 204, 200],
@@ -275,7 +275,7 @@ test('who may take an invite back, and who may send it again', async () => {
     [15, 1, 1, 403, 403],
     [1, 1, 8, 204, 200],
     [15, 8, 8, 204, 200],
-    // The answer to a resend has the link, which must lift nobody above himself.
+    // The answer to a resend has the link, which must lift nobody above themselves.
     [15, 15, 8, 204, 403],
     [8, 8, 15, 204, 200],
   ];
@@ -292,7 +292,7 @@ test('who may take an invite back, and who may send it again', async () => {
   }
 });
 
-test('a demoted inviter takes his invite back, but does not send it again', async () => {
+test('a demoted inviter takes their invite back, but does not send it again', async () => {
   const { organization, key } = await harness.newOrganization();
   const maker = await harness.newMember(organization.id, 8);
   const { id } = (await invite(organization.id, maker.key, { target_email: address(), level: 8 }))

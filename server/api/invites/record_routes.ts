@@ -66,7 +66,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         const before = await getInvite(request, tx, now_ms);
         body(request, NoFields);
         requireOwn(request, before);
-        // The answer has the link: it must not lift anybody above himself.
+        // The answer has the link: it must not lift anybody above themselves.
         if (before.record.level > level)
           throw forbidden(
             `You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`,

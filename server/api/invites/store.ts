@@ -153,7 +153,7 @@ export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
 /** Who sends invites, and of which organization. */
 export type Sender = { organization_name: string; name: string; email: string };
 
-/** The member with this user id as a sender; `name` is empty when he has not said it. */
+/** The member with this user id as a sender; `name` is empty when they have not said it. */
 export async function getSender(
   tx: Transaction,
   organization_id: string,
@@ -163,7 +163,7 @@ export async function getSender(
     SELECT o.name AS organization_name, trim(u.first_name || ' ' || u.last_name) AS name, u.email
     FROM organizations o, users u WHERE o.id = ${organization_id}::uuid AND u.id = ${user_id}`);
   if (row === undefined)
-    throw new Error('A member or his organization was gone while the organization was locked.');
+    throw new Error('A member or their organization was gone while the organization was locked.');
   return row;
 }
 

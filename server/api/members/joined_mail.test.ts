@@ -34,7 +34,7 @@ after(async () => {
 });
 beforeEach(() => relay.setFault(undefined));
 
-/** Invites somebody and accepts for him; gives his address. */
+/** Invites somebody and accepts for them; gives their address. */
 async function join({ organization, key }: TestOrganization): Promise<string> {
   const target_email = `${randomUUID()}@example.org`;
   const made = await harness.request('POST', `/api/organizations/${organization.id}/invites/`, {

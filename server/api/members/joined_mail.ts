@@ -4,7 +4,7 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import { level_names } from './schema.ts';
 import type { Level } from './schema.ts';
 
-/** Somebody who joined an organization; `person_name` is empty when he has not said it. */
+/** Somebody who joined an organization; `person_name` is empty when they have not said it. */
 type Joined = { organization_name: string; person_name: string; email: string; level: Level };
 
 /** Fewer than the connections to the relay, so that nobody's invite waits behind the mails of a large organization. */

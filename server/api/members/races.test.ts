@@ -108,7 +108,7 @@ test('a change that races with the demotion of who makes it comes before it or i
     const log = await harness.deps.db.rows<{ scope: string }>(
       sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
     );
-    // The log is in the order of commits: what the administrator changed stands before his demotion.
+    // The log is in the order of commits: what the administrator changed stands before their demotion.
     assert.deepEqual(
       log.map(({ scope }) => scope),
       change.status === 200 ? ['organization', 'member'] : ['member'],

@@ -140,7 +140,7 @@ test('whoever is removed is nobody there on the next request, with every key and
   );
 });
 
-test('who has no organization left is signed out everywhere, also when two organizations remove him at once', async () => {
+test('who has no organization left is signed out everywhere, also when two organizations remove them at once', async () => {
   for (let round = 0; round < 8; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const member = await harness.newMember(homes[0].organization.id, 1);

@@ -3,7 +3,7 @@ import { requireLevel } from '../../platform/http/guard.ts';
 import { level_names } from './schema.ts';
 import type { Level, MemberRow } from './schema.ts';
 
-/** Who asks, with the level that he has under the organization's lock. */
+/** Who asks, with the level that they have under the organization's lock. */
 export type Asker = { user_uuid: string; level: Level };
 
 /** Is the member the one who asks? */
@@ -12,8 +12,8 @@ export function isOneself(asker: Asker, member: MemberRow): boolean {
 }
 
 /**
- * Throws 403 where the asker may not give the member this level (undefined: none was sent): nobody changes his own, and only an owner makes or unmakes an owner. An
- * owner is always left, because whoever unmakes one stays one himself.
+ * Throws 403 where the asker may not give the member this level (undefined: none was sent): nobody changes their own, and only an owner makes or unmakes an owner. An
+ * owner is always left, because whoever unmakes one stays one themselves.
  */
 export function refuseLevel(asker: Asker, member: MemberRow, level: Level | undefined): void {
   if (isOneself(asker, member)) {

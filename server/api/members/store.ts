@@ -70,7 +70,7 @@ export async function updateLevel(tx: Transaction, member_id: string, level: Lev
 }
 
 /**
- * Makes the user a member with the level; false when he is one already. Once that is committed, the other members are told by mail where the organization wants it, beside
+ * Makes the user a member with the level; false when they are one already. Once that is committed, the other members are told by mail where the organization wants it, beside
  * the answer and not before it. The caller holds the organization's lock.
  */
 export async function joinOrganization(
@@ -100,7 +100,7 @@ export async function joinOrganization(
 }
 
 /**
- * Takes the member out, and with him his ways in: keys that could do nothing any more are deleted, the organization and its projects are taken out of the limits of the
+ * Takes the member out, and with them their ways in: keys that could do nothing any more are deleted, the organization and its projects are taken out of the limits of the
  * others, and a person without any organization is signed out everywhere.
  */
 export async function deleteMember(
@@ -108,7 +108,7 @@ export async function deleteMember(
   organization_id: string,
   user_id: number,
 ): Promise<void> {
-  // The person's lock: of two organizations that remove him at once the later one sees that he has none left.
+  // The person's lock: of two organizations that remove them at once the later one sees that they have none left.
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
   await tx.run(
     sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid AND user_id = ${user_id}`,

@@ -316,7 +316,7 @@ test('a receiver that is gone says nothing of the address that its target has by
   );
 });
 
-test('an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile that he may need', async () => {
+test('an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile that they may need', async () => {
   const { exported, target } = await withWebhook();
   await endedRun(house, exported.id, failed);
   const due = await claimOne(house, now);

@@ -64,7 +64,7 @@ const optional = {
     nullable(
       Type.Boolean({
         description:
-          'Whether members must use a second factor; default null. It holds for everybody at once: who switches it on without a second factor of his own is locked out until he sets one up.',
+          'Whether members must use a second factor; default null. It holds for everybody at once: who switches it on without a second factor of their own is locked out until they set one up.',
       }),
     ),
   ),

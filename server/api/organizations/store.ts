@@ -24,7 +24,7 @@ const columns = (level: Sql) => sql`
   o.is_member_join_email_enabled, o.metadata::text AS metadata, o.customer_id, o.enforce_2fa,
   (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.organization_id = o.id) AS member_count`;
 
-/** What the caller's key lets him see of his memberships `m`: a key that is limited to projects sees no organization. */
+/** What the caller's key lets them see of their memberships `m`: a key that is limited to projects sees no organization. */
 const visible = (caller: Caller) => sql`
   m.user_id = ${caller.user_id} AND ${caller.scoped_teams}::integer[] IS NULL
   AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))

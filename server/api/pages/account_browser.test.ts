@@ -38,7 +38,7 @@ after(async () => {
 });
 beforeEach(() => forgetAllAttempts(harness));
 
-/** Opens the account of the person in a browser in which he is signed in. */
+/** Opens the account of the person in a browser in which they are signed in. */
 async function openAccount(user: UserRow): Promise<void> {
   visitor = await openVisitor(browser, server.address);
   page = visitor.page;

@@ -105,7 +105,7 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   await visitor.leave();
 });
 
-test('who has an account signs in with his second factor and joins', { skip }, async () => {
+test('who has an account signs in with their second factor and joins', { skip }, async () => {
   const user = await newPerson(harness);
   const { secret } = await setUpSecondFactor(harness, await signedIn(harness, user));
   const home = await invite(user.email);

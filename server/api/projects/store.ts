@@ -41,8 +41,8 @@ export function findProject(
 }
 
 /**
- * Where a new project of the caller goes: the named organization, else the oldest in which his level is 8 or more, else his oldest; undefined when there is none
- * that he may see. The organization is locked, so it cannot be deleted meanwhile.
+ * Where a new project of the caller goes: the named organization, else the oldest in which their level is 8 or more, else their oldest; undefined when there is none
+ * that they may see. The organization is locked, so it cannot be deleted meanwhile.
  */
 export function findHome(
   tx: Transaction,

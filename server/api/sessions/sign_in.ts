@@ -33,7 +33,7 @@ export async function recognise(
 }
 
 /**
- * Holds the user as he was recognised until the transaction ends, and uses his second factor up where he has one; gives which. Throws 401 when his password was changed or he was
+ * Holds the user as they were recognised until the transaction ends, and uses their second factor up where they have one; gives which. Throws 401 when their password was changed or they were
  * deactivated meanwhile, so that no session begins with what ended all others, and when the code is missing or wrong.
  */
 export async function confirmSecondFactor(

@@ -52,7 +52,7 @@ export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards
 
 /**
  * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with the answer once the transaction is committed; a session that the browser showed
- * is ended, whosever it was. The caller has made sure who it is, that he is active, and of his second factor.
+ * is ended, whosever it was. The caller has made sure who it is, that they are active, and of their second factor.
  */
 export async function startSession(
   tx: Transaction,

@@ -41,7 +41,7 @@ type Admission = {
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
- * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of the address, or a new one where the domain makes its people members or an invite is open; and makes him a
+ * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of the address, or a new one where the domain makes its people members or an invite is open; and makes them a
  * member of the domain's organization. `confirm` looks at the domain once it can no longer change. Guarantee: account, membership, session and log come together or not at all. Throws `SignInRefused`.
  */
 export async function signIn(
@@ -148,7 +148,7 @@ async function signUp(
   return { id, uuid, email, first_name, last_name };
 }
 
-/** Makes the person a member of the domain's organization, with the level of his invite, and tells its log; what the write records is the session, in the person's own. */
+/** Makes the person a member of the domain's organization, with the level of their invite, and tells its log; what the write records is the session, in the person's own. */
 async function join(
   { deps, tx, browser }: Place,
   { domain, organization }: Home,

@@ -11,7 +11,7 @@ import type { Identity } from '../users/store.ts';
 
 const lifetime_ms = 15 * 60_000;
 
-/** A link that signs in, or why there is none: no active user has the address, or he administers no organization. */
+/** A link that signs in, or why there is none: no active user has the address, or they administer no organization. */
 export type SignInLink =
   | { url: string; expires_at: string }
   | { refused: 'unknown' | 'not_an_administrator' };

@@ -11,7 +11,7 @@ import { isAddress } from '../../platform/mail/mailbox.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { SignInRefused } from './refusal.ts';
 
-/** Whom a provider vouches for: the id there, and the addresses that it says are his, one at least, lower-case ASCII, the main one first. */
+/** Whom a provider vouches for: the id there, and the addresses that it says are theirs, one at least, lower-case ASCII, the main one first. */
 export type OpenidPerson = {
   subject: string;
   addresses: string[];
@@ -40,7 +40,7 @@ const GithubEmails = Type.Array(
 );
 
 /**
- * The person of a verified ID token, as the provider's userinfo describes him. Google vouches for an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw that
+ * The person of a verified ID token, as the provider's userinfo describes them. Google vouches for an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw that
  * somebody read mail there. Throws `SignInRefused`.
  */
 export async function readOpenidPerson(

@@ -91,7 +91,7 @@ function isLedHere({ headers }: FastifyRequest): boolean {
   return site === 'cross-site' || site === 'same-site';
 }
 
-/** The provider may be a stranger's, who answers for everybody at once and as himself: a link of his would leave people in his account without their noticing. */
+/** The provider may be a stranger's, who answers for everybody at once and as themselves: a link of theirs would leave people in their account without their noticing. */
 function askFirst(domain: string, email: string, next = '/'): Page {
   return {
     title: `Sign in through ${domain}?`,

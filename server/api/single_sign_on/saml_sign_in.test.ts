@@ -195,7 +195,7 @@ test('the longest NameID that is taken is kept', async () => {
   assert.equal((await accountAt(world.harness, browser)).email, email);
 });
 
-test('without JIT a stranger is refused, and an open invite lets him in with its level and is used up', async () => {
+test('without JIT a stranger is refused, and an open invite lets them in with its level and is used up', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
   await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');

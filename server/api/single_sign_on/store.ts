@@ -153,7 +153,7 @@ export async function holdHome(
     : { domain, organization };
 }
 
-/** How a person stands: the open invite to the organization, membership there, and whether he is a member of, or invited to, any organization. */
+/** How a person stands: the open invite to the organization, membership there, and whether they are a member of, or invited to, any organization. */
 export type Standing = {
   invite_id: string | null;
   invite_level: Level | null;
@@ -185,7 +185,7 @@ export async function getStanding(
   return row!;
 }
 
-/** Notes that the user signed in under this account of the provider, in place of the one by which he did before. */
+/** Notes that the user signed in under this account of the provider, in place of the one by which they did before. */
 export async function keepIdentity(
   tx: Transaction,
   now_ms: number,

@@ -14,7 +14,7 @@ const names_shown_max = 100;
 
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
-/** The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in: whoever opens it sees what the provider says of him. */
+/** The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in: whoever opens it sees what the provider says of them. */
 export function makeTestUrl(
   { secrets, clock, config }: Maker,
   domain: { id: string; domain: string },

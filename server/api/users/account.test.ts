@@ -201,7 +201,7 @@ test('a missing password is named together with the other fields', async () => {
   ]);
 });
 
-test('deleting the account takes the password and a session; everything of the person goes, what he made stays', async () => {
+test('deleting the account takes the password and a session; everything of the person goes, what they made stays', async () => {
   const user = await newPerson(harness);
   const home = await harness.newOrganization();
   await addMember(home.organization.id, user, 8);
@@ -278,7 +278,7 @@ test('of two owners who delete their accounts at once one stays', async () => {
   }
 });
 
-test('who is made an owner while his account is being deleted is not the last one to go', async () => {
+test('who is made an owner while their account is being deleted is not the last one to go', async () => {
   const { organization, key, user: first } = await harness.newOrganization();
   const user = await newPerson(harness);
   await addMember(organization.id, user, 8);

@@ -6,7 +6,7 @@ import type { Identity } from './store.ts';
 
 type Person = Pick<Identity, 'uuid' | 'email'>;
 
-/** The log's entry for something that a person did with his account; it is his alone, so it stands in his own chain. */
+/** The log's entry for something that a person did with their account; it is theirs alone, so it stands in their own chain. */
 export function accountEntry(activity: string, { uuid, email }: Person, changes: Change[]): Entry {
   return {
     activity,
@@ -26,7 +26,7 @@ export function accountChanges(
   return changesOf(before, after, ['updated_at', 'organizations']);
 }
 
-/** Whom the log names on a route that needs no credentials: the person who proved himself by a link. */
+/** Whom the log names on a route that needs no credentials: the person who proved themselves by a link. */
 export function actorOf({
   id,
   uuid,

@@ -15,11 +15,11 @@ import type { Identity } from './store.ts';
 
 const fresh_ms = 10 * 60_000;
 
-/** Who proved anew that it is him, the checked body by which he did, and what is to be done once the change is committed. */
+/** Who proved anew that it is them, the checked body by which they did, and what is to be done once the change is committed. */
 type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 
 /**
- * Lets pass whom a stolen session alone would not let pass: the person shows his password, or, when his account has none, has signed in less than ten minutes ago. Throws 400 that lists
+ * Lets pass whom a stolen session alone would not let pass: the person shows their password, or, when their account has none, has signed in less than ten minutes ago. Throws 400 that lists
  * every violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that is too old, 429 after too many tries. A right password is no failure; it ends
  * the series of failures of an account without a second factor only, because for the others it is not all that it takes.
  */
@@ -66,7 +66,7 @@ async function refuseOldSession(
     );
 }
 
-/** Holds the user as he was confirmed until the transaction ends. Throws 409 when his password was changed meanwhile: who did that may have ended this very session. */
+/** Holds the user as they were confirmed until the transaction ends. Throws 409 when their password was changed meanwhile: who did that may have ended this very session. */
 export async function holdConfirmed(tx: Transaction, confirmed: Identity): Promise<Identity> {
   const user = await findIdentityById(tx, confirmed.id, 'lock');
   if (user === undefined || user.password_hash !== confirmed.password_hash)

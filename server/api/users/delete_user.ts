@@ -2,8 +2,8 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * The names of the organizations that would have no active owner without the user. Locks all that he belongs to, in the order of their ids, so that the answer holds until the transaction
- * ends: of the two last owners who go at once one is told to stay, and nobody makes him an owner meanwhile and goes.
+ * The names of the organizations that would have no active owner without the user. Locks all that they belong to, in the order of their ids, so that the answer holds until the transaction
+ * ends: of the two last owners who go at once one is told to stay, and nobody makes them an owner meanwhile and goes.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
   await tx.rows(
@@ -24,7 +24,7 @@ export async function listHomes(tx: Transaction, user_id: number): Promise<strin
   return rows.map(({ organization_id }) => organization_id);
 }
 
-/** Deletes the user and by cascade his memberships, keys, sessions, links and codes. What he made stays, without his name. */
+/** Deletes the user and by cascade their memberships, keys, sessions, links and codes. What they made stays, without their name. */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);
 }

@@ -52,7 +52,7 @@ const notices = {
   ],
 } as const;
 
-/** Tells the owner of an account of a change that he should know of if it was not his own. */
+/** Tells the owner of an account of a change that they should know of if it was not their own. */
 export function noticeMail(to: string, notice: keyof typeof notices): MailMessage {
   const [heading, sentence] = notices[notice];
   return warning(to, heading, sentence);

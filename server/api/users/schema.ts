@@ -20,7 +20,7 @@ const person = {
   }),
 };
 
-/** A person as members, invites and other records show him. */
+/** A person as members, invites and other records show them. */
 export const User = Type.Object(person, { title: 'User' });
 
 const Membership = Type.Object({
@@ -30,7 +30,7 @@ const Membership = Type.Object({
   enforce_2fa: nullable(
     Type.Boolean({
       description:
-        'When true, the organization is closed to the person until he has a second factor.',
+        'When true, the organization is closed to the person until they have a second factor.',
     }),
   ),
 });
@@ -107,7 +107,7 @@ const current_password = Type.String({
     'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
 });
 
-/** Bodies by which a person proves anew that it is him: `any` is what the API describes, `with_password` what an account with a password has to send. */
+/** Bodies by which a person proves anew that it is them: `any` is what the API describes, `with_password` what an account with a password has to send. */
 function confirmed<Fields extends TProperties>(fields: Fields) {
   return {
     any: Type.Object({ current_password: Type.Optional(current_password), ...fields }),
@@ -123,7 +123,7 @@ export const SecondFactorCode = Type.String({
   description: 'Six digits of the app, or a recovery code.',
 });
 
-/** Body of what the person has to prove anew that it is him for. */
+/** Body of what the person has to prove anew that it is them for. */
 export const Confirmation = confirmed({});
 /** As `Confirmation`, with a code of the second factor. */
 export const ConfirmationWithCode = confirmed({ code: SecondFactorCode });

@@ -203,7 +203,7 @@ test('wrong codes of somebody who knows the password are slowed', async () => {
   assert.deepEqual(statuses, [400, 400, 400, 400, 400, 429]);
 });
 
-test('an account without a password shows by a fresh sign-in that it is him', async () => {
+test('an account without a password shows by a fresh sign-in that it is them', async () => {
   const user = await newPerson(harness, { password_hash: null });
   const old = openBrowser(harness, await harness.newSession(user));
   clock.pass(10 * 60_000);
@@ -212,7 +212,7 @@ test('an account without a password shows by a fresh sign-in that it is him', as
   assert.equal((await fresh.ask('POST', `${me}totp/`)).status, 200);
 });
 
-test('an organization that enforces a second factor lets in who has one, and closes when he removes it; all else stays open', async () => {
+test('an organization that enforces a second factor lets in who has one, and closes when they remove it; all else stays open', async () => {
   const { organization } = await harness.newOrganization();
   const user = await newPerson(harness);
   await harness.deps.db.run(

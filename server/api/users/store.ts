@@ -18,7 +18,7 @@ export type UserRow = {
   password_hash: string | null;
 };
 
-/** A user with everything by which he proves who he is. `address` is his e-mail address as it is compared; `totp_secret` is sealed. */
+/** A user with everything by which they prove who they are. `address` is their e-mail address as it is compared; `totp_secret` is sealed. */
 export type Identity = UserRow & {
   first_name: string;
   last_name: string;
@@ -86,7 +86,7 @@ export async function findIdentity(
   return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
 }
 
-/** The active user; undefined when he was deleted or deactivated. With `lock` his row stays as it is until the transaction ends. */
+/** The active user; undefined when they were deleted or deactivated. With `lock` their row stays as it is until the transaction ends. */
 export function findIdentityById(
   db: Queryable,
   id: number,
@@ -97,17 +97,17 @@ export function findIdentityById(
   );
 }
 
-/** The user as the schema `User` shows him. */
+/** The user as the schema `User` shows them. */
 export async function getUser(db: Queryable, id: number): Promise<Record<string, unknown>> {
   const row = await db.row<{ user: Record<string, unknown> }>(
     sql`SELECT ${userJson('u')} AS user FROM users u WHERE u.id = ${id}`,
   );
-  if (row === undefined) throw new Error('A user was gone in the transaction that signs him in.');
+  if (row === undefined) throw new Error('A user was gone in the transaction that signs them in.');
   return row.user;
 }
 
 /**
- * The caller's own account, with the organizations that his key or session reaches, those included that are closed to him until he has a second factor. With `lock` the account
+ * The caller's own account, with the organizations that their key or session reaches, those included that are closed to them until they have a second factor. With `lock` the account
  * stays as it is until the transaction ends.
  */
 export function findAccount(

@@ -61,7 +61,7 @@ async function claimRound(
 ): Promise<DueDelivery[]> {
   const at = isoInstant(now);
   // `project` jumps over the index notice_deliveries_waiting from project to project, only as far as LIMIT asks it to, and within a project the index gives the longest due first. An earlier notice of the same
-  // export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all senders waiting; what he has changed meanwhile is looked at again.
+  // export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all senders waiting; what they have changed meanwhile is looked at again.
   const claimed = await tx.rows<DueDelivery>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, recipient FROM notice_deliveries WHERE is_under_way AND next_attempt_at > ${at}::timestamptz

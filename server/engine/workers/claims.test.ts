@@ -106,7 +106,7 @@ test('four small runs share a place, and a large one whose turn it is gets a who
   assert.deepEqual(await worker.claim(1), small.slice(5));
 });
 
-test('the bounds hold over all workers, and what they keep back takes nobody else from his place', async () => {
+test('the bounds hold over all workers, and what they keep back takes nobody else from their place', async () => {
   const bounds = { project_runs_max: 2, host_runs_max: 3 };
   const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
   const a = await newRuns(0, 5, 'db.example.com');

@@ -25,7 +25,7 @@ export type Activity = {
   changes: Change[];
 };
 
-/** Where an entry is kept: in the chain of an organization, or in that of a person for what is his alone. */
+/** Where an entry is kept: in the chain of an organization, or in that of a person for what is theirs alone. */
 export type Chain = { organization_id: string } | { user_uuid: string };
 
 /** The actor of what the server does by itself. */

@@ -41,7 +41,7 @@ declare module 'fastify' {
     idempotency: Claim | undefined;
   }
   interface FastifyContextConfig {
-    /** The scope that a key needs; `any` where every key and session may; `public` where nobody has to say who he is. Without it the server does not start. */
+    /** The scope that a key needs; `any` where every key and session may; `public` where nobody has to say who they are. Without it the server does not start. */
     scope?: Scope | 'any' | 'public';
     /** The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`, else `:id`) of which the caller must be a member. */
     within?: Within;

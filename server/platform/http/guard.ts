@@ -69,7 +69,7 @@ export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   );
 }
 
-/** Under what a caller's requests are counted: his key, or his session. */
+/** Under what a caller's requests are counted: their key, or their session. */
 export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): string {
   return caller.key_id ?? `session:${caller.session_id}`;
 }

@@ -62,7 +62,7 @@ export async function countMail(
   await take(request, accountSubject(request, kind, account), mails_of_account);
 }
 
-/** Ends the series of failed tries of an account, because its owner has proved himself with all that it takes. */
+/** Ends the series of failed tries of an account, because its owner has proved themselves with all that it takes. */
 export async function forgiveTries(request: FastifyRequest, account: string): Promise<void> {
   await forgetAttempts(request.server.context, accountSubject(request, 'try', account));
 }

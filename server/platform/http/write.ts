@@ -93,7 +93,7 @@ export async function write<Answer>(
 
 /**
  * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in; the key or session must
- * still hold, and the organization still let him in without a second factor, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
+ * still hold, and the organization still let them in without a second factor, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;

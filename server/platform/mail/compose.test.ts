@@ -9,7 +9,7 @@ const url = 'https://sluice.example.com/invite/018f?next=/a&b=c';
 const invite = () =>
   compose({
     heading: 'Join Analytical Engines',
-    paragraphs: ['Ada (ada@example.com) invites you.', 'She wrote:'],
+    paragraphs: ['Ada (ada@example.com) invites you.', 'Ada wrote:'],
     quote: 'Come along!\nIt is <b>fun</b>.',
     action: { label: 'Accept', url },
     footer: 'It ends on 2 May.',
@@ -22,7 +22,7 @@ test('the text form reads well and has the address in full on a line of its own'
 
 Ada (ada@example.com) invites you.
 
-She wrote:
+Ada wrote:
 
 > Come along!
 > It is <b>fun</b>.
@@ -48,7 +48,7 @@ test('the HTML form has the parts in order, the address twice, and nothing from 
     shown,
     `Join Analytical Engines
 Ada (ada@example.com) invites you.
-She wrote:
+Ada wrote:
 Come along!
 It is &lt;b&gt;fun&lt;/b&gt;.
 Accept

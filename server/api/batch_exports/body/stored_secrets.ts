@@ -54,7 +54,7 @@ export function leadsSecrets(key: string): boolean {
 }
 
 /**
- * The violations of a trial with stored secrets: whoever may try a destination out must not be able to have a secret that he does not know sent to a listener of his own. Where the config differs
+ * The violations of a trial with stored secrets: whoever may try a destination out must not be able to have a secret that they do not know sent to a listener of their own. Where the config differs
  * from the stored one in a key that leads secrets, each secret that it uses must have been sent with it. Both configs are whole, defaults included; `sent` are the keys of the body.
  */
 export function trialViolations(

@@ -9,7 +9,7 @@ import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { fetchForPlugin } from './plugin_fetch.ts';
 import type { PluginRequest } from './plugin_fetch.ts';
 
-// One server on an address that the operator allowed, one on an address that he did not.
+// One server on an address that the operator allowed, one on an address that they did not.
 const open = '127.0.0.2';
 const closed = '127.0.0.3';
 const outbound = openOutbound({ allow: [open] });
