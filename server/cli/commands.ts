@@ -1,12 +1,14 @@
 import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
 import { ConfigError, environmentConfig } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
 import type { ImportFlags } from './import_command.ts';
+import type { Wrap } from './command_context.ts';
+import { addKeyCommand, addUserCommand } from './people_commands.ts';
 import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
-import type { CommandContext } from './command_context.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2 wrong usage or settings. Guarantee: a known fault is told in a sentence on standard
@@ -29,16 +31,14 @@ export async function run(argv: string[]): Promise<number> {
     };
   const command = build(wrap);
   try {
+    // Without a word there is nothing to do: what can be done is the answer, and no mistake.
+    if (argv.length <= 2) command.help();
     await command.parseAsync(argv);
     return code;
   } catch (error) {
     return explain(error);
   }
 }
-
-type Wrap = <Args extends unknown[]>(
-  action: (context: CommandContext, ...args: Args) => Promise<number>,
-) => (...args: Args) => Promise<void>;
 
 /** Faults whose message is made for the person at the terminal. */
 const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, WrongSecretKeyError];
@@ -64,20 +64,10 @@ function explain(error: unknown): number {
 function build(wrap: Wrap): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')
+    .version(manifest.version, '--version', 'print the version')
     .exitOverride();
-  // With a default command an unknown word would be taken for its argument.
-  program.hook('preSubcommand', (_parent, command) => {
-    const [word] = program.args;
-    if (
-      word !== undefined &&
-      !word.startsWith('-') &&
-      command.name() === 'start' &&
-      word !== 'start'
-    )
-      program.error(`error: unknown command '${word}'; see --help`);
-  });
   program
-    .command('start', { isDefault: true })
+    .command('start')
     .description('start API, worker and, where no URL is set, embedded stores')
     .option(
       '--demo',
@@ -139,93 +129,6 @@ function build(wrap: Wrap): Command {
     .description('say what is wrong with this machine, its settings or its stores')
     .action(wrap(async (context) => (await import('./doctor.ts')).doctor(context)));
   return program;
-}
-
-function addKeyCommand(program: Command, wrap: Wrap): void {
-  const key = program.command('key').description('personal API keys').exitOverride();
-  key
-    .command('create')
-    .description('make a key and print it once')
-    .option('--email <address>', 'whose key; default the owner of SLUICE_OWNER_EMAIL')
-    .option('--label <text>', 'what it is for', 'made on the command line')
-    .option('--scopes <list>', 'scopes separated by commas', '*')
-    .option('--expires-in-days <days>', 'days until it expires; default never')
-    .action(
-      wrap(
-        async (
-          context,
-          options: { email?: string; label: string; scopes: string; expiresInDays?: string },
-        ) => (await import('./key.ts')).createKey(context, options),
-      ),
-    );
-}
-
-function addUserCommand(program: Command, wrap: Wrap): void {
-  const user = program.command('user').description('people and how they get in').exitOverride();
-  const load = () => import('./user.ts');
-  user
-    .command('create')
-    .description('make a user and print the link under which they choose a password')
-    .requiredOption('--email <address>', 'their e-mail address')
-    .option('--organization <id>', 'id or slug of the organization that they become a member of')
-    .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
-    .action(
-      wrap(async (context, options: { email: string; organization?: string; level: string }) => {
-        const { makeUser, userCommand } = await load();
-        return userCommand(context, (deps) => makeUser(deps, options));
-      }),
-    );
-  user
-    .command('reset')
-    .description(
-      'print a link, good for an hour and once, under which the user chooses a new password',
-    )
-    .requiredOption('--email <address>', 'whose password')
-    .option('--second-factor', 'take their second factor away as well')
-    .action(
-      wrap(
-        async (
-          context,
-          { email, secondFactor = false }: { email: string; secondFactor?: boolean },
-        ) => {
-          const { resetUser, userCommand } = await load();
-          return userCommand(context, (deps) =>
-            resetUser(deps, { email, second_factor: secondFactor }),
-          );
-        },
-      ),
-    );
-  user
-    .command('let-in')
-    .description(
-      'print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced',
-    )
-    .requiredOption('--email <address>', 'whom')
-    .action(
-      wrap(async (context, { email }: { email: string }) => {
-        const { letIn, userCommand } = await load();
-        return userCommand(context, (deps) => letIn(deps, email));
-      }),
-    );
-  for (const [name, description, is_active] of [
-    [
-      'deactivate',
-      'keep a user out: ends their sessions, refuses their keys; nothing is deleted',
-      false,
-    ],
-    ['activate', 'let a user in again', true],
-  ] as const) {
-    user
-      .command(name)
-      .description(description)
-      .requiredOption('--email <address>', 'whom')
-      .action(
-        wrap(async (context, { email }: { email: string }) => {
-          const { setUserActive, userCommand } = await load();
-          return userCommand(context, (deps) => setUserActive(deps, email, is_active));
-        }),
-      );
-  }
 }
 
 function addImportCommand(program: Command, wrap: Wrap): void {

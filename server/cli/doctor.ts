@@ -1,24 +1,26 @@
-import { accessSync, constants, existsSync, mkdirSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { cpus, freemem, platform } from 'node:os';
 import sql from 'sql-template-tag';
 import { findFolderHolder } from '../platform/data_folder.ts';
 import type { Config } from '../config/config.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../platform/activity/verify.ts';
+import { lookAtFolder } from '../platform/folders.ts';
+import { silentLog } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
-import { openProcess } from './process.ts';
+import { fault, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+import { lookAtNamedStores } from './named_stores.ts';
 import type { OpenProcess } from './process.ts';
-import { NoStoreError, joinStores } from './stores.ts';
-
-/** One thing that was looked at. `fault` keeps the server from working; `warning` does not. */
-type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
+import { NoStoreError, findRunning } from './stores.ts';
+import { withProcess } from './with_process.ts';
 
 const gibibyte = 2 ** 30;
 /** Faults of the activity log that are told one by one. */
 const faults_told_max = 20;
 
-/** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It changes nothing but what any start changes. */
+/** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It makes no folder, and changes nothing but what any start changes. */
 export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
     ...machine(context.config),
@@ -63,45 +65,41 @@ function folders(config: Config): Finding[] {
       ['export folder', 'SLUICE_EXPORT_DIR', config.export_dir],
     ] as const
   ).map(([subject, variable, path]) => {
-    try {
-      mkdirSync(path, { recursive: true });
-      accessSync(path, constants.R_OK | constants.W_OK);
-    } catch (error) {
+    const found = lookAtFolder(path);
+    if (found.problem !== undefined)
       return fault(
         subject,
-        `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); give this user the right or set ${variable}.`,
+        `${path} cannot be used: ${found.problem}. Let this user write there, or name another folder with ${variable}.`,
       );
-    }
-    const disk = statfsSync(path);
-    const free = (disk.bavail * disk.bsize) / gibibyte;
+    const free = found.free_bytes / gibibyte;
+    const detail = `${path}${found.exists ? '' : ' (made when it is needed)'}`;
     return free < 1
-      ? warning(subject, `${path} has ${free.toFixed(1)} GiB free.`)
-      : ok(subject, `${path}, ${free.toFixed(0)} GiB free`);
+      ? warning(subject, `${detail} has ${free.toFixed(1)} GiB free.`)
+      : ok(subject, `${detail}, ${free.toFixed(0)} GiB free`);
   });
 }
 
-async function stores(context: CommandContext): Promise<Finding[]> {
-  const { config, log } = context;
-  const findings: Finding[] = [];
+async function stores({ config }: CommandContext): Promise<Finding[]> {
   const holder = findFolderHolder(config.data_dir);
-  findings.push(
+  const findings = [
     ok(
       'server',
       holder === undefined
         ? 'none runs on this data folder'
         : `process ${holder} runs on this data folder`,
     ),
-  );
+  ];
   if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be made at the first start'));
+  const named = await lookAtNamedStores(config);
+  findings.push(...named);
+  const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
+  const isBeside = !isNamed && findRunning(config) !== undefined;
+  // A store that cannot be used was told; beside a running server there is still what that one uses.
+  if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
   try {
-    const found = await joinStores(config, log, { start: 'existing' });
-    try {
-      const opened = await openProcess(config, found, log, 'command');
-      findings.push(...(await contents(opened).finally(() => opened.close())));
-    } finally {
-      await found.close();
-    }
+    // What went wrong is a finding; a log between the findings would say it twice.
+    findings.push(...(await withProcess({ config, log: silentLog() }, contents)));
   } catch (error) {
     if (error instanceof NoStoreError)
       findings.push(ok('stores', 'none yet; the first start makes them'));
@@ -190,14 +188,4 @@ async function chainNames(db: Database, ids: string[]): Promise<Map<string, stri
     SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations WHERE id = ANY (${ids}::uuid[])
     UNION ALL SELECT uuid, 'person ' || email || ' (' || uuid || ')' FROM users WHERE uuid = ANY (${ids}::uuid[])`);
   return new Map(rows.map((row) => [row.id, row.name]));
-}
-
-function ok(subject: string, detail: string): Finding {
-  return { state: 'ok', subject, detail };
-}
-function warning(subject: string, detail: string): Finding {
-  return { state: 'warning', subject, detail };
-}
-function fault(subject: string, detail: string): Finding {
-  return { state: 'fault', subject, detail };
 }

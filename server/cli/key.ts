@@ -1,14 +1,17 @@
-import { insertApiKey } from '../api/api_keys/store.ts';
+import sql from 'sql-template-tag';
+import { validate as isUuid } from 'uuid';
+import { deleteApiKey, findApiKey, insertApiKey, lockOwner } from '../api/api_keys/store.ts';
 import { findUserByEmail } from '../api/users/store.ts';
+import type { UserRow } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/scopes.ts';
+import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
-import { openProcess } from './process.ts';
-import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';
+import { sayWith } from './with_process.ts';
 
 const day_ms = 24 * 3_600_000;
 
@@ -17,11 +20,7 @@ export async function makeKey(
   deps: Deps,
   wanted: { email: string; label: string; scopes: string[]; expires_in_days: number | undefined },
 ): Promise<string> {
-  const user = await findUserByEmail(deps.db, wanted.email);
-  if (user === undefined)
-    throw new UserError(
-      `There is no user with the address ${wanted.email}; name another with --email.`,
-    );
+  const user = await getKeyOwner(deps.db, wanted.email);
   const expires_at =
     wanted.expires_in_days === undefined
       ? null
@@ -47,7 +46,7 @@ export async function makeKey(
 
 /** `sluice key create`: prints a new key once, on a line of its own. Works beside a running server and without one. */
 export async function createKey(
-  { config, log, say }: CommandContext,
+  context: CommandContext,
   options: { email?: string; label: string; scopes: string; expiresInDays?: string },
 ): Promise<number> {
   const scopes = options.scopes.split(',').map((scope) => scope.trim());
@@ -59,23 +58,75 @@ export async function createKey(
   const days = options.expiresInDays === undefined ? undefined : Number(options.expiresInDays);
   if (days !== undefined && !(days > 0 && days <= 36_500))
     throw new UserError('--expires-in-days must be a number of days above 0.');
-  const stores = await joinStores(config, log, { start: 'existing' });
-  try {
-    const opened = await openProcess(config, stores, log, 'command');
-    try {
-      say(
-        await makeKey(opened.deps, {
-          email: options.email ?? config.owner_email,
-          label: options.label,
-          scopes,
-          expires_in_days: days,
-        }),
-      );
-      return 0;
-    } finally {
-      await opened.close();
-    }
-  } finally {
-    await stores.close();
-  }
+  const email = options.email ?? context.config.owner_email;
+  const wanted = { email, label: options.label, scopes, expires_in_days: days };
+  return sayWith(context, (deps) => makeKey(deps, wanted));
+}
+
+type ListedKey = {
+  id: string;
+  email: string;
+  label: string;
+  mask_value: string;
+  scopes: string[];
+  expires_at: string | null;
+  last_used_at: string | null;
+  has_expired: boolean;
+};
+
+/** The keys of everybody, or of the person with the address, newest first, two lines each; never a key itself. */
+export async function listKeys(
+  { db }: Pick<Deps, 'db'>,
+  { email }: { email?: string },
+): Promise<string> {
+  const owner = email === undefined ? undefined : await getKeyOwner(db, email);
+  const keys = await db.rows<ListedKey>(sql`
+    SELECT k.id, u.email, k.label, k.mask_value, k.scopes, k.expires_at, k.last_used_at,
+      coalesce(k.expires_at <= now(), false) AS has_expired
+    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+    WHERE ${owner?.id ?? null}::integer IS NULL OR u.id = ${owner?.id ?? null}::integer
+    ORDER BY k.created_at DESC, k.id DESC`);
+  return keys.length === 0 ? 'There are no keys.' : keys.map(describeKey).join('\n');
+}
+
+function describeKey(key: ListedKey): string {
+  const expiry =
+    key.expires_at === null
+      ? 'never expires'
+      : `${key.has_expired ? 'expired' : 'expires'} ${key.expires_at}`;
+  const use = key.last_used_at === null ? 'never used' : `last used ${key.last_used_at}`;
+  // The label as JSON: it is anybody's text, and a terminal obeys some.
+  return `${key.id}  ${key.mask_value}  ${key.email}  ${JSON.stringify(key.label)}
+  ${key.scopes.join(', ')}; ${expiry}; ${use}`;
+}
+
+/** Revokes a key: the next request with it is refused. Gives a sentence that says so. Throws `UserError` when no key has the id. */
+export async function revokeKey(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  id: string,
+): Promise<string> {
+  if (!isUuid(id)) throw new UserError(`"${id}" is not the id of a key: see sluice key list.`);
+  return db.transaction(async (tx) => {
+    const owner = await tx.row<{ id: number; uuid: string; email: string }>(sql`
+      SELECT u.id, u.uuid, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`);
+    if (owner !== undefined) await lockOwner(tx, owner.id);
+    const key = owner && (await findApiKey(tx, owner.id, id));
+    if (owner === undefined || key === undefined)
+      throw new UserError(`There is no key with the id ${id}: see sluice key list.`);
+    await deleteApiKey(tx, id);
+    await appendActivity(tx, secrets, { user_uuid: owner.uuid }, server_actor, {
+      activity: 'deleted',
+      scope: 'personal_api_key',
+      item_id: id,
+      item_name: key.label,
+      changes: changesOf(key, undefined, ['last_used_at']),
+    });
+    return `The key ${JSON.stringify(key.label)} of ${owner.email} is revoked.`;
+  });
+}
+
+async function getKeyOwner(db: Queryable, email: string): Promise<UserRow> {
+  const user = await findUserByEmail(db, email);
+  if (user !== undefined) return user;
+  throw new UserError(`There is no user with the address ${email}; name another with --email.`);
 }

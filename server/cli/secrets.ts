@@ -9,9 +9,9 @@ import { rewrapField } from '../platform/secrets/rewrap.ts';
 import type { Rewrapped } from '../platform/secrets/rewrap.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import type { CommandContext } from './command_context.ts';
-import { openProcess } from './process.ts';
+import type { OpenProcess } from './process.ts';
 import { sealed_fields } from './sealed_fields.ts';
-import { joinStores } from './stores.ts';
+import { withProcess } from './with_process.ts';
 
 /** While others work, a row can be written under the former key behind the place that was reached; the columns are gone through again until none was, and at most so often. */
 const passes_max = 10;
@@ -20,43 +20,38 @@ const passes_max = 10;
  * `sluice secrets rotate`: puts everything that is stored under former secret keys under the present one, and prints how much it was. Where the data folder keeps the secret key it makes a new one first. Works
  * beside running servers; killed, it is simply called again. Exit code 1 when something is there that no accepted key opens.
  */
-export async function rotateSecrets({ config, log, say }: CommandContext): Promise<number> {
-  const stores = await joinStores(config, log, { start: 'existing' });
-  try {
-    const isKept = config.secret_key === undefined;
-    if (isKept) {
+export async function rotateSecrets(context: CommandContext): Promise<number> {
+  const { config, say } = context;
+  const isKept = config.secret_key === undefined;
+  const prepare = () => {
+    if (!isKept) return;
+    say(
+      isExchangingKept(config.data_dir)
+        ? 'Goes on with an exchange that is not over.'
+        : 'Makes a new secret key in the data folder.',
+    );
+    exchangeKeptSecretKey(config.data_dir);
+  };
+  const rotate = async ({ deps }: OpenProcess) => {
+    const found = await rewrapAll(deps.db, deps.secrets);
+    for (const { table, field, rewrapped } of found)
+      say(`${String(rewrapped).padStart(8)}  ${table}.${field}`);
+    const unreadable = found.flatMap(({ table, unreadable: ids }) =>
+      ids.map((id) => `${table} ${id}`),
+    );
+    for (const row of unreadable)
       say(
-        isExchangingKept(config.data_dir)
-          ? 'Goes on with an exchange that is not over.'
-          : 'Makes a new secret key in the data folder.',
+        `None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`,
       );
-      exchangeKeptSecretKey(config.data_dir);
-    }
-    const opened = await openProcess(config, stores, log, 'command');
-    try {
-      const found = await rewrapAll(opened.deps.db, opened.deps.secrets);
-      for (const { table, field, rewrapped } of found)
-        say(`${String(rewrapped).padStart(8)}  ${table}.${field}`);
-      const unreadable = found.flatMap(({ table, unreadable: ids }) =>
-        ids.map((id) => `${table} ${id}`),
-      );
-      for (const row of unreadable)
-        say(
-          `None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`,
-        );
-      if (unreadable.length > 0) return 1;
-    } finally {
-      await opened.close();
-    }
+    if (unreadable.length > 0) return 1;
     say(
       isKept
         ? endKept(config.data_dir)
         : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS can be taken away.',
     );
     return 0;
-  } finally {
-    await stores.close();
-  }
+  };
+  return withProcess(context, rotate, { prepare });
 }
 
 /** Goes through every column until nothing is left to do, and gives what was done, by column. */

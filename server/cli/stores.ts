@@ -125,7 +125,8 @@ function never(): Promise<void> {
   return new Promise(() => {});
 }
 
-function findRunning(config: Config): Running | undefined {
+/** What the server that runs on the data folder uses; undefined when none runs or it is not up yet. */
+export function findRunning(config: Config): Running | undefined {
   const holder = findFolderHolder(config.data_dir);
   if (holder === undefined) return undefined;
   try {

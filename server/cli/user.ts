@@ -12,28 +12,26 @@ import type { Change } from '../platform/activity/changes.ts';
 import { isAddress } from '../platform/mail/mailbox.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
-import type { CommandContext } from './command_context.ts';
-import { openProcess } from './process.ts';
-import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
-/** Does one thing with the control store on behalf of `sluice user`; what `work` gives is printed on a line of its own. Works beside a running server and without one. */
-export async function userCommand(
-  { config, log, say }: CommandContext,
-  work: (deps: Deps) => Promise<string>,
-): Promise<number> {
-  const stores = await joinStores(config, log, { start: 'existing' });
-  try {
-    const opened = await openProcess(config, stores, log, 'command');
-    try {
-      say(await work(opened.deps));
-      return 0;
-    } finally {
-      await opened.close();
-    }
-  } finally {
-    await stores.close();
-  }
+/** Everybody with an account, a line each, by address: how they can get in, and where they are a member with which level. */
+export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
+  const users = await db.rows<{ email: string; states: string[]; memberships: string[] }>(sql`
+    SELECT u.email,
+      array_remove(ARRAY[
+        CASE WHEN u.is_active THEN 'active' ELSE 'not active' END,
+        CASE WHEN u.password_hash IS NULL THEN 'no password' END,
+        CASE WHEN u.totp_confirmed_at IS NOT NULL THEN 'second factor' END], NULL) AS states,
+      ARRAY(SELECT o.slug || ' (level ' || m.level || ')'
+        FROM members m JOIN organizations o ON o.id = m.organization_id
+        WHERE m.user_id = u.id ORDER BY o.slug) AS memberships
+    FROM users u ORDER BY comparable_address(u.email)`);
+  if (users.length === 0) return 'There are no users.';
+  return users
+    .map(({ email, states, memberships }) =>
+      [email, states.join(', '), memberships.join(', ') || 'no organization'].join('  '),
+    )
+    .join('\n');
 }
 
 /**

@@ -17,9 +17,8 @@ import { columnsOf, openReading } from '../engine/source/source_query.ts';
 import { listSlices } from '../engine/runs/runs.ts';
 import { streamKeys } from '../engine/source/source.ts';
 import type { CommandContext } from './command_context.ts';
-import { openProcess } from './process.ts';
-import { joinStores } from './stores.ts';
 import { UserError } from './user_error.ts';
+import { withProcess } from './with_process.ts';
 
 type ExportRow = {
   id: string;
@@ -57,26 +56,19 @@ export type Finding = {
  * not be compared; each difference is named, and what is wrong with one export keeps no other from being compared. Deliveries of earlier revisions (another destination or layout) are not looked at.
  */
 export async function verify(
-  { config, log, say }: CommandContext,
+  context: CommandContext,
   options: { export?: string; json?: boolean },
 ): Promise<number> {
-  const stores = await joinStores(config, log, { start: 'existing' });
-  try {
-    const opened = await openProcess(config, stores, log, 'command');
-    try {
-      const findings = await verifyExports(opened.deps.engine, options.export);
-      if (options.json === true) say(JSON.stringify({ exports: findings }));
-      else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
-      else for (const finding of findings) tell(finding, say);
-      return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null)
-        ? 1
-        : 0;
-    } finally {
-      await opened.close();
-    }
-  } finally {
-    await stores.close();
-  }
+  const { say } = context;
+  const findings = await withProcess(context, ({ deps }) =>
+    verifyExports(deps.engine, options.export),
+  );
+  if (options.json === true) say(JSON.stringify({ exports: findings }));
+  else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
+  else for (const finding of findings) tell(finding, say);
+  return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null)
+    ? 1
+    : 0;
 }
 
 function tell(finding: Finding, say: (line: string) => void): void {

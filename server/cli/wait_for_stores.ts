@@ -21,19 +21,37 @@ export async function waitForStores(
   log: Logger,
   patience_ms = patience_default_ms,
 ): Promise<void> {
-  const ask = async () =>
-    (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text();
+  await waitForPostgres(db, log, patience_ms);
+  await waitForClickHouse(clickhouse, log, patience_ms);
+}
+
+/** Returns when PostgreSQL answers; else as `waitForStores`. */
+export async function waitForPostgres(
+  db: Database,
+  log: Logger,
+  patience_ms: number,
+): Promise<void> {
   await waitFor(
     { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', patience_ms, log },
     isPassingInPostgres,
     () => db.row(sql`SELECT 1 AS up`),
   );
+}
+
+/** Returns when ClickHouse answers; else as `waitForStores`. */
+export async function waitForClickHouse(
+  clickhouse: ClickHouse,
+  log: Logger,
+  patience_ms: number,
+): Promise<void> {
   await waitFor(
     { store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log },
     isPassingInClickHouse,
-    ask,
+    async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
 }
+
+class NoAnswer extends Error {}
 
 type Waiting = { store: string; setting: string; patience_ms: number; log: Logger };
 
@@ -43,18 +61,28 @@ async function waitFor(
   ask: () => Promise<unknown>,
 ): Promise<void> {
   const end = performance.now() + patience_ms;
-  for (let isFirst = true; ; isFirst = false) {
+  let told: unknown;
+  for (;;) {
     try {
       await answerBefore(end, ask());
       return;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      // The last question may have had no time left; what was answered before says more.
+      const reason = reasonOf(error instanceof NoAnswer ? (told ?? error) : error);
       if (!isPassing(error) || performance.now() > end)
         throw new UserError(`${store} (${setting}) cannot be used: ${reason}`);
-      if (isFirst) log.warn({ err: error }, `waiting for ${store}`);
+      if (told === undefined) log.warn({ err: error }, `waiting for ${store}`);
+      told = error;
       await pause(pause_ms);
     }
   }
+}
+
+/** A name with several addresses fails with an error per address and no text of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '')
+    return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Rejects when the answer does not come in time. The clients wait for as long as an export may take, and a process that starts would do so for ever. */
@@ -62,7 +90,7 @@ async function answerBefore(end: number, answer: Promise<unknown>): Promise<void
   const over = new AbortController();
   const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(
     () => {
-      throw new Error('it takes the question and does not answer; look whether it is well.');
+      throw new NoAnswer('it takes the question and does not answer; look whether it is well.');
     },
   );
   late.catch(() => undefined);

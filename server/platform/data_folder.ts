@@ -3,13 +3,13 @@ import {
   accessSync,
   constants,
   linkSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { makeFoldersSync } from './folders.ts';
 
 /** Thrown when another live server works on the folder; the message says which process and what to do. */
 export class FolderInUseError extends Error {
@@ -88,7 +88,7 @@ export function keptSecretKey(folder: string): string {
 
 function makeDataFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFoldersSync(folder, 0o700);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new FolderUnusableError(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
@@ -129,16 +129,26 @@ function isAlive(holder: Holder): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
+  const found = findStat(holder.pid);
+  // A process that was killed keeps its id until its parent asks for its end, which in a container without an init may be never.
+  if (found?.state === 'Z' || found?.state === 'X') return false;
   return holderOf(holder.pid).started === holder.started;
 }
 
 /** Identity of a process: on Linux its start time and the boot, elsewhere the id alone. */
 function holderOf(pid: number): Holder {
+  const found = findStat(pid);
+  if (found === undefined) return { pid, started: '' };
+  const boot = textOf('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+  return { pid, started: `${boot}/${found.started}` };
+}
+
+/** What Linux says of a process: its state and the tick at which it started. */
+function findStat(pid: number): { state: string; started: string } | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
-  if (stat === undefined) return { pid, started: '' };
-  // The command name in field 2 may hold spaces; the start time is field 22, the 20th after the closing parenthesis.
-  const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  return { pid, started: `${textOf('/proc/sys/kernel/random/boot_id')?.trim() ?? ''}/${started}` };
+  // The command name in field 2 may hold spaces and parentheses; the state is field 3, the start time field 22.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields && { state: fields[0] ?? '', started: fields[19] ?? '' };
 }
 
 function textOf(path: string): string | undefined {

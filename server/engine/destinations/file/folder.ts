@@ -3,6 +3,7 @@ import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
+import { makeFolders } from '../../../platform/folders.ts';
 import { NonRetryableError } from '../../destination/destination.ts';
 import { isMissing } from './faults.ts';
 
@@ -15,7 +16,9 @@ export async function makeFolder(
   folder: string,
   made: string[] = [],
 ): Promise<string> {
-  await mkdir(root, { recursive: true });
+  await makeFolders(root).catch((error: unknown) => {
+    throw isMissing(error) ? noRoot() : error;
+  });
   const realRoot = await realpath(root);
   let path = realRoot;
   for (const part of folder.split('/').filter((name) => name !== '')) {
@@ -30,6 +33,13 @@ export async function makeFolder(
     if (!isInside(realRoot, path)) throw leaves();
   }
   return path;
+}
+
+function noRoot(): NonRetryableError {
+  return new NonRetryableError(
+    'permission_denied',
+    'The export folder cannot be made; the operator must name another one with SLUICE_EXPORT_DIR.',
+  );
 }
 
 /** Removes folders that `makeFolder` made, as far as nothing lies in them. */

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../test/harness_stores.ts';
+import type { TestStores } from '../../test/harness_stores.ts';
+import { readConfig } from '../config/config.ts';
+import { lockDataFolder } from '../platform/data_folder.ts';
+import { openLog } from '../platform/log.ts';
+import { doctor } from './doctor.ts';
+
+let stores: TestStores;
+let folder: string;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  folder = mkdtempSync(join(tmpdir(), 'sluice-doctor-stores-'));
+});
+after(async () => {
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What `sluice doctor` finds, without what is about this machine, and everything that it logs. */
+async function looked(environment: Record<string, string>) {
+  const lines: string[] = [];
+  let logged = '';
+  const log = openLog('debug', { write: (line) => void (logged += line) });
+  const config = readConfig({
+    SLUICE_SECRET_KEY: 'the secret of the server that the doctor looks at',
+    SLUICE_DATA_DIR: join(folder, 'none'),
+    SLUICE_EXPORT_DIR: join(folder, 'exports'),
+    ...environment,
+  });
+  const code = await doctor({ config, log, say: (line) => lines.push(line) });
+  return { code, lines, logged };
+}
+
+test('the doctor makes no folder', async () => {
+  const { code, lines } = await looked({});
+  assert.equal(code, 0);
+  assert.ok(lines.some((line) => line.includes('none yet; the first start makes them')));
+  assert.deepEqual(
+    ['none', 'exports'].map((name) => existsSync(join(folder, name))),
+    [false, false],
+  );
+});
+
+test('an export folder that nobody can make is a fault, and the doctor comes to an end', async () => {
+  const { code, lines } = await looked({ SLUICE_EXPORT_DIR: '/proc/sluice/exports' });
+  assert.equal(code, 1);
+  assert.match(
+    lines.join('\n'),
+    /^fault +export folder: .* set|name another folder with SLUICE_EXPORT_DIR/m,
+  );
+});
+
+test('stores that are away are each told in a sentence, without a log or a stack', async () => {
+  const { code, lines, logged } = await looked({
+    SLUICE_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/x',
+    SLUICE_CLICKHOUSE_URL: 'http://u:secret-word@127.0.0.1:9/x',
+  });
+  const text = lines.join('\n');
+  assert.equal(code, 1);
+  assert.match(text, /^fault +SLUICE_DATABASE_URL: .*ECONNREFUSED/m);
+  assert.match(text, /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
+  assert.match(text, /2 things are wrong/);
+  assert.doesNotMatch(text + logged, /secret-word| at .*\.ts:/);
+  assert.equal(logged, '');
+});
+
+test('a wrong SLUICE_CLICKHOUSE_URL beside a running server is not overlooked', async () => {
+  const data = join(folder, 'running');
+  mkdirSync(data);
+  const unlock = lockDataFolder(data);
+  try {
+    const { database_url, clickhouse_url } = stores;
+    writeFileSync(
+      join(data, 'running.json'),
+      JSON.stringify({ pid: process.pid, database_url, clickhouse_url }),
+    );
+    const beside = (url: string) => looked({ SLUICE_DATA_DIR: data, SLUICE_CLICKHOUSE_URL: url });
+    const wrong = await beside('http://127.0.0.1:9/x');
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.lines.join('\n'), /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
+    assert.match(
+      wrong.lines.join('\n'),
+      /^warning +SLUICE_CLICKHOUSE_URL: the running server uses/m,
+    );
+    // What the running server uses is looked at all the same.
+    assert.match(wrong.lines.join('\n'), /^ok +activity log/m);
+    const right = await beside(clickhouse_url);
+    assert.equal(right.code, 0, right.lines.join('\n'));
+    assert.doesNotMatch(right.lines.join('\n'), /uses another store/);
+  } finally {
+    unlock();
+  }
+});

@@ -1,0 +1,17 @@
+/** One thing that `doctor` looked at. `fault` keeps the server from working; `warning` does not. */
+export type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
+
+/** It is as it should be. */
+export function ok(subject: string, detail: string): Finding {
+  return { state: 'ok', subject, detail };
+}
+
+/** It works, and somebody should look at it. */
+export function warning(subject: string, detail: string): Finding {
+  return { state: 'warning', subject, detail };
+}
+
+/** It must be put right; `detail` says how. */
+export function fault(subject: string, detail: string): Finding {
+  return { state: 'fault', subject, detail };
+}

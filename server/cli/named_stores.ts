@@ -1,0 +1,73 @@
+import type { Config } from '../config/config.ts';
+import { openClickHouse } from '../platform/clickhouse/client.ts';
+import { silentLog } from '../platform/log.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { fault, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+import { findRunning } from './stores.ts';
+import { UserError } from './user_error.ts';
+import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
+
+/** Somebody sits before the answer: a store that does not come up in this time is told. */
+const patience_ms = 5_000;
+
+/**
+ * A finding for each store that the settings name: does it answer, and is it the one that the server
+ * on the data folder uses? Beside a running server such a setting has no say, so nobody else notices.
+ */
+export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
+  const running = findRunning(config);
+  const found: Promise<Finding[]>[] = [];
+  if (config.database_url !== undefined)
+    found.push(
+      look('SLUICE_DATABASE_URL', config.database_url, running?.database_url, async (url) => {
+        const options = { connections_max: 1, application_name: 'sluice-doctor' };
+        const db = openDatabase(url, options);
+        await waitForPostgres(db, silentLog(), patience_ms).finally(() => db.close());
+      }),
+    );
+  if (config.clickhouse_url !== undefined)
+    found.push(
+      look('SLUICE_CLICKHOUSE_URL', config.clickhouse_url, running?.clickhouse_url, async (url) => {
+        const clickhouse = openClickHouse(url, { application: 'sluice-doctor' });
+        const asked = waitForClickHouse(clickhouse, silentLog(), patience_ms);
+        await asked.finally(() => clickhouse.close());
+      }),
+    );
+  return (await Promise.all(found)).flat();
+}
+
+async function look(
+  variable: string,
+  url: string,
+  used: string | undefined,
+  ask: (url: string) => Promise<void>,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    await ask(url);
+    findings.push(ok(variable, 'answers'));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    findings.push(fault(variable, error.message));
+  }
+  if (used !== undefined && placeOf(used) !== placeOf(url))
+    findings.push(
+      warning(
+        variable,
+        'the running server uses another store; started again with these settings it would use this one.',
+      ),
+    );
+  return findings;
+}
+
+/** Where a store is, without who asks. */
+function placeOf(text: string): string {
+  const { protocol, host, pathname, searchParams } = new URL(text);
+  return [
+    protocol.replace('postgresql', 'postgres'),
+    host,
+    pathname,
+    searchParams.get('host'),
+  ].join(' ');
+}

@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import type { Deps } from '../deps.ts';
+import type { CommandContext, Wrap } from './command_context.ts';
+
+/** Loads what opens a process only when a command needs one. */
+async function sayWith(
+  context: CommandContext,
+  work: (deps: Deps) => Promise<string>,
+): Promise<number> {
+  return (await import('./with_process.ts')).sayWith(context, work);
+}
+
+/** `sluice key`: make, list and revoke personal API keys. */
+export function addKeyCommand(program: Command, wrap: Wrap): void {
+  const key = program.command('key').description('personal API keys').exitOverride();
+  key
+    .command('create')
+    .description('make a key and print it once')
+    .option('--email <address>', 'whose key; default the owner of SLUICE_OWNER_EMAIL')
+    .option('--label <text>', 'what it is for', 'made on the command line')
+    .option('--scopes <list>', 'scopes separated by commas', '*')
+    .option('--expires-in-days <days>', 'days until it expires; default never')
+    .action(
+      wrap(
+        async (
+          context,
+          options: { email?: string; label: string; scopes: string; expiresInDays?: string },
+        ) => (await import('./key.ts')).createKey(context, options),
+      ),
+    );
+  key
+    .command('list')
+    .description('list keys with their ids, newest first; the keys themselves are never shown')
+    .option('--email <address>', 'whose keys; default those of everybody')
+    .action(
+      wrap(async (context, options: { email?: string }) =>
+        sayWith(context, async (deps) => (await import('./key.ts')).listKeys(deps, options)),
+      ),
+    );
+  key
+    .command('revoke')
+    .description('end a key at once')
+    .argument('<id>', 'its id, as key list shows it')
+    .action(
+      wrap(async (context, id: string) =>
+        sayWith(context, async (deps) => (await import('./key.ts')).revokeKey(deps, id)),
+      ),
+    );
+}
+
+/** `sluice user`: make people, list them, let them in and keep them out. */
+export function addUserCommand(program: Command, wrap: Wrap): void {
+  const user = program.command('user').description('people and how they get in').exitOverride();
+  const load = () => import('./user.ts');
+  user
+    .command('list')
+    .description('list everybody: how they get in, where they are a member, with which level')
+    .action(
+      wrap(async (context) => {
+        const { listUsers } = await load();
+        return sayWith(context, listUsers);
+      }),
+    );
+  user
+    .command('create')
+    .description('make a user and print the link under which they choose a password')
+    .requiredOption('--email <address>', 'their e-mail address')
+    .option('--organization <id>', 'id or slug of the organization that they become a member of')
+    .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
+    .action(
+      wrap(async (context, options: { email: string; organization?: string; level: string }) => {
+        const { makeUser } = await load();
+        return sayWith(context, (deps) => makeUser(deps, options));
+      }),
+    );
+  user
+    .command('reset')
+    .description(
+      'print a link, good for an hour and once, under which the user chooses a new password',
+    )
+    .requiredOption('--email <address>', 'whose password')
+    .option('--second-factor', 'take their second factor away as well')
+    .action(
+      wrap(
+        async (
+          context,
+          { email, secondFactor = false }: { email: string; secondFactor?: boolean },
+        ) => {
+          const { resetUser } = await load();
+          return sayWith(context, (deps) =>
+            resetUser(deps, { email, second_factor: secondFactor }),
+          );
+        },
+      ),
+    );
+  user
+    .command('let-in')
+    .description(
+      'print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced',
+    )
+    .requiredOption('--email <address>', 'whom')
+    .action(
+      wrap(async (context, { email }: { email: string }) => {
+        const { letIn } = await load();
+        return sayWith(context, (deps) => letIn(deps, email));
+      }),
+    );
+  for (const [name, description, is_active] of [
+    [
+      'deactivate',
+      'keep a user out: ends their sessions, refuses their keys; nothing is deleted',
+      false,
+    ],
+    ['activate', 'let a user in again', true],
+  ] as const) {
+    user
+      .command(name)
+      .description(description)
+      .requiredOption('--email <address>', 'whom')
+      .action(
+        wrap(async (context, { email }: { email: string }) => {
+          const { setUserActive } = await load();
+          return sayWith(context, (deps) => setUserActive(deps, email, is_active));
+        }),
+      );
+  }
+}

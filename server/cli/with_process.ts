@@ -1,0 +1,44 @@
+import type { Deps } from '../deps.ts';
+import type { CommandContext } from './command_context.ts';
+import { openProcess } from './process.ts';
+import type { OpenProcess } from './process.ts';
+import { joinStores } from './stores.ts';
+
+/** `start`: which folders embedded stores are started on (see `joinStores`); by default one that has them. */
+type Options = {
+  start?: 'existing' | 'always';
+  /** Done when the data folder is held, before the process opens. */
+  prepare?: () => void;
+};
+
+/**
+ * Opens the stores and a process for a short command, beside a running server or without one, and
+ * gives what `work` gives. Guarantee: both are closed again, in order, whatever happens.
+ */
+export async function withProcess<Result>(
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
+  work: (opened: OpenProcess) => Promise<Result>,
+  { start = 'existing', prepare }: Options = {},
+): Promise<Result> {
+  const stores = await joinStores(config, log, { start });
+  try {
+    prepare?.();
+    const opened = await openProcess(config, stores, log, 'command');
+    try {
+      return await work(opened);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Does one thing in a process of its own and prints the text that `work` gives. */
+export async function sayWith(
+  context: CommandContext,
+  work: (deps: Deps) => Promise<string>,
+): Promise<number> {
+  context.say(await withProcess(context, ({ deps }) => work(deps)));
+  return 0;
+}

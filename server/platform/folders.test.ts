@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { lookAtFolder, makeFolders, makeFoldersSync } from './folders.ts';
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-folders-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('folders are made with those above them, and again without harm', async () => {
+  const deep = join(folder, 'a', 'b', 'c');
+  makeFoldersSync(deep, 0o700);
+  makeFoldersSync(deep, 0o700);
+  assert.deepEqual(
+    [deep, join(folder, 'a')].map((path) => statSync(path).mode & 0o777),
+    [0o700, 0o700],
+  );
+  await Promise.all([1, 2, 3].map(() => makeFolders(join(folder, 'x', 'y', 'z'))));
+  assert.ok(statSync(join(folder, 'x', 'y', 'z')).isDirectory());
+  writeFileSync(join(folder, 'file'), '');
+  for (const path of [join(folder, 'file'), join(folder, 'file', 'below')]) {
+    assert.throws(() => makeFoldersSync(path), /EEXIST|ENOTDIR/);
+    await assert.rejects(makeFolders(path), /EEXIST|ENOTDIR/);
+  }
+});
+
+test('where nothing can be made it comes to an end, other than mkdir of Node', async () => {
+  assert.throws(() => makeFoldersSync('/proc/sluice/exports'), { code: 'ENOENT' });
+  await assert.rejects(makeFolders('/proc/sluice/exports'), { code: 'ENOENT' });
+});
+
+test('to look at a folder makes none, and says why one cannot be used', () => {
+  const absent = join(folder, 'not', 'yet');
+  assert.deepEqual({ ...lookAtFolder(absent), free_bytes: 0 }, { exists: false, free_bytes: 0 });
+  assert.equal(existsSync(join(folder, 'not')), false);
+  const here = lookAtFolder(folder);
+  assert.ok(here.problem === undefined && here.exists && here.free_bytes > 0);
+  assert.match(lookAtFolder('/proc/x/y').problem!, /^\/proc is the kernel's own/);
+  writeFileSync(join(folder, 'plain'), '');
+  assert.equal(
+    lookAtFolder(join(folder, 'plain', 'below')).problem,
+    `${join(folder, 'plain')} is not a folder`,
+  );
+});
+
+test(
+  'a folder without the right to write is told',
+  { skip: process.getuid?.() === 0 && 'root may write everywhere' },
+  () => {
+    chmodSync(folder, 0o500);
+    assert.match(lookAtFolder(join(folder, 'in')).problem!, /cannot be written \(EACCES\)/);
+    chmodSync(folder, 0o700);
+  },
+);

@@ -1,0 +1,79 @@
+import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+// Where the kernel shows itself as files: proc, sysfs, cgroup, cgroup2, debugfs.
+const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720]);
+
+/**
+ * Makes the folder and those above it; harmless where it is. Throws what the system says. Unlike
+ * `mkdir` with `recursive` it always comes to an end: that one tries for ever below /proc.
+ */
+export function makeFoldersSync(folder: string, mode = 0o777): void {
+  const path = resolve(folder);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (hasFolder(path)) return;
+    if (!isMissing(error) || dirname(path) === path || hasFolder(dirname(path))) throw error;
+    makeFoldersSync(dirname(path), mode);
+    makeFoldersSync(path, mode);
+  }
+}
+
+/** The same, without holding up the process. */
+export async function makeFolders(folder: string): Promise<void> {
+  const path = resolve(folder);
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (await isFolder(path)) return;
+    if (!isMissing(error) || dirname(path) === path || (await isFolder(dirname(path)))) throw error;
+    await makeFolders(dirname(path));
+    await makeFolders(path);
+  }
+}
+
+/** A folder as it is found, or as it could be made: how many bytes are free, or why it cannot be used. */
+export type FoundFolder =
+  | { exists: boolean; free_bytes: number; problem?: undefined }
+  | { problem: string };
+
+/** Looks whether this process can write into the folder, or could make it. Changes nothing. */
+export function lookAtFolder(folder: string): FoundFolder {
+  const path = resolve(folder);
+  let present = path;
+  while (!hasFolder(present)) {
+    if (existsSync(present)) return { problem: `${present} is not a folder` };
+    present = dirname(present);
+  }
+  const disk = statfsSync(present);
+  if (kernel_file_systems.has(disk.type))
+    return { problem: `${present} is the kernel's own and takes no files` };
+  try {
+    accessSync(present, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return { problem: `${present} cannot be written (${(error as NodeJS.ErrnoException).code})` };
+  }
+  return { exists: present === path, free_bytes: disk.bavail * disk.bsize };
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** False also where it cannot be seen: a folder above that may not be read, or is none. */
+function hasFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
