@@ -10,6 +10,7 @@ export type LockEntry = {
   libc?: string[];
   bin?: Record<string, string>;
   hasInstallScript?: boolean;
+  engines?: Record<string, string>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
@@ -59,12 +60,16 @@ export function listMissingPackages(lock: Lock): MissingPackage[] {
 }
 
 /**
- * A copy of the lock in which every optional dependency has an entry and no entry has the address of a registry. An added entry carries the platform that its
+ * A copy of the lock in which every optional dependency has an entry, no entry has the address of a registry, and no package says which Node it wants: npm would judge that by the Node that it runs on
+ * itself, while the project brings its own. An added entry carries the platform that its
  * name tells, so that npm skips it elsewhere; it has no integrity, because its content was never seen here.
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[]; addresses: number } {
   const packages = Object.entries(lock.packages).map(
-    ([folder, { resolved: _resolved, ...entry }]): [string, LockEntry] => [folder, entry],
+    ([folder, { resolved: _resolved, engines, ...entry }]): [string, LockEntry] => [
+      folder,
+      folder === '' && engines !== undefined ? { ...entry, engines } : entry,
+    ],
   );
   const addresses = Object.values(lock.packages).filter(
     (entry) => entry.resolved !== undefined,

@@ -152,6 +152,7 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--timestamp-field <field>', 'field with the time; default timestamp')
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'zone of times without one', 'UTC')
+    .option('--dry-run', 'show the first events as they would be stored, and send nothing')
     .action(
       wrap(async (context, file: string, options: ImportFlags) =>
         (await import('./import_command.ts')).importCommand(context, file, options),

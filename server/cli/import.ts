@@ -1,13 +1,18 @@
-import type { Readable } from 'node:stream';
-import { progress } from '@clack/prompts';
-import { mapLine } from './import_mapping.ts';
+import { dryRun } from './import_dry_run.ts';
+import { checkMapping, describeMapping } from './import_mapping.ts';
 import type { ImportMapping } from './import_mapping.ts';
+import { readRequests } from './import_requests.ts';
+import type { ImportRequest } from './import_requests.ts';
 import { sendLines } from './import_send.ts';
 import type { SendTarget, Sent } from './import_send.ts';
 import { openImportSource } from './import_source.ts';
 import type { ImportSource } from './import_source.ts';
 import { openProgress } from './import_state.ts';
-import type { ImportProgress } from './import_state.ts';
+import type { ImportProgress, ImportState } from './import_state.ts';
+import { openComplaints, openImportBar } from './import_terminal.ts';
+import type { Complaints, ImportBar, ImportTerminal } from './import_terminal.ts';
+import { signal_exit_codes } from './stop_signal.ts';
+import type { StopSignal } from './stop_signal.ts';
 import { UserError } from './user_error.ts';
 
 /** What to import, where to, and how its lines are to be read. */
@@ -17,80 +22,98 @@ export type ImportOptions = ImportMapping & {
   project: string;
   /** Address of the server without a slash at the end. */
   url: string;
+  /** Not needed to look at what would be stored. */
   key: string;
+  /** Shows what would be stored, and sends nothing. */
+  dry_run?: boolean;
   /** How long a server that cannot be reached is waited for; default ten minutes. */
   patience_ms?: number;
+  /** Resolves when the person or the system wants the import to stop. */
+  stopped?: Promise<StopSignal>;
 };
 
-/** The terminal: lines for people, and whether a bar can be drawn. */
-export type ImportTerminal = {
-  stdin: Readable;
-  is_tty: boolean;
-  say(line: string): void;
-  complain(line: string): void;
-};
+/** What is told on the way. */
+type Told = { bar: ImportBar; complaints: Complaints };
 
-const request_lines_max = 5_000;
-const request_characters_max = 4 * 1024 * 1024;
-const complaints_max = 20;
 const default_patience_ms = 600_000;
 
-type Pending = { numbers: number[]; jsons: string[]; characters: number; last_number: number };
-type Bar = { advance(lines: number): void; note(text: string): void; stop(text: string): void };
-
 /**
- * Sends a file of events to a running server and gives the exit code: 0, or 1 when lines were refused. Guarantees: the same content never makes an event twice, however often and
+ * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused, or that of the signal that stopped it. Guarantees: the same content never makes an event twice, however often and
  * wherever the import is broken off; run again it goes on after the last line that the server answered; a bad line is named and skipped. Throws a UserError when the file cannot be read or the server refuses.
  */
 export async function importFile(
   options: ImportOptions,
   terminal: ImportTerminal,
 ): Promise<number> {
-  const source = await openImportSource(options.file, terminal.stdin).catch(
-    explainFile(options.file),
-  );
+  checkMapping(options);
+  const url = checkUrl(options.url);
+  const stopping = new AbortController();
+  let signal: StopSignal | undefined;
+  void options.stopped?.then((name) => {
+    signal = name;
+    stopping.abort();
+  });
+  let kept: ImportProgress | undefined;
+  let source: ImportSource | undefined;
   try {
-    return await importSource(source, options, terminal);
+    source = await openImportSource(options.file, terminal.stdin, stopping.signal).catch(
+      explainFile(options.file),
+    );
+    kept = await openProgress(options.file === '-' ? undefined : stateFile(options.file), {
+      sha256: source.sha256.toString('hex'),
+      url,
+      project: options.project,
+      mapping: describeMapping(options),
+    });
+    const complaints = openComplaints(terminal);
+    if (options.dry_run === true) {
+      if (kept.differs_from !== undefined)
+        terminal.complain(differentMapping(options.file, kept.differs_from, kept.state));
+      return await dryRun(source, options, complaints, terminal.say, stopping.signal);
+    }
+    if (kept.differs_from !== undefined)
+      throw new UserError(differentMapping(options.file, kept.differs_from, kept.state));
+    return await importSource(source, { ...options, url }, kept, terminal, stopping.signal);
+  } catch (error) {
+    if (signal === undefined) throw error;
+    terminal.complain(howToGoOn(options.file, kept?.state, source?.lines_total));
+    return signal_exit_codes[signal];
   } finally {
-    await source.close();
+    await source?.close();
   }
 }
 
 async function importSource(
   source: ImportSource,
   options: ImportOptions,
+  kept: ImportProgress,
   terminal: ImportTerminal,
+  signal: AbortSignal,
 ): Promise<number> {
-  const url = options.url.replace(/\/+$/, '');
-  const statePath = options.file === '-' ? undefined : `${options.file}.sluice-import`;
-  const kept = await openProgress(statePath, {
-    sha256: source.sha256.toString('hex'),
-    url,
-    project: options.project,
-  });
   const { state } = kept;
   if (state.line > 0)
     terminal.say(`Going on after line ${state.line} of an import that was broken off.`);
-  const bar = openBar(terminal, source.lines_total, state.line);
+  const bar = openImportBar(terminal, source.lines_total, state.line);
+  const complaints = openComplaints(terminal);
   const target: SendTarget = {
-    url,
+    url: options.url,
     project: options.project,
     key: options.key,
     patience_ms: options.patience_ms ?? default_patience_ms,
     onPause: (reason, seconds) => bar.note(`${reason}; trying again in ${seconds} s`),
+    signal,
   };
-  const complain = openComplaints(terminal);
-  try {
-    await sendAll(source, options, target, kept, { bar, complain: complain.line });
-  } catch (error) {
-    bar.stop('Stopped.');
-    throw error;
-  }
-  await kept.clear();
-  bar.stop(
+  await sendAll(source, options, target, kept, { bar, complaints });
+  state.is_finished = true;
+  await kept.save();
+  terminal.say(
     `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} lines refused.`,
   );
-  complain.rest(state.rejected);
+  if (state.duplicates > 0)
+    terminal.say(
+      'What was there already stays as it was stored first, however its lines are read now.',
+    );
+  complaints.rest(state.rejected);
   return state.rejected > 0 ? 1 : 0;
 }
 
@@ -99,121 +122,65 @@ async function sendAll(
   mapping: ImportMapping,
   target: SendTarget,
   kept: ImportProgress,
-  tell: { bar: Bar; complain: (number: number, detail: string) => void },
+  { bar, complaints }: Told,
 ): Promise<void> {
   const { state } = kept;
-  const answer = async (pending: Pending, sent: Sent) => {
+  const answer = async (request: ImportRequest, sent: Sent) => {
     for (const { index, detail } of sent.refused)
-      tell.complain(pending.numbers[index] ?? pending.last_number, detail);
-    tell.bar.advance(pending.last_number - state.line);
-    state.line = pending.last_number;
+      complaints.line(request.numbers[index] ?? request.last_number, detail);
+    bar.advance(request.last_number - state.line);
+    state.line = request.last_number;
     state.taken += sent.taken;
     state.duplicates += sent.duplicates;
-    state.rejected += sent.rejected;
+    state.rejected += sent.rejected + request.rejected;
     await kept.save();
   };
   // One request is under way while the next one is being read, which keeps both sides busy and the order of lines.
   let underWay: Promise<void> = Promise.resolve();
-  for await (const { pending, rejected } of readPending(
-    source,
-    mapping,
-    state.line,
-    tell.complain,
-  )) {
+  for await (const request of readRequests(source, mapping, state.line, complaints)) {
     await underWay;
+    target.signal.throwIfAborted();
     const sending =
-      pending.jsons.length === 0
+      request.jsons.length === 0
         ? Promise.resolve({ taken: 0, duplicates: 0, rejected: 0, refused: [] })
-        : sendLines(target, pending.jsons);
-    underWay = sending.then((sent) =>
-      answer(pending, { ...sent, rejected: sent.rejected + rejected }),
-    );
+        : sendLines(target, request.jsons);
+    underWay = sending.then((sent) => answer(request, sent));
     // Its failure is thrown where it is awaited.
     underWay.catch(() => {});
   }
   await underWay;
 }
 
-async function* readPending(
-  source: ImportSource,
-  mapping: ImportMapping,
-  after: number,
-  complain: (number: number, detail: string) => void,
-) {
-  let pending: Pending = { numbers: [], jsons: [], characters: 0, last_number: after };
-  let rejected = 0;
-  for await (const lines of source.lines()) {
-    for (const line of lines) {
-      if (line.number <= after) continue;
-      pending.last_number = line.number;
-      const mapped =
-        line.problem === undefined
-          ? mapLine(line.text, line.number, source.sha256, mapping)
-          : {
-              problem:
-                line.problem === 'too_long'
-                  ? 'This line is longer than 20 MiB.'
-                  : 'This line is not UTF-8.',
-            };
-      if (mapped.json === undefined) {
-        complain(line.number, mapped.problem);
-        rejected += 1;
-        continue;
-      }
-      pending.numbers.push(line.number);
-      pending.jsons.push(mapped.json);
-      pending.characters += mapped.json.length;
-      if (pending.jsons.length < request_lines_max && pending.characters < request_characters_max)
-        continue;
-      yield { pending, rejected };
-      pending = { numbers: [], jsons: [], characters: 0, last_number: line.number };
-      rejected = 0;
-    }
-  }
-  if (pending.jsons.length > 0 || rejected > 0) yield { pending, rejected };
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text.replace(/\/+$/, '');
+  throw new UserError(
+    `"${text}" is not the address of a server. --url takes one such as http://127.0.0.1:8000.`,
+  );
 }
 
-function openComplaints(terminal: ImportTerminal) {
-  let told = 0;
-  return {
-    line: (number: number, detail: string) => {
-      told += 1;
-      if (told <= complaints_max) terminal.complain(`line ${number}: ${detail}`);
-    },
-    rest: (rejected: number) => {
-      if (told > complaints_max)
-        terminal.complain(
-          `... and more: ${rejected} lines were refused, the first ${complaints_max} problems are named above.`,
-        );
-    },
-  };
+function stateFile(file: string): string {
+  return `${file}.sluice-import`;
 }
 
-/** A bar on a terminal; elsewhere a line for each tenth of the file. */
-function openBar(terminal: ImportTerminal, total: number, done: number): Bar {
-  let current = done;
-  const text = () => `${current} of ${total} lines`;
-  if (terminal.is_tty) {
-    const bar = progress({ max: Math.max(1, total) });
-    bar.start(text());
-    bar.advance(done, text());
-    return {
-      advance: (lines) => bar.advance(lines, ((current += lines), text())),
-      note: (note) => bar.message(note),
-      stop: (note) => bar.stop(note),
-    };
-  }
-  let tenth = Math.floor((10 * done) / Math.max(1, total));
-  return {
-    advance: (lines) => {
-      current += lines;
-      const reached = Math.floor((10 * current) / Math.max(1, total));
-      if (reached > tenth) terminal.say(text());
-      tenth = reached;
-    },
-    note: terminal.say,
-    stop: terminal.say,
-  };
+function howToGoOn(file: string, state: ImportState | undefined, total: number | undefined) {
+  if (state === undefined) return 'Stopped before anything was sent.';
+  const reached = `Stopped after line ${state.line} of ${total}.`;
+  return file === '-'
+    ? `${reached} Give the same input again: what is stored is not stored twice.`
+    : `${reached} The same command goes on from there.`;
+}
+
+function differentMapping(file: string, earlier: ImportState, now: ImportState): string {
+  return [
+    `Lines 1 to ${earlier.line} of this file were imported with another mapping:`,
+    `  then  ${earlier.mapping}`,
+    `  now   ${now.mapping}`,
+    'Stored events do not change, so importing again does not put them right. Look with --dry-run until the',
+    'mapping is right, then import into a project that does not have them. To send the file to this one all the',
+    `same, delete ${stateFile(file)}: lines that are stored stay as they are, unless --uuid-field gives them`,
+    'other ids; then they are stored a second time.',
+  ].join('\n');
 }
 
 function explainFile(file: string) {

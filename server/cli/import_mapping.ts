@@ -2,7 +2,8 @@ import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
 import { isJsonObject, parseExact } from '../engine/ingest/exact_json.ts';
 import type { JsonObject } from '../engine/ingest/exact_json.ts';
-import { isoInstant } from '../platform/clock.ts';
+import { hasZone, isExactInstant, readForeignInstant } from './import_instant.ts';
+import { UserError } from './user_error.ts';
 
 /** How the lines of a file become events. Fields are names, or paths with dots into nested objects; the defaults are the names of an event's own fields. */
 export type ImportMapping = {
@@ -22,16 +23,46 @@ export type ImportMapping = {
   timezone: string;
 };
 
-/** A line as the server takes it, or why it cannot become an event. */
+/**
+ * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood beside an
+ * object `properties` which has another value under the same name, with the names that they got.
+ */
 export type MappedLine =
-  | { json: string; problem?: undefined }
+  | { json: string; renamed: [string, string][]; problem?: undefined }
   | { json?: undefined; problem: string };
 
 // Ids of foreign systems become uuids under this namespace, the same for every import.
 const foreign_id_namespace = '2f3f7c0e-8a54-5a3e-9d55-6a7d1d0f3a27';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const zonePattern = /(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$/;
-const datePattern = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Throws a `UserError` for a mapping with which no line could be read. */
+export function checkMapping({ timezone }: ImportMapping): void {
+  try {
+    Temporal.PlainDateTime.from('2000-01-01').toZonedDateTime(timezone);
+  } catch {
+    throw new UserError(
+      `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or an offset such as +02:00.`,
+    );
+  }
+}
+
+/** The mapping as the options that ask for it, without those that are defaults: equal texts read a line in the same way. */
+export function describeMapping(mapping: ImportMapping): string {
+  const fields = fieldsOf(mapping);
+  const options = [
+    ['--event-name', mapping.event_name],
+    ['--event-field', fields.event === 'event' ? undefined : fields.event],
+    ['--distinct-id-field', fields.distinct_id === 'distinct_id' ? undefined : fields.distinct_id],
+    ['--distinct-id-default', mapping.distinct_id_default],
+    ['--timestamp-field', fields.timestamp === 'timestamp' ? undefined : fields.timestamp],
+    ['--uuid-field', fields.uuid === 'uuid' ? undefined : fields.uuid],
+    ['--timezone', mapping.timezone === 'UTC' ? undefined : mapping.timezone],
+  ];
+  const asked = options.filter(([, value]) => value !== undefined);
+  return asked.length === 0
+    ? 'no option'
+    : asked.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
+}
 
 /**
  * Turns one line into the event to send, always with a uuid: the line's own, or one that only the file's content and the line's number decide, so that the same file can be sent
@@ -51,12 +82,11 @@ export function mapLine(
   }
   if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
   try {
-    const event = isForeign(mapping) ? mapForeign(line, mapping) : withDistinctId(line, mapping);
-    return {
-      json: JSON.stringify(
-        event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event,
-      ),
-    };
+    const renamed: [string, string][] = [];
+    const event = isForeign(mapping) ? mapForeign(line, mapping, renamed) : mapOwn(line, mapping);
+    const whole =
+      event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
+    return { json: JSON.stringify(whole), renamed };
   } catch (error) {
     if (error instanceof Unmappable) return { problem: error.message };
     throw error;
@@ -73,22 +103,6 @@ function lineUuid(sha256: Buffer, number: number): string {
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   bytes.writeUIntBE(number % 2 ** 40, 11, 5);
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-/** An instant as foreign files write it (ISO text with or without a zone, a date, seconds, milliseconds or microseconds since 1970) as ISO 8601 with `Z`; undefined when it is none. */
-function readForeignInstant(value: unknown, timezone: string): string | undefined {
-  const text = scalarText(value)?.trim();
-  if (text === undefined || text === '') return undefined;
-  if (/^-?\d+(\.\d+)?$/.test(text)) return epochInstant(text);
-  const whole = datePattern.test(text) ? `${text}T00:00:00` : text.replace(' ', 'T');
-  if (zonePattern.test(whole.slice(10))) return whole.replace(/ (?=[+-]\d{2})/, '');
-  if (timezone === 'UTC') return `${whole}Z`;
-  try {
-    return Temporal.PlainDateTime.from(whole).toZonedDateTime(timezone).toInstant().toString();
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }
 
 class Unmappable extends Error {}
@@ -119,40 +133,78 @@ function isForeign(mapping: ImportMapping): boolean {
   );
 }
 
-function mapForeign(line: JsonObject, mapping: ImportMapping): JsonObject {
+function mapForeign(
+  line: JsonObject,
+  mapping: ImportMapping,
+  renamed: [string, string][],
+): JsonObject {
   const fields = fieldsOf(mapping);
   const event = mapping.event_name ?? nameAt(line, fields.event);
   const distinct_id = defaultDistinctId(line, mapping) ?? nameAt(line, fields.distinct_id);
   const given = valueAt(line, fields.timestamp);
-  const timestamp = readForeignInstant(given, mapping.timezone);
-  if (timestamp === undefined && (given !== undefined || fields.timestamp !== own_fields.timestamp))
+  const instant = scalarText(given);
+  const timestamp = instant && readForeignInstant(instant, mapping.timezone);
+  if (!timestamp && (given !== undefined || fields.timestamp !== own_fields.timestamp))
     throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
-  const used = new Set(
-    [
-      mapping.event_name === undefined ? fields.event : '',
-      fields.distinct_id,
-      fields.timestamp,
-      fields.uuid,
-    ].filter((field) => Object.hasOwn(line, field)),
-  );
-  const rest = Object.entries(line).filter(([name]) => !used.has(name) && name !== 'properties');
-  const own = line['properties'];
-  const properties = {
-    ...Object.fromEntries(rest),
-    ...(isJsonObject(own) ? own : own === undefined ? {} : { properties: own }),
-  };
+  const id = scalarText(valueAt(line, fields.uuid));
+  if (!id && fields.uuid !== own_fields.uuid)
+    throw new Unmappable(`The field "${fields.uuid}" holds no id.`);
+  // Of which the event keeps everything: what says more than the event then does stays a property.
+  const used = new Set([fields.distinct_id]);
+  if (mapping.event_name === undefined) used.add(fields.event);
+  if (instant && isExactInstant(instant)) used.add(fields.timestamp);
+  if (id && uuidPattern.test(id)) used.add(fields.uuid);
   return {
     event,
     distinct_id,
-    ...(timestamp === undefined ? {} : { timestamp }),
-    ...foreignUuid(line, fields.uuid),
-    properties,
+    ...(timestamp ? { timestamp } : {}),
+    ...(id ? { uuid: uuidOf(id) } : {}),
+    ...propertiesOf(line, used, renamed),
   };
 }
 
-function withDistinctId(line: JsonObject, mapping: ImportMapping): JsonObject {
-  const distinct_id = defaultDistinctId(line, mapping);
-  return distinct_id === undefined ? line : { ...line, distinct_id };
+/** The fields that are not used up, beside what an object `properties` holds; `$set` and `$set_once` as an event has them. */
+function propertiesOf(
+  line: JsonObject,
+  used: Set<string>,
+  renamed: [string, string][],
+): { properties: JsonObject; $set?: unknown; $set_once?: unknown } {
+  const given = line['properties'];
+  const inside = isJsonObject(given) ? given : undefined;
+  const properties: JsonObject = { ...inside };
+  const persons: JsonObject = {};
+  for (const [name, value] of Object.entries(line)) {
+    if (used.has(name) || (name === 'properties' && inside !== undefined)) continue;
+    if ((name === '$set' || name === '$set_once') && isJsonObject(value)) {
+      persons[name] = value;
+      continue;
+    }
+    let free = name;
+    if (inside !== undefined && Object.hasOwn(inside, name)) {
+      if (JSON.stringify(inside[name]) === JSON.stringify(value)) continue;
+      while (Object.hasOwn(properties, free) || Object.hasOwn(line, free)) free = `_${free}`;
+      renamed.push([name, free]);
+    }
+    properties[free] = value;
+  }
+  return { properties, ...persons };
+}
+
+/** An event with what the server would not take converted: a number as a name, an instant without a zone or as a number, an id that is no UUID. The server refuses the rest and says why. */
+function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
+  const event = { ...line };
+  const name = defaultDistinctId(line, mapping) ?? scalarText(line['distinct_id']);
+  if (name !== undefined) event['distinct_id'] = name;
+  const given = scalarText(line['timestamp']);
+  const instant =
+    given === undefined || hasZone(given) ? undefined : readForeignInstant(given, mapping.timezone);
+  if (instant !== undefined) event['timestamp'] = instant;
+  const id = scalarText(line['uuid']);
+  if (!id || uuidPattern.test(id)) return event;
+  const properties = line['properties'] ?? {};
+  event['uuid'] = uuidOf(id);
+  if (isJsonObject(properties)) event['properties'] = { uuid: line['uuid'], ...properties };
+  return event;
 }
 
 /** The default where the line has no distinct id. A value that is there and is no name stays refused. */
@@ -161,12 +213,8 @@ function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | u
   return typeof given === 'string' && given.trim() === '' ? mapping.distinct_id_default : undefined;
 }
 
-function foreignUuid(line: JsonObject, field: string): { uuid?: string } {
-  const id = scalarText(valueAt(line, field));
-  if (id !== undefined && id !== '')
-    return { uuid: uuidPattern.test(id) ? id : v5(id, foreign_id_namespace) };
-  if (field !== own_fields.uuid) throw new Unmappable(`The field "${field}" holds no id.`);
-  return {};
+function uuidOf(id: string): string {
+  return uuidPattern.test(id) ? id : v5(id, foreign_id_namespace);
 }
 
 function nameAt(line: JsonObject, field: string): string {
@@ -194,15 +242,4 @@ function scalarText(value: unknown): string | undefined {
     typeof value === 'number' ||
     (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
   return isNumber ? JSON.stringify(value) : undefined;
-}
-
-function epochInstant(text: string): string | undefined {
-  const magnitude = Math.abs(Number(text));
-  const exponent = magnitude < 1e11 ? 6 : magnitude < 1e14 ? 3 : 0;
-  const [whole = '0', fraction = ''] = text.split('.');
-  const microseconds = BigInt(whole + fraction.padEnd(exponent, '0').slice(0, exponent));
-  if (microseconds < 0n) return undefined;
-  const milliseconds = microseconds / 1000n;
-  if (milliseconds > 8_000_000_000_000n) return undefined;
-  return `${isoInstant(Number(milliseconds)).slice(0, -1)}${String(microseconds % 1000n).padStart(3, '0')}Z`;
 }

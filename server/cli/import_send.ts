@@ -18,6 +18,8 @@ export type SendTarget = {
   onPause: (reason: string, seconds: number) => void;
   /** How long one request is repeated before the import gives up, in milliseconds. */
   patience_ms: number;
+  /** Ends the request that is under way, and every pause. */
+  signal: AbortSignal;
 };
 
 const backoff_seconds_max = 30;
@@ -34,7 +36,7 @@ type Answer = {
 
 /**
  * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503), fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so repeating is
- * harmless. Throws a UserError when patience is over or the server refuses the request as a whole (key, scope, project).
+ * harmless. Throws a UserError when patience is over or the server refuses the request as a whole (key, scope, project), and what aborting throws.
  */
 export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
   const body = gzipSync(lines.join('\n'), { level: 1 });
@@ -58,7 +60,7 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
         `The import stopped: ${reason} Run the same command again to go on where it stopped.`,
       );
     target.onPause(reason, seconds);
-    await pause(seconds * 1_000);
+    await pause(seconds * 1_000, undefined, { signal: target.signal });
   }
 }
 
@@ -94,6 +96,7 @@ async function ask(
           'content-encoding': 'gzip',
         },
         body,
+        signal: target.signal,
       },
     );
     const text = await reply.body.text();
@@ -104,6 +107,7 @@ async function ask(
       answer: readAnswer(text),
     };
   } catch (error) {
+    target.signal.throwIfAborted();
     if (error instanceof Error && 'code' in error)
       return { status: 0, answer: { detail: error.message } };
     throw error;

@@ -27,9 +27,13 @@ const line_feed = 0x0a;
 
 /**
  * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of NDJSON or of one JSON array, plain or gzip, told by its first bytes. Reads it once to know its
- * identity and length; throws what reading throws (no such file, broken gzip).
+ * identity and length; throws what reading throws (no such file, broken gzip), and what aborting does.
  */
-export async function openImportSource(file: string, stdin: Readable): Promise<ImportSource> {
+export async function openImportSource(
+  file: string,
+  stdin: Readable,
+  signal: AbortSignal,
+): Promise<ImportSource> {
   const folder = file === '-' ? await mkdtemp(join(tmpdir(), 'sluice-import-')) : undefined;
   const close = async () => {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
@@ -37,10 +41,10 @@ export async function openImportSource(file: string, stdin: Readable): Promise<I
   try {
     const path = folder === undefined ? file : join(folder, 'stdin');
     if (folder !== undefined)
-      await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream());
+      await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream(), { signal });
     const handle = await open(path, 'r');
     const isGzip = await startsWith(handle, 0x1f, 0x8b).finally(() => handle.close());
-    const bytes = () => openBytes(path, isGzip);
+    const bytes = () => openBytes(path, isGzip, signal);
     const { sha256, lines, isArray } = await survey(bytes());
     if (!isArray) return { sha256, lines_total: lines, lines: () => readLines(bytes()), close };
     let items = 0;
@@ -57,8 +61,12 @@ async function startsWith(handle: FileHandle, first: number, second: number): Pr
   return bytesRead === 2 && buffer[0] === first && buffer[1] === second;
 }
 
-async function* openBytes(path: string, isGzip: boolean): AsyncGenerator<Buffer> {
-  const plain = createReadStream(path, { highWaterMark: 256 * 1024 });
+async function* openBytes(
+  path: string,
+  isGzip: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const plain = createReadStream(path, { highWaterMark: 256 * 1024, signal });
   if (!isGzip) {
     yield* plain;
     return;

@@ -1,34 +1,45 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 
 /** How far an import has come: everything up to `line` was answered by the server. */
 export type ImportState = {
   sha256: string;
   url: string;
   project: string;
+  /** As `describeMapping` gives it. */
+  mapping: string;
+  is_finished: boolean;
   line: number;
   taken: number;
   duplicates: number;
   rejected: number;
 };
 
-/** What is kept beside the file while it is being imported. */
+/** What is kept beside the file while it is being imported, and afterwards as a record of how it was read. */
 export type ImportProgress = {
   state: ImportState;
+  /** The earlier import of the same content with another mapping; events that it stored do not change. */
+  differs_from: ImportState | undefined;
   /** Replaces what was kept, in one step. A folder that cannot be written only costs the short cut: sending lines again doubles nothing. */
   save(): Promise<void>;
-  /** Removes it, at the end of a complete import. */
-  clear(): Promise<void>;
 };
 
-/** Reads the state of an earlier, broken import of the same content into the same project of the same server; a fresh one when there is none. */
+type Wanted = Pick<ImportState, 'sha256' | 'url' | 'project' | 'mapping'>;
+
+/**
+ * Reads the state of an earlier import of the same content into the same project of the same server: of a broken one with the same mapping it goes on, else it begins afresh.
+ */
 export async function openProgress(
   path: string | undefined,
-  wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>,
+  wanted: Wanted,
 ): Promise<ImportProgress> {
-  const fresh: ImportState = { ...wanted, line: 0, taken: 0, duplicates: 0, rejected: 0 };
-  const state = path === undefined ? fresh : ((await readEarlier(path, wanted)) ?? fresh);
+  const counts = { line: 0, taken: 0, duplicates: 0, rejected: 0 };
+  const earlier = path === undefined ? undefined : await readEarlier(path, wanted);
+  const isOther = earlier !== undefined && earlier.mapping !== wanted.mapping;
+  const goesOn = earlier !== undefined && !isOther && !earlier.is_finished;
+  const state = goesOn ? earlier : { ...wanted, is_finished: false, ...counts };
   return {
     state,
+    differs_from: isOther && earlier.taken + earlier.duplicates > 0 ? earlier : undefined,
     save: async () => {
       if (path === undefined) return;
       try {
@@ -38,25 +49,21 @@ export async function openProgress(
         if (!isFileError(error)) throw error;
       }
     },
-    clear: async () => {
-      if (path !== undefined) await rm(path, { force: true }).catch(() => {});
-    },
   };
 }
 
-async function readEarlier(
-  path: string,
-  wanted: Pick<ImportState, 'sha256' | 'url' | 'project'>,
-): Promise<ImportState | undefined> {
+async function readEarlier(path: string, wanted: Wanted): Promise<ImportState | undefined> {
   try {
     const earlier = JSON.parse(await readFile(path, 'utf8')) as Partial<ImportState>;
     const isSame =
       earlier.sha256 === wanted.sha256 &&
       earlier.url === wanted.url &&
       earlier.project === wanted.project;
-    const isWhole = [earlier.line, earlier.taken, earlier.duplicates, earlier.rejected].every(
-      (count) => Number.isSafeInteger(count),
-    );
+    const isWhole =
+      typeof earlier.mapping === 'string' &&
+      [earlier.line, earlier.taken, earlier.duplicates, earlier.rejected].every((count) =>
+        Number.isSafeInteger(count),
+      );
     return isSame && isWhole ? (earlier as ImportState) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || isFileError(error)) return undefined;

@@ -2,10 +2,11 @@ import type { CommandContext } from './command_context.ts';
 import { runDemo } from './demo.ts';
 import { serve } from './serve.ts';
 import type { Parts } from './serve.ts';
+import { stopSignal } from './stop_signal.ts';
 
 /**
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and slices in hand come to a safe end, stop the stores and exit with 0; a second signal
- * exits at once.
+ * after a second or more exits at once.
  */
 export async function start(
   context: CommandContext,
@@ -13,7 +14,7 @@ export async function start(
   isDemo: boolean,
 ): Promise<number> {
   const { config, log, say } = context;
-  const stopped = stopSignal();
+  const stopped = stopSignal().then(() => 0);
   let isFault = false;
   const crashed = crash(context).then((code) => {
     isFault = true;
@@ -46,19 +47,6 @@ export async function start(
   // Connections of a client that never closes would keep the process; everything that matters has been stopped above.
   setImmediate(() => process.exit(code));
   return code;
-}
-
-function stopSignal(): Promise<number> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        signals += 1;
-        if (signals > 1) process.exit(130);
-        resolve(0);
-      });
-    }
-  });
 }
 
 function crash({ log }: CommandContext): Promise<number> {

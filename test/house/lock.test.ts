@@ -16,6 +16,13 @@ test('the lock has an entry for every optional package, so `npm ci` accepts it',
   assert.deepEqual(listMissingPackages(lock), [], what_to_do);
 });
 
+test('only the project says which Node it wants, so npm does not warn of the Node that it runs on', () => {
+  const wanting = Object.entries(lock.packages).flatMap(([folder, entry]) =>
+    entry.engines === undefined ? [] : [folder],
+  );
+  assert.deepEqual(wanting, [''], what_to_do);
+});
+
 test('no file names the address of a registry', () => {
   const withAddress = Object.entries(lock.packages).flatMap(([folder, entry]) =>
     entry.resolved === undefined ? [] : [folder],

@@ -4,5 +4,5 @@ import { importFile } from '../../server/cli/import.ts';
 const [file = '', project = '', url = '', key = ''] = process.argv.slice(2);
 process.exitCode = await importFile(
   { file, project, url, key, timezone: 'UTC' },
-  { stdin: process.stdin, is_tty: false, say: () => {}, complain: () => {} },
+  { stdin: process.stdin, is_tty: false, say: () => {}, complain: () => {}, draw: () => {} },
 );

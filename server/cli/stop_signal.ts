@@ -1,0 +1,22 @@
+/** A supervisor that signals a whole group, and npm, which passes on what it got itself, tell a process twice. */
+const same_signal_ms = 1_000;
+
+/** The exit codes that shells give to processes that a signal ended. */
+export const signal_exit_codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/** What asks a process to stop. */
+export type StopSignal = keyof typeof signal_exit_codes;
+
+/** Resolves with the first SIGINT, SIGTERM or SIGHUP. A further one ends the process at once, with 130; within a second it counts as the same one, heard twice. */
+export function stopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let first: number | undefined;
+    for (const signal of Object.keys(signal_exit_codes) as StopSignal[]) {
+      process.on(signal, () => {
+        if (first !== undefined && performance.now() - first >= same_signal_ms) process.exit(130);
+        first ??= performance.now();
+        resolve(signal);
+      });
+    }
+  });
+}
