@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import manifest from '../../package.json' with { type: 'json' };
 import { ConfigError, environmentConfig } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
+import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import_command.ts';
 import type { Wrap } from './command_context.ts';
 import { addKeyCommand, addUserCommand } from './people_commands.ts';
@@ -64,7 +64,7 @@ function explain(error: unknown): number {
 function build(wrap: Wrap): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')
-    .version(manifest.version, '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .exitOverride();
   program
     .command('start')

@@ -46,8 +46,9 @@ export async function openProcess(
   const db = openDatabase(stores.database_url, {
     connections_max: role === 'command' ? 4 : 16,
     application_name: `sluice-${role}`,
-    onError: (error) =>
-      log.warn({ err: error }, 'an idle connection to PostgreSQL broke and is replaced'),
+    onError: onceASecond((error: Error) =>
+      log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
+    ),
   });
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
   let secrets: Secrets;
@@ -85,6 +86,16 @@ export async function openProcess(
       await clickhouse.close();
       await db.close();
     },
+  };
+}
+
+/** When a server goes away all its connections break in the same moment; the first tells of them all. */
+function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => void {
+  let told_ms = -Infinity;
+  return (given) => {
+    if (performance.now() - told_ms < 1_000) return;
+    told_ms = performance.now();
+    tell(given);
   };
 }
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { isStoreAway } from './store_away.ts';
 
 /** Structured log of one process: JSON lines, one object each. */
 export type Logger = PinoLogger;
@@ -38,7 +39,8 @@ function describeError(error: unknown): Record<string, unknown> {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
-    stack: error.stack,
+    // That a store is away is told by the words; a stack would only look like a fault of the code.
+    ...(isStoreAway(error) ? {} : { stack: error.stack }),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { completeLock, listMissingPackages } from '../../scripts/lock_file.ts';
 import type { Lock, LockEntry } from '../../scripts/lock_file.ts';
+import { version } from '../../server/platform/version.ts';
 import { root } from './source_files.ts';
 
 const what_to_do = 'Run `npm run lock` and commit package-lock.json.';
@@ -14,6 +15,10 @@ const kinds = ['dependencies', 'devDependencies', 'optionalDependencies'] as con
 
 test('the lock has an entry for every optional package, so `npm ci` accepts it', () => {
   assert.deepEqual(listMissingPackages(lock), [], what_to_do);
+});
+
+test('the server says the version that package.json has', () => {
+  assert.equal(version, manifest.version);
 });
 
 test('only the project says which Node it wants, so npm does not warn of the Node that it runs on', () => {

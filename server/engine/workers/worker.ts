@@ -4,6 +4,7 @@ import { advanceBackfills } from '../planning/backfill.ts';
 import { break_offs_alone, break_offs_max } from '../runs/worker_crashes.ts';
 import { claimRuns, placesOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
+import { outlast } from '../../platform/store_away.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
 import type { StopReason } from '../delivery/execute.ts';
@@ -115,16 +116,17 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     stop: async (end = { is_fault: false }) => {
       isLeaving = true;
       // First of all: a process that is not given the time to stop in order must not look like one that died.
-      if (!end.is_fault)
-        await beginStop(engine.db, worker_id).catch((error: unknown) =>
-          engine.log.warn({ err: error }, 'the stop could not be announced'),
-        );
-      await Promise.all([claim.stop(), plan.stop(), quiet.stop()]);
+      const announced = end.is_fault
+        ? Promise.resolve()
+        : outlast(() => beginStop(engine.db, worker_id)).catch((error: unknown) =>
+            engine.log.warn({ err: error }, 'the stop could not be announced'),
+          );
+      await Promise.all([announced, claim.stop(), plan.stop(), quiet.stop()]);
       for (const { controller } of active.values())
         controller.abort('shutdown' satisfies StopReason);
       await Promise.all([...active.values()].map(({ ended }) => ended));
       await watch.stop();
-      await leave(engine.db, worker_id, end);
+      await outlast(() => leave(engine.db, worker_id, end));
     },
   };
 }

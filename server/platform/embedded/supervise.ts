@@ -162,10 +162,13 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
   const onEnd = (dead: ChildProcess, livedMs: number): void => {
     if (stopping.signal.aborted) return;
     if (livedMs > healthyMs) nextPauseMs = pauseMsMin;
-    log.error(
-      { code: dead.exitCode, signal: dead.signalCode },
-      `${name} ended unasked; starting it again`,
-    );
+    if (dead.exitCode === 0)
+      log.warn(`${name} was told to end, and not by this server; starting it again`);
+    else
+      log.error(
+        { code: dead.exitCode, signal: dead.signalCode },
+        `${name} ended unasked; starting it again`,
+      );
     // The only thing that ends these attempts is stop().
     work = rest()
       .then(() => launch(Infinity))

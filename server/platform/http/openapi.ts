@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { version } from '../version.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -20,7 +21,7 @@ export function describeApi(app: FastifyInstance): void {
       info: {
         title: 'Sluice',
         description,
-        version: '0.1.0',
+        version,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
 import { findFreePort } from '../free_port.ts';
-import { alive_ms_max, readyWord } from './orders.ts';
+import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
 import { openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
@@ -62,7 +62,7 @@ export async function openEmbeddedClickHouse(
     },
     ready: (child, signal) => whenReady(child, signal, () => output?.read() ?? ''),
     hung: (child) => whenSilent(child, hung_ms),
-    askToStop: (child) => child.kill('SIGTERM'),
+    askToStop: (child) => child.kill(stopSignal),
     stop_seconds: 3,
     start_seconds: 120,
     patience_seconds: 10,

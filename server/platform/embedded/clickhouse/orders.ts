@@ -19,3 +19,6 @@ export const alive_ms_max = 5_000;
 
 /** The niceness of the engine's process and of what it is asked for, but for large answers: whoever waits for this engine waits for a query anyway, and the API and PostgreSQL answer in milliseconds when they get the processor at once. */
 export const engine_niceness = 5;
+
+/** The signal that asks it to end in order: one that nobody sends who means the server above it. */
+export const stopSignal = 'SIGUSR2';

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { giveWay } from '../../process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
-import { aliveWord, engine_niceness, readyWord } from './orders.ts';
+import { aliveWord, engine_niceness, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
 import { openEngine } from './session.ts';
 
@@ -52,8 +52,9 @@ async function main(): Promise<void> {
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
   // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
   lines.on('close', killSelf);
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => void end());
+  process.on(stopSignal, () => void end());
+  // Who signals a whole group means the server, which needs this store until it has stopped itself.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');
   process.stdout.write(`${readyWord}\n`);

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { root } from './source_files.ts';
+
+const api = join(root, 'docs/api.md');
+
+test('a page whose examples name a variable says where it is set, so that they can be pasted', () => {
+  const pages = globSync(join(root, 'docs/**/*.md')).filter((page) => page !== api);
+  assert.ok(pages.length > 20);
+  const silent = pages.filter((page) => {
+    const text = readFileSync(page, 'utf8');
+    const link = `[Examples](${relative(dirname(page), api)}#examples)`;
+    return /\$(?:SLUICE|KEY|ID)\b/.test(text) && !text.includes(link);
+  });
+  assert.deepEqual(silent, [], 'Link to docs/api.md#examples above the first example.');
+  const text = readFileSync(api, 'utf8');
+  for (const name of ['## Examples', 'export SLUICE=', 'export KEY='])
+    assert.ok(text.includes(name));
+});
