@@ -49,10 +49,11 @@ export async function importFile(
   const url = checkUrl(options.url);
   const stopping = new AbortController();
   let signal: StopSignal | undefined;
-  void options.stopped?.then((name) => {
+  const stop = (name: StopSignal) => {
     signal = name;
     stopping.abort();
-  });
+  };
+  void options.stopped?.then(stop);
   let kept: ImportProgress | undefined;
   let source: ImportSource | undefined;
   try {
