@@ -41,7 +41,12 @@ export async function openApiText(): Promise<string> {
       clock: systemClock,
     }),
     query_budget: openQueryBudget(1),
-    sandbox: await openSandbox({ outbound, log: silentLog(), clock: systemClock }),
+    sandbox: await openSandbox({
+      outbound,
+      log: silentLog(),
+      clock: systemClock,
+      public_url: 'http://127.0.0.1',
+    }),
     metrics: openMetrics({ process_metrics: false }),
   });
   const app = buildApp(deps);

@@ -109,7 +109,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     }),
     metrics: openMetrics({ process_metrics: false }),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
-    sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock }),
+    sandbox: await openSandbox({
+      outbound,
+      log: planted.log,
+      clock: systemClock,
+      public_url: 'http://127.0.0.1:8000',
+    }),
     ...options.deps,
   });
   const app = (options.build ?? buildApp)(deps);

@@ -76,7 +76,12 @@ export async function openProcess(
     mail,
     metrics,
     query_budget: openQueryBudget(queryMemory(config, stores)),
-    sandbox: await openSandbox({ outbound, log, clock: systemClock }),
+    sandbox: await openSandbox({
+      outbound,
+      log,
+      clock: systemClock,
+      public_url: config.public_url,
+    }),
   });
   return {
     deps,

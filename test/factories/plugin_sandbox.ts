@@ -22,6 +22,8 @@ export type PlatformRecord = {
   captured: CapturedEvent[];
   lines: { level: string; message: string }[];
   jobs: { name: string; payload: unknown; delay_ms: number }[];
+  /** What each call counted, in order. */
+  counted: Record<string, number>[];
 };
 
 /** A loaded plugin and what it has done so far. */
@@ -69,15 +71,15 @@ export async function openTestSandbox(
   allow: string[] = [],
 ): Promise<TestSandbox> {
   const outbound = openOutbound({ allow });
-  const sandbox = await openSandbox({ outbound, log: silentLog(), clock: systemClock, limits });
+  const sandbox = await openSandbox({
+    outbound,
+    log: silentLog(),
+    clock: systemClock,
+    public_url: 'http://127.0.0.1:8000',
+    limits,
+  });
   const loadCode: TestSandbox['loadCode'] = async (code, options) => {
-    const record: PlatformRecord = {
-      stored: new Map(),
-      cached: new Map(),
-      captured: [],
-      lines: [],
-      jobs: [],
-    };
+    const record = emptyRecord();
     const plugin = await sandbox.load({
       id: 'test',
       code,
@@ -99,7 +101,27 @@ export async function openTestSandbox(
   };
 }
 
-function platformInMemory({ stored, cached, captured, lines, jobs }: PlatformRecord): HostServices {
+/** The record of a plugin that has done nothing. */
+export function emptyRecord(): PlatformRecord {
+  return {
+    stored: new Map(),
+    cached: new Map(),
+    captured: [],
+    lines: [],
+    jobs: [],
+    counted: [],
+  };
+}
+
+/** A platform that notes what it is asked for. */
+export function platformInMemory({
+  stored,
+  cached,
+  captured,
+  lines,
+  jobs,
+  counted,
+}: PlatformRecord): HostServices {
   const list = (key: string) => (cached.get(key) ?? []) as unknown[];
   return {
     storage: {
@@ -132,6 +154,8 @@ function platformInMemory({ stored, cached, captured, lines, jobs }: PlatformRec
       lpop: async (key, count) => list(key).splice(0, count),
     },
     capture: async (event) => void captured.push(event),
+    refused: () => undefined,
+    count: (values) => void counted.push(values),
     log: (level, message) => void lines.push({ level, message }),
     runJob: async (name, payload, delay_ms) => void jobs.push({ name, payload, delay_ms }),
   };

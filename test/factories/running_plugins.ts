@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,6 +14,8 @@ export type PluginTarget = {
   taken: any[];
   /** Says what a request is answered with: a status, or undefined for 200. Called in the order of arrival. */
   answer: (body: any, path: string) => number | undefined;
+  /** What a request waits for before it is answered. */
+  before_answer: (body: any) => Promise<void>;
   close(): Promise<void>;
 };
 
@@ -23,6 +26,7 @@ export async function openPluginTarget(): Promise<PluginTarget> {
     for await (const part of request) parts.push(part as Buffer);
     const text = Buffer.concat(parts).toString();
     const body: unknown = text === '' ? null : JSON.parse(text);
+    await target.before_answer(body);
     const status = target.answer(body, request.url ?? '/') ?? 200;
     if (status === 200) target.taken.push(body);
     response.writeHead(status).end();
@@ -36,6 +40,7 @@ export async function openPluginTarget(): Promise<PluginTarget> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     taken: [],
     answer: () => undefined,
+    before_answer: async () => {},
     close: async () => {
       server.closeAllConnections();
       server.close();
@@ -58,12 +63,24 @@ export async function enabledPlugin(
   home: TestOrganization,
   collection: 'pipeline_destinations' | 'pipeline_import_apps' | 'pipeline_frontend_apps',
   code: string,
-  settings: { config?: Record<string, unknown>; fields?: unknown[]; order?: number } = {},
+  settings: {
+    config?: Record<string, unknown>;
+    fields?: unknown[];
+    order?: number;
+    file?: string;
+    publicJobs?: unknown;
+    allowed_hosts?: string[];
+  } = {},
 ): Promise<{ plugin: string; url: string; id: number }> {
-  const file = collection === 'pipeline_frontend_apps' ? 'site.ts' : 'index.ts';
+  const standard = collection === 'pipeline_frontend_apps' ? 'site.ts' : 'index.ts';
+  const file = settings.file ?? standard;
   const files = packageFiles(
     collection,
-    { name: `Plugin ${randomUUID().slice(0, 8)}`, config: settings.fields ?? target_fields },
+    {
+      name: `Plugin ${randomUUID().slice(0, 8)}`,
+      config: settings.fields ?? target_fields,
+      publicJobs: settings.publicJobs ?? {},
+    },
     { [file]: code },
   );
   const { id: plugin, url } = await writtenPlugin(harness, home, collection, files);
@@ -72,7 +89,7 @@ export async function enabledPlugin(
     plugin,
     enabled: true,
     config: settings.config ?? {},
-    allowed_hosts: ['127.0.0.1'],
+    allowed_hosts: settings.allowed_hosts ?? ['127.0.0.1'],
     order: settings.order ?? 0,
   };
   const answer = await harness.request('POST', list, { key: home.key, body });
@@ -114,6 +131,25 @@ export async function storedEvents(
     format: 'JSONEachRow',
   });
   return found.json();
+}
+
+/**
+ * Fails unless exactly these events were taken, each once, and those of each person in their order.
+ * `taken`: uuids.
+ */
+export function assertTaken(
+  taken: string[],
+  wanted: { uuid: string; distinct_id: string }[],
+): void {
+  assert.deepEqual(taken.toSorted(), wanted.map(({ uuid }) => uuid).toSorted());
+  const persons = Map.groupBy(wanted, ({ distinct_id }) => distinct_id);
+  for (const events of persons.values()) {
+    const own = new Set(events.map(({ uuid }) => uuid));
+    assert.deepEqual(
+      taken.filter((uuid) => own.has(uuid)),
+      [...own],
+    );
+  }
 }
 
 /** The lines of a config's log, oldest first, as `LEVEL message`. */

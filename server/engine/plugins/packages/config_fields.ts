@@ -87,6 +87,15 @@ function fromObject(schema: Record<string, unknown>) {
     .sort((one, other) => order(one.item) - order(other.item));
 }
 
+/**
+ * Values are text: a number or truth value that a package writes for one is the text of it, and of
+ * a json field any value is.
+ */
+function textOf(value: unknown, type?: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return type === 'json' && typeof value !== 'string' ? JSON.stringify(value) : value;
+}
+
 /** A null stands for a key that is not there. */
 function readField(path: string, item: Record<string, unknown>, faults: Faults): ConfigField {
   const field: Record<string, unknown> = {};
@@ -102,6 +111,13 @@ function readField(path: string, item: Record<string, unknown>, faults: Faults):
     (item['key'] ?? null) === null
   )
     faults.add(path, 'needs a key, or markdown to be shown');
+  if (field['type'] !== 'attachment' && field['default'] !== undefined)
+    field['default'] = textOf(field['default'], field['type']);
+  for (const key of ['required_if', 'visible_if']) {
+    const pairs = field[key] as unknown[][] | undefined;
+    if (pairs !== undefined)
+      field[key] = pairs.map(([name, ...value]) => [name, ...value.map((one) => textOf(one))]);
+  }
   if (field['type'] === 'choice') {
     if ((item['choices'] ?? null) === null)
       faults.add(`${path}.choices`, 'is required for the type choice');

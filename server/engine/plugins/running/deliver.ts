@@ -1,44 +1,23 @@
 import { settled } from '../../ingest/lock.ts';
+import { openProgress } from './delivery.ts';
+import type { Delivery, DeliveryEnd, DeliveryProgress } from './delivery.ts';
 import { describeFailure, mayPass } from './failures.ts';
-import type { ConfigState, Lease } from './leases.ts';
+import { handOverEach } from './hand_over_each.ts';
+import type { ConfigState } from './leases.ts';
 import { saveProgress } from './leases.ts';
-import type { LoadedConfig } from './loaded_config.ts';
-import type { PluginLog } from './plugin_log.ts';
 import { readEvents } from './read_events.ts';
 import type { PluginEvent } from './read_events.ts';
-import type { Running } from './running.ts';
 import { sendWebhook } from './webhook.ts';
-
-/** What a delivery works with. `stopping` is aborted when the worker shall end at the next safe point, `signal` when it must not do anything more. */
-export type Delivery = {
-  running: Running;
-  lease: Lease;
-  plugin: LoadedConfig;
-  log: PluginLog;
-  signal: AbortSignal;
-  stopping: AbortSignal;
-};
-
-/**
- * How a turn ended: `waiting`, a batch is not full and not old enough yet; `stopping`, before the end of the batch; `failed`, the same has to be tried again; `failed too often`, so many events in a row were
- * passed over that the config is to be stopped. The last two have kept nothing.
- */
-type DeliveryEnd =
-  | { kind: 'done' | 'waiting' | 'stopping' }
-  | {
-      kind: 'failed' | 'failed too often';
-      error: unknown;
-      progress: Pick<ConfigState, 'position' | 'failures' | 'series'>;
-    };
 
 const single_rows_max = 100;
 const batch_rows_max = 500;
 const single_bytes_max = 4 * 1024 * 1024;
-const save_ms = 1_000;
 
 /**
  * Hands the plugin the next events of its project, in order, and keeps how far it has come. Guarantees: only events that are final are read, so none can appear before the cursor; an event is passed over only
- * when it was acknowledged, dropped by `processEvent`, or failed with an error that another try cannot mend (which is logged); a crash repeats at most one batch. Throws LeaseLostError.
+ * when it was acknowledged, dropped by `processEvent`, or failed with an error that another try
+ * cannot mend (which is logged); a crash repeats at most one batch. What waits for a host that
+ * is not allowed has failed with a HostNeededError. Throws LeaseLostError.
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
@@ -95,35 +74,6 @@ function batchBounds(config: Record<string, unknown>): BatchBounds {
   };
 }
 
-/** What a delivery has come to; `until` undefined: the events are handed over in a further step, so the place stays. */
-type DeliveryProgress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
-  succeeded(until: PluginEvent | undefined): void;
-  passedOver(until: PluginEvent | undefined): void;
-};
-
-function openProgress({ position, failures, series }: ConfigState): DeliveryProgress {
-  const move = (until: PluginEvent | undefined): void => {
-    if (until !== undefined)
-      progress.position = { inserted_at: until.inserted_at, event_uuid: until.uuid };
-  };
-  const progress: DeliveryProgress = {
-    position,
-    failures,
-    series,
-    succeeded: (until) => {
-      move(until);
-      progress.failures = 0;
-      progress.series = null;
-    },
-    passedOver: (until) => {
-      progress.series ??= progress.position;
-      progress.failures += 1;
-      move(until);
-    },
-  };
-  return progress;
-}
-
 async function handOver(
   delivery: Delivery,
   progress: DeliveryProgress,
@@ -134,45 +84,37 @@ async function handOver(
     delivery.plugin.capabilities.methods.includes(name),
   );
   if (exporting !== undefined && events.length > 0) {
-    const wanted = events.filter(({ event }) => !exporting.ignored.has(event));
-    const end = await step(delivery, progress, events, hasSingle ? undefined : events.at(-1), () =>
-      exportBatch(delivery, wanted),
-    );
+    const until = hasSingle ? undefined : events.at(-1);
+    const end = await handOverBatch(delivery, progress, events, until, exporting);
     if (end !== undefined) return end;
   }
-  if (!hasSingle) return { kind: 'done' };
-  let saved_at = performance.now();
-  for (const event of events) {
-    if (delivery.stopping.aborted) return { kind: 'stopping' };
-    const end = await step(delivery, progress, [event], event, () => handOne(delivery, event));
-    if (end !== undefined) return end;
-    if (performance.now() - saved_at < save_ms) continue;
-    await saveProgress(delivery.running.db, delivery.lease, progress);
-    saved_at = performance.now();
-  }
-  return { kind: 'done' };
+  return hasSingle ? handOverEach(delivery, progress, events, handOne) : { kind: 'done' };
 }
 
-/** Does one step that is about these events. Gives how the turn ends, undefined when it goes on. */
-async function step(
-  { signal, log, running }: Delivery,
+/**
+ * Hands a batch over as one; `until` is the event up to which that is all. Gives how the turn ends,
+ * undefined when it goes on.
+ */
+async function handOverBatch(
+  delivery: Delivery,
   progress: DeliveryProgress,
   events: PluginEvent[],
   until: PluginEvent | undefined,
-  work: () => Promise<void>,
+  exporting: BatchBounds,
 ): Promise<DeliveryEnd | undefined> {
+  const { signal, log, running } = delivery;
+  const wanted = events.filter(({ event }) => !exporting.ignored.has(event));
   try {
-    await work();
+    await exportBatch(delivery, wanted);
     progress.succeeded(until);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
     if (mayPass(error)) return { kind: 'failed', error, progress };
-    const [first, last] = [events[0]!.uuid, events.at(-1)!.uuid];
     const about =
       events.length === 1
-        ? `the event ${last}`
-        : `${events.length} events from ${first} to ${last}`;
+        ? `the event ${events[0]!.uuid}`
+        : `${events.length} events from ${events[0]!.uuid} to ${events.at(-1)!.uuid}`;
     log.write('ERROR', `Passed over ${about}: ${describeFailure(error)}`);
     progress.passedOver(until);
     return progress.failures < running.failures_max
@@ -200,7 +142,7 @@ async function handOne(delivery: Delivery, event: PluginEvent): Promise<void> {
   if (!methods.includes('composeWebhook')) return;
   await sendWebhook(
     running.outbound,
-    plugin.allowed_hosts,
+    plugin,
     await plugin.call(`${event.uuid} webhook`, 'composeWebhook', given, signal),
     signal,
   );

@@ -1,5 +1,6 @@
 import { PluginError } from '../plugin.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
+import { HostNeededError } from './needed_hosts.ts';
 
 const pause_seconds_max = 3_600;
 
@@ -15,6 +16,7 @@ export function mayPass(error: unknown): boolean {
 
 /** The fault as a sentence for the plugin's log, with the place in the plugin's source. Of a fault that is not the plugin's nothing is told that could be of the inside. */
 export function describeFailure(error: unknown): string {
+  if (error instanceof HostNeededError) return error.message;
   if (!(error instanceof PluginError)) return 'The server could not do its part.';
   const { file, line, column, message } = error;
   return file === undefined

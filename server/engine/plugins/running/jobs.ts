@@ -1,37 +1,51 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Database } from '../../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 import { PluginError } from '../plugin.ts';
 import { readKey } from './storage.ts';
 
 /** A job that a plugin asked for; `failures` counts its own. */
-export type Job = { id: string; name: string; payload: unknown; failures: number };
+export type Job = {
+  id: string;
+  name: string;
+  payload: unknown;
+  failures: number;
+  is_started_by_person: boolean;
+};
 
 const jobs_max = 10_000;
 
-/** Stores a job that becomes due after `delay_ms`. A plugin may have 10,000 waiting; further ones are refused with a PluginError. */
+/**
+ * Stores a job that becomes due after `delay_ms`, and gives its id. A plugin may have 10,000
+ * waiting; further ones are refused with a PluginError.
+ */
 export async function addJob(
-  db: Database,
+  db: Queryable,
   config_id: number,
   name: string,
   payload: unknown,
   delay_ms: number,
-): Promise<void> {
+  by: 'plugin' | 'person' = 'plugin',
+): Promise<string> {
+  const id = uuidv7();
   const added = await db.run(sql`
-    INSERT INTO plugin_jobs (id, plugin_config_id, name, payload, run_at)
-    SELECT ${uuidv7()}::uuid, ${config_id}::integer, ${readKey(name)}::text, ${JSON.stringify(payload ?? null)}::json, now() + make_interval(secs => ${delay_ms / 1000}::float8)
+    INSERT INTO plugin_jobs (id, plugin_config_id, name, payload, is_started_by_person, run_at)
+    SELECT ${id}::uuid, ${config_id}::integer, ${readKey(name)}::text, ${JSON.stringify(payload ?? null)}::json, ${by === 'person'}::boolean,
+      now() + make_interval(secs => ${delay_ms / 1000}::float8)
     WHERE (SELECT count(*) FROM plugin_jobs WHERE plugin_config_id = ${config_id}) < ${jobs_max}`);
   if (added === 0)
     throw new PluginError(
       'too_large',
       `The plugin has ${jobs_max} jobs waiting: let some of them run first.`,
     );
+  return id;
 }
 
 /** The job that has been due longest. Leans on plugin_jobs_by_config. */
 export async function findDueJob(db: Database, config_id: number): Promise<Job | undefined> {
   const row = await db.row<Omit<Job, 'payload'> & { payload: string }>(sql`
-    SELECT id, name, payload::text AS payload, failures FROM plugin_jobs WHERE plugin_config_id = ${config_id} AND run_at <= now() ORDER BY run_at, id LIMIT 1`);
+    SELECT id, name, payload::text AS payload, failures, is_started_by_person FROM plugin_jobs
+    WHERE plugin_config_id = ${config_id} AND run_at <= now() ORDER BY run_at, id LIMIT 1`);
   return row === undefined ? undefined : { ...row, payload: JSON.parse(row.payload) as unknown };
 }
 
@@ -40,9 +54,15 @@ export async function removeJob(db: Database, id: string): Promise<void> {
   await db.run(sql`DELETE FROM plugin_jobs WHERE id = ${id}`);
 }
 
-/** Lets a job that failed wait for its next try. */
-export async function postponeJob(db: Database, id: string, seconds: number): Promise<void> {
+/** Lets a job wait for its next try; `failed` counts this one. */
+export async function postponeJob(
+  db: Database,
+  id: string,
+  seconds: number,
+  failed: boolean,
+): Promise<void> {
   await db.run(
-    sql`UPDATE plugin_jobs SET failures = failures + 1, run_at = now() + make_interval(secs => ${seconds}::float8) WHERE id = ${id}`,
+    sql`UPDATE plugin_jobs SET failures = failures + ${failed ? 1 : 0}::integer,
+      run_at = now() + make_interval(secs => ${seconds}::float8) WHERE id = ${id}`,
   );
 }

@@ -18,6 +18,8 @@ export type ConfigState = {
   failures: number;
   /** Where the present series of failures began: a stop goes back to it, so that nothing is lost. */
   series: Position | null;
+  /** What it waits for although nothing failed, as a sentence. */
+  held_reason: string | null;
   /** It failed, and waits before it tries again. */
   is_waiting: boolean;
   has_events: boolean;
@@ -96,7 +98,7 @@ export async function releaseLease(db: Database, lease: Lease): Promise<void> {
 /** What the config is about to do. Throws LeaseLostError. */
 export async function getState(db: Database, lease: Lease): Promise<ConfigState> {
   const state = await db.row<ConfigState>(sql`
-    SELECT p.id AS plugin_id, p.name AS plugin_name, v.id || ' ' || c.updated_at || ' ' || p.updated_at AS fingerprint, k.failures, ${is_waiting} AS is_waiting,
+    SELECT p.id AS plugin_id, p.name AS plugin_name, v.id || ' ' || c.updated_at || ' ' || p.updated_at AS fingerprint, k.failures, k.held_reason, ${is_waiting} AS is_waiting,
       ${has_events} AS has_events, ${has_jobs} AS has_jobs,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid', k.event_uuid) AS "position",
       CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at', wire_instant(k.series_inserted_at), 'event_uuid', k.series_event_uuid) END AS series,
@@ -106,19 +108,28 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
   return state;
 }
 
-/** What is kept of a config's progress; `retry_seconds` is the pause before anything else is tried. */
-type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & { retry_seconds?: number };
+/**
+ * What is kept of a config's progress; `retry_seconds` is the pause before anything else is tried,
+ * and `held` the reason why it goes on no further.
+ */
+type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
+  retry_seconds?: number;
+  held?: string;
+};
 
 /** Keeps the progress. Guarantee: a worker that has lost the config changes nothing, and gets a LeaseLostError. */
 export async function saveProgress(
   db: Queryable,
   lease: Lease,
-  { position, failures, series, retry_seconds }: Progress,
+  { position, failures, series, retry_seconds, held }: Progress,
 ): Promise<void> {
   const saved = await db.run(sql`
     UPDATE plugin_cursors SET inserted_at = ${position.inserted_at}, event_uuid = ${position.event_uuid}, failures = ${failures},
       series_inserted_at = ${series?.inserted_at ?? null}, series_event_uuid = ${series?.event_uuid ?? null},
-      retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8), updated_at = now()
+      retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8), updated_at = now(),
+      held_reason = ${held ?? null}::text,
+      held_at = CASE WHEN ${held ?? null}::text IS NULL THEN NULL
+        WHEN held_reason = ${held ?? null}::text THEN held_at ELSE now() END
     WHERE ${isHeld(lease)}`);
   if (saved === 0) throw new LeaseLostError();
 }
@@ -131,7 +142,8 @@ export async function saveTask(
   failures: number,
 ): Promise<void> {
   const saved = await db.run(sql`
-    UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text, ${task.period}::text), failures = ${failures}, retry_at = NULL, updated_at = now()
+    UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text, ${task.period}::text), failures = ${failures},
+      retry_at = NULL, held_reason = NULL, held_at = NULL, updated_at = now()
     WHERE ${isHeld(lease)}`);
   if (saved === 0) throw new LeaseLostError();
 }

@@ -2,7 +2,9 @@ import sql from 'sql-template-tag';
 import { fieldsOf } from '../config_schema.ts';
 import { PluginError } from '../plugin.ts';
 import type { Capabilities, ConfigField } from '../plugin.ts';
+import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
+import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
 import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
@@ -13,18 +15,38 @@ import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
+import { HostNeededError, openNeededHosts } from './needed_hosts.ts';
 import type { LogLevel, PluginLog } from './plugin_log.ts';
+import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import { openStorage } from './storage.ts';
 
-/** A config whose plugin is loaded with its settings as of `fingerprint`. One call at a time. */
+/** A config whose plugin is loaded with its settings as of `fingerprint`. */
 export type LoadedConfig = {
   fingerprint: string;
   capabilities: Capabilities;
   config: Record<string, unknown>;
   allowed_hosts: string[];
-  /** Calls a method of the plugin. `key` names the call and is the same when it is tried again: see `captureEvent`. Throws what the sandbox throws. */
+  /**
+   * How many calls may be under way at a time: several, or one of a plugin that captures events,
+   * because an event that it captures has to be of one call.
+   */
+  calls_max: number;
+  /**
+   * Uuids of events that were handed over although one before them was not yet; they are not handed
+   * over again while the plugin is loaded.
+   */
+  handed: Set<string>;
+  /** Does the plugin need this host? See `openNeededHosts`. */
+  needsHost(hostname: string): boolean;
+  /**
+   * Calls a method of the plugin. `key` names the call and is the same when it is tried again: see
+   * `captureEvent`. Throws what the sandbox throws, and a HostNeededError when the call failed
+   * while a host that the plugin needs was refused to it.
+   */
   call(key: string, method: string, payload: unknown, signal: AbortSignal): Promise<unknown>;
+  /** Stores what the plugin counted. Never rejects. */
+  saveMetrics(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -49,7 +71,7 @@ export async function loadConfig(
   log: PluginLog,
 ): Promise<LoadedConfig> {
   const { db, secrets, sandbox } = running;
-  const { code } = await loadVersion(db, secrets, state.plugin_id);
+  const { code, metrics: operations } = await loadVersion(db, secrets, state.plugin_id);
   if (code.server === null)
     throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
@@ -60,24 +82,71 @@ export async function loadConfig(
     loadPluginConfig(secrets, lease.config_id, row),
   );
   const call: { present: Call } = { present: { key: 'load', captured: new Map() } };
-  const plugin: LoadedPlugin = await sandbox.load({
-    id: `plugin config ${lease.config_id}`,
-    code: code.server,
-    config,
-    attachments,
-    allowed_hosts: row.allowed_hosts,
-    host: hostOf(running, lease, state, log, () => call.present),
-  });
+  const needsHost = openNeededHosts({ code: code.server, config, attachments });
+  const refusals = openRefusals(needsHost, log);
+  const metrics = await openPluginMetrics(db, running.log, lease.config_id, operations);
+  const plugin: LoadedPlugin = await refusals.during(() =>
+    sandbox.load({
+      id: `plugin config ${lease.config_id}`,
+      code: code.server!,
+      config,
+      attachments,
+      allowed_hosts: row.allowed_hosts,
+      host: {
+        ...hostOf(running, lease, state, log, () => call.present),
+        count: metrics.count,
+        refused: refusals.note,
+      },
+    }),
+  );
   return {
     fingerprint: state.fingerprint,
     capabilities: plugin.capabilities,
     config,
     allowed_hosts: row.allowed_hosts,
+    calls_max: captures.test(readCode(code.server).text) ? 1 : calls_max,
+    handed: new Set(),
+    needsHost,
     call: (key, method, payload, signal) => {
       call.present = { key, captured: new Map() };
-      return plugin.call(method, payload, signal);
+      return refusals.during(() => plugin.call(method, payload, signal));
     },
+    saveMetrics: metrics.flush,
     close: () => plugin.close(),
+  };
+}
+
+// The name on its own; not as a part of an address, such as /capture/.
+const captures = /(?<![\w$/-])capture(?![\w$/-])/;
+
+const hosts_told_max = 20;
+
+/** Which hosts are refused while a call is under way. */
+function openRefusals(needsHost: (hostname: string) => boolean, log: PluginLog) {
+  const told = new Set<string>();
+  let count = 0;
+  let last = '';
+  return {
+    note: (hostname: string): void => {
+      if (!told.has(hostname) && told.size < hosts_told_max) {
+        told.add(hostname);
+        log.write(
+          'WARNING',
+          `The plugin asked for ${hostname}, which is not among the allowed_hosts of this config.`,
+        );
+      }
+      if (!needsHost(hostname)) return;
+      count += 1;
+      last = hostname;
+    },
+    during: async <Result>(work: () => Promise<Result>): Promise<Result> => {
+      const before = count;
+      try {
+        return await work();
+      } catch (error) {
+        throw count === before ? error : new HostNeededError(last);
+      }
+    },
   };
 }
 
@@ -87,7 +156,7 @@ function hostOf(
   { plugin_name }: ConfigState,
   log: PluginLog,
   present: () => Call,
-): HostServices {
+): Omit<HostServices, 'count' | 'refused'> {
   const { db, clock, ingestion } = running;
   const capturer = { team_id, config_id, plugin_name: plugin_name ?? `plugin ${config_id}` };
   return {
@@ -95,7 +164,9 @@ function hostOf(
     cache: openCache(db, config_id),
     capture: (event) => captureEvent(ingestion, clock, capturer, present(), event),
     log: (level, message) => log.write(log_levels[level], message),
-    runJob: (name, payload, delay_ms) => addJob(db, config_id, name, payload, delay_ms),
+    runJob: async (name, payload, delay_ms) => {
+      await addJob(db, config_id, name, payload, delay_ms);
+    },
   };
 }
 

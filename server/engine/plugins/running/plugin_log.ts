@@ -7,15 +7,18 @@ export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /** The log of one config. */
 export type PluginLog = {
-  /** Keeps a line for the next flush. Never throws. */
+  /** Keeps a line, which is stored a second later at the latest. Never throws. */
   write(level: LogLevel, message: string): void;
-  /** Stores the lines. Never rejects: a log that cannot be stored stops no plugin. */
+  /** Stores the lines now. Never rejects: a log that cannot be stored stops no plugin. */
   flush(): Promise<void>;
 };
+
+type Line = { level: LogLevel; message: string };
 
 const lines_kept_max = 10_000;
 const lines_per_minute_max = 2_000;
 const message_length_max = 5_000;
+const flush_pause_ms = 1_000;
 
 /** Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were more), and the latest 10,000 are kept. `now` is in milliseconds. */
 export function openPluginLog(
@@ -24,14 +27,38 @@ export function openPluginLog(
   config_id: number,
   now: () => number,
 ): PluginLog {
-  let lines: { level: LogLevel; message: string }[] = [];
+  let lines: Line[] = [];
   let minute = 0;
   let taken = 0;
-  const take = (level: LogLevel, message: string) =>
+  let timer: NodeJS.Timeout | undefined;
+  // One after the other, so that the lines are stored in their order.
+  let storing: Promise<void> = Promise.resolve();
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    storing = storing.then(store);
+    return storing;
+  };
+  const take = (level: LogLevel, message: string) => {
     lines.push({
       level,
       message: message.replaceAll('\0', '\u{fffd}').slice(0, message_length_max),
     });
+    timer ??= setTimeout(() => void flush(), flush_pause_ms);
+  };
+  const store = async (): Promise<void> => {
+    if (lines.length === 0) return;
+    const written = lines;
+    lines = [];
+    try {
+      await storeLines(db, config_id, written);
+    } catch (error) {
+      log.warn(
+        { err: error, plugin_config_id: config_id, lines: written.length },
+        'lines of a plugin could not be stored',
+      );
+    }
+  };
   return {
     write: (level, message) => {
       const present = Math.floor(now() / 60_000);
@@ -44,25 +71,20 @@ export function openPluginLog(
           `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of this minute are dropped.`,
         );
     },
-    flush: async () => {
-      if (lines.length === 0) return;
-      const written = lines;
-      lines = [];
-      try {
-        await db.run(sql`
-          INSERT INTO plugin_logs (plugin_config_id, level, message)
-          SELECT ${config_id}, line.level, line.message FROM unnest(${written.map(({ level }) => level)}::text[], ${written.map(({ message }) => message)}::text[])
-            WITH ORDINALITY AS line (level, message, number) ORDER BY line.number`);
-        // The index plugin_logs_by_config leads straight to the newest of those that go.
-        await db.run(sql`
-          DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
-            SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id} ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
-      } catch (error) {
-        log.warn(
-          { err: error, plugin_config_id: config_id, lines: written.length },
-          'lines of a plugin could not be stored',
-        );
-      }
-    },
+    flush,
   };
+}
+
+/** The latest 10,000 are kept. */
+async function storeLines(db: Database, config_id: number, lines: Line[]): Promise<void> {
+  await db.run(sql`
+    INSERT INTO plugin_logs (plugin_config_id, level, message)
+    SELECT ${config_id}, line.level, line.message FROM unnest(
+        ${lines.map(({ level }) => level)}::text[],
+        ${lines.map(({ message }) => message)}::text[]
+      ) WITH ORDINALITY AS line (level, message, number) ORDER BY line.number`);
+  // The index plugin_logs_by_config leads straight to the newest of those that go.
+  await db.run(sql`
+    DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
+      SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id} ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
 }

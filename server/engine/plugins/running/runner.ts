@@ -144,7 +144,7 @@ async function runConfig(
     pause(close_ms_max, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();
-  await log.flush();
+  await Promise.all([log.flush(), loaded.plugin?.saveMetrics()]);
   // Where this fails the lease ends by itself.
   await releaseLease(running.db, lease).catch(() => undefined);
 }
@@ -166,6 +166,7 @@ async function takeTurns(
       const before = loaded.plugin;
       loaded.plugin = undefined;
       await before.close();
+      await before.saveMetrics();
     }
     const isDue =
       !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
@@ -184,7 +185,7 @@ async function takeTurns(
           state,
         );
     }
-    await log.flush();
+    await Promise.all([log.flush(), loaded.plugin?.saveMetrics()]);
     if (end === 'stopped') return;
     if (end === 'worked') idle_since = performance.now();
     const now = performance.now();

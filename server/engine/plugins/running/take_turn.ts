@@ -1,7 +1,8 @@
 import { PluginError } from '../plugin.ts';
 import { deliverEvents } from './deliver.ts';
-import type { Delivery } from './deliver.ts';
+import type { Delivery } from './delivery.ts';
 import { describeFailure, mayPass, retrySeconds } from './failures.ts';
+import { HostNeededError } from './needed_hosts.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
 import { requireLease, saveProgress, saveTask } from './leases.ts';
 import type { ConfigState } from './leases.ts';
@@ -36,6 +37,10 @@ export async function countFailure(
   error: unknown,
 ): Promise<TurnEnd> {
   const { running, lease, log } = turn;
+  if (error instanceof HostNeededError) {
+    await hold(turn, state, error, heldSeconds(running));
+    return 'worked';
+  }
   const failures = state.failures + 1;
   if (!(error instanceof PluginError))
     running.log.warn(
@@ -51,6 +56,29 @@ export async function countFailure(
     `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} in a row).`,
   );
   return 'worked';
+}
+
+/**
+ * While a setting is missing there is little to try for; a change of the settings does not wait for
+ * it.
+ */
+function heldSeconds({ retry_seconds }: Turn['running']): number {
+  return 12 * retry_seconds;
+}
+
+/**
+ * Keeps everything as it is until a host is allowed, says so once, and counts no failure. Throws
+ * LeaseLostError.
+ */
+async function hold(
+  { running, lease, log }: Turn,
+  state: ConfigState,
+  { message }: HostNeededError,
+  retry_seconds?: number,
+): Promise<void> {
+  if (state.held_reason !== message) log.write('WARNING', message);
+  const pause = retry_seconds === undefined ? {} : { retry_seconds };
+  await saveProgress(running.db, lease, { ...state, ...pause, held: message });
 }
 
 async function stopFor(
@@ -97,14 +125,23 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   const fault = await faultOf(signal, () =>
     plugin.call(job.id, `jobs.${job.name}`, job.payload, signal),
   );
+  await requireLease(running.db, lease);
+  if (fault?.error instanceof HostNeededError) {
+    await postponeJob(running.db, job.id, heldSeconds(running), false);
+    await hold(delivery, state, fault.error);
+    return 'worked';
+  }
   const failures = fault === undefined ? 0 : state.failures + 1;
   const isAgain = fault !== undefined && mayPass(fault.error) && job.failures + 1 < job_tries_max;
-  await requireLease(running.db, lease);
-  if (isAgain)
-    await postponeJob(running.db, job.id, retrySeconds(running.retry_seconds, job.failures + 1));
-  else await removeJob(running.db, job.id);
+  if (isAgain) {
+    const seconds = retrySeconds(running.retry_seconds, job.failures + 1);
+    await postponeJob(running.db, job.id, seconds, true);
+  } else await removeJob(running.db, job.id);
   if (failures !== state.failures) await saveProgress(running.db, lease, { ...state, failures });
-  if (fault === undefined) return 'worked';
+  if (fault === undefined) {
+    if (job.is_started_by_person) log.write('INFO', `The job ${job.name} (${job.id}) is done.`);
+    return 'worked';
+  }
   log.write(
     isAgain ? 'WARNING' : 'ERROR',
     `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ${describeFailure(fault.error)}`,

@@ -2,7 +2,9 @@ import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
-import { fetchForPlugin } from '../sandbox/plugin_fetch.ts';
+import { HostNotAllowed, fetchForPlugin } from '../sandbox/plugin_fetch.ts';
+import type { LoadedConfig } from './loaded_config.ts';
+import { HostNeededError } from './needed_hosts.ts';
 import type { Running } from './running.ts';
 
 const Webhook = Type.Object({
@@ -17,11 +19,12 @@ const webhook = Compile(Webhook);
 
 /**
  * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone. Resolves when it was answered with 2xx. Throws a PluginCallError; `is_retry` where another attempt may
- * help: no answer, 408, 425, 429 and 5xx.
+ * help: no answer, 408, 425, 429 and 5xx. A HostNeededError when the host is not allowed and the
+ * plugin needs it.
  */
 export async function sendWebhook(
   outbound: Running['outbound'],
-  allowed_hosts: string[],
+  { allowed_hosts, needsHost }: Pick<LoadedConfig, 'allowed_hosts' | 'needsHost'>,
   composed: unknown,
   signal: AbortSignal,
 ): Promise<void> {
@@ -55,6 +58,8 @@ export async function sendWebhook(
     ({ status } = await fetchForPlugin(outbound, allowed_hosts, request, signal));
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof HostNotAllowed && needsHost(error.hostname))
+      throw new HostNeededError(error.hostname);
     // undici throws a TypeError with a cause for the network, and without one for a request that it does not take.
     const isRefused =
       error instanceof OutboundRefused ||

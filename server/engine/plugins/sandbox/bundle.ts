@@ -1,6 +1,7 @@
 import { transform } from 'esbuild';
-import type { Loader, TransformFailure, TransformOptions } from 'esbuild';
+import type { Loader, TransformFailure, TransformOptions, TransformResult } from 'esbuild';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
+import { top_level_names } from './guest/exported.ts';
 import { findEntry, resolveModule } from './package_modules.ts';
 import type { EntryKind } from './package_modules.ts';
 
@@ -97,15 +98,25 @@ async function collect(files: PluginFiles, entry: string, kind: EntryKind): Prom
         file,
       });
     const module = await translate(files, file, kind);
-    modules.push(module);
+    const isServerEntry = kind === 'server' && file === entry;
+    modules.push(isServerEntry ? { ...module, code: `${module.code}\n${unexported}` } : module);
     for (const target of Object.values(module.targets))
       if (!names.includes(target)) names.push(target);
   }
   return modules;
 }
 
+/**
+ * Old plugins export nothing and have their functions at the top level: then those are what the
+ * platform calls. It runs at the end of the entry, in its scope.
+ * `typeof` may ask for names that are not there; a line of its own keeps the places of errors.
+ */
+const unexported = `if (Object.keys(module.exports).length === 0) {\n${top_level_names
+  .map((name) => `if (typeof ${name} !== "undefined") module.exports.${name} = ${name};`)
+  .join('\n')}\n}`;
+
 async function translate(files: PluginFiles, file: string, kind: EntryKind): Promise<Module> {
-  const options: TransformOptions = {
+  const options = {
     loader: loaders[file.slice(file.lastIndexOf('.') + 1)]!,
     sourcefile: file,
     format: 'cjs',
@@ -119,14 +130,12 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
     jsx: 'transform',
     tsconfigRaw: '{}',
     logLevel: 'silent',
-  };
+  } satisfies TransformOptions;
   // esbuild would read the map that a comment names; the same length keeps the columns.
   const mapless = files[file]!.replaceAll(/([#@]\s*sourceMappingURL)=/g, '$1:');
   // A first line for a shell would stand in the middle of the linked text, where it is no JavaScript.
   const source = mapless.replace(/^#!/, '//');
-  const { code, map } = await transform(source, options).catch((error: unknown) => {
-    throw faultOf(error, file);
-  });
+  const { code, map } = await transformed(source, options);
   const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) =>
     readText(`"${text}"`),
   );
@@ -135,6 +144,35 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
     return target === undefined ? [] : [[specifier, target] as const];
   });
   return { file, code: code.trimEnd(), map, targets: Object.fromEntries(targets) };
+}
+
+const as_typescript: Partial<Record<Loader, Loader>> = { js: 'ts', jsx: 'tsx' };
+
+/**
+ * JavaScript, and TypeScript under a name of JavaScript, which packages of plugins have. What is
+ * neither is told as the reading that came further says it.
+ */
+async function transformed(
+  source: string,
+  options: TransformOptions & { loader: Loader; sourcefile: string },
+): Promise<TransformResult> {
+  const { loader, sourcefile } = options;
+  const typed = as_typescript[loader];
+  try {
+    return await transform(source, options);
+  } catch (error) {
+    const fault = faultOf(error, sourcefile);
+    if (!(fault instanceof Fault) || typed === undefined) throw fault;
+    return transform(source, { ...options, loader: typed }).catch((other: unknown) => {
+      const further = faultOf(other, sourcefile);
+      throw further instanceof Fault && isBehind(further.fault, fault.fault) ? further : fault;
+    });
+  }
+}
+
+function isBehind(one: CompileFault, other: CompileFault): boolean {
+  const lines = (one.line ?? 0) - (other.line ?? 0);
+  return lines > 0 || (lines === 0 && (one.column ?? 0) > (other.column ?? 0));
 }
 
 /** The text of a literal; undefined for one that JavaScript alone can write, such as "\\x01", which is no file's name. */

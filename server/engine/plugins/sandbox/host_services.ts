@@ -5,7 +5,7 @@ import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import { parse } from './fault.ts';
-import { PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
+import { HostNotAllowed, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
 
 /** An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's own are meant. */
 export type CapturedEvent = {
@@ -42,6 +42,12 @@ export type HostServices = {
   capture(event: CapturedEvent): Promise<void>;
   /** Must not throw. Lines are at most 4,096 characters long. */
   log(level: 'debug' | 'log' | 'info' | 'warn' | 'error', message: string): void;
+  /**
+   * Must not throw. What a call of the plugin has counted, by metric; names are the plugin's word.
+   */
+  count(values: Record<string, number>): void;
+  /** Must not throw. A fetch was refused, because the settings do not allow its host. */
+  refused(hostname: string): void;
   /** Resolves when it is certain that the job will run, `delay_ms` from now at the earliest. */
   runJob(name: string, payload: unknown, delay_ms: number): Promise<void>;
 };
@@ -69,7 +75,8 @@ const When = Type.Union([
 const Event = Type.Object({
   event: Type.String({ minLength: 1, maxLength: 200 }),
   distinct_id: Type.Union([Type.String({ minLength: 1, maxLength: 400 }), Type.Null()]),
-  timestamp: Type.Union([Type.String({ format: 'date-time', maxLength: 40 }), Type.Null()]),
+  // What is an instant is said by the way of all events.
+  timestamp: Type.Union([Type.String({ maxLength: 40 }), Type.Null()]),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
 
@@ -144,6 +151,7 @@ export async function serveRequest(desk: Desk, name: string, text: string): Prom
   try {
     return { is_ok: true, text: JSON.stringify((await known.serve(desk, parameters)) ?? null) };
   } catch (error) {
+    if (error instanceof HostNotAllowed) desk.host.refused(error.hostname);
     if (
       error instanceof PluginError ||
       error instanceof OutboundRefused ||

@@ -4,10 +4,12 @@ import { PluginCallError, parse, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
 import type { Desk } from './host_services.ts';
-import { fetches_max, requests_open_max, text_length_max } from './limits.ts';
+import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
+import { openPlaces } from './places.ts';
+import type { Place, Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, Seat } from './process_holder.ts';
-import { Inspection } from './protocol.ts';
+import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 import { openSlots } from '../../../platform/slots.ts';
 
@@ -34,8 +36,9 @@ type Pending = { resolve(text: string): void; reject(error: unknown): void };
 
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
 const inspection = Compile(Inspection);
+const counted = Compile(CountedMetrics);
 // The sandbox counts those of the calls under way; ones that a call left behind may still be served.
-const requests_served_max = 4 * requests_open_max;
+const requests_served_max = 4 * calls_max * requests_open_max;
 
 /** Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well. */
 export async function openInstance(
@@ -51,6 +54,7 @@ export async function openInstance(
     );
   const pending = new Map<number, Pending>();
   const over = new AbortController();
+  const places = openPlaces(code, () => seat);
 
   const leave = (reject: (call: number) => unknown): void => {
     over.abort();
@@ -59,7 +63,7 @@ export async function openInstance(
     pending.clear();
   };
   const seat = await options.holder.sit({
-    onReport: receiver({ ...options, code, pending, leave, over, seat: () => seat }),
+    onReport: receiver({ ...options, code, pending, leave, over, places, seat: () => seat }),
     onEnd: () =>
       leave(
         () =>
@@ -71,7 +75,7 @@ export async function openInstance(
       ),
   });
   const isGone = (): boolean => over.signal.aborted || !seat.process.is_alive;
-  const ask = asker(options.limits, seat, pending, leave);
+  const ask = asker(options.limits, seat, pending, leave, places);
   const { instance } = seat;
   try {
     const text = await ask(
@@ -136,6 +140,7 @@ function asker(
   seat: Seat,
   pending: Map<number, Pending>,
   leave: (reject: (call: number) => unknown) => void,
+  places: Places,
 ): Ask {
   let last_call = 0;
   return (make, signal) => {
@@ -143,21 +148,19 @@ function asker(
     const unwatch = seat.process.watch();
     const collateral = () =>
       new PluginCallError(
-        'runtime',
+        'timeout',
         'Another call of the plugin was ended, and this one with it: call again.',
         true,
       );
     const endWith = (error: unknown) => leave((other) => (other === call ? error : collateral()));
     const abort = () => endWith(signal.reason);
-    const late = () =>
-      endWith(
-        new PluginCallError(
-          'timeout',
-          `The call took longer than ${limits.call_milliseconds / 1_000} s.`,
-          false,
-        ),
-      );
-    const timer = setTimeout(late, limits.call_milliseconds);
+    const late = async (): Promise<void> => {
+      const place = await places.find();
+      if (!pending.has(call)) return;
+      const text = `The call took longer than ${limits.call_milliseconds / 1_000} s${place.file === undefined ? '' : ', and waited for this'}.`;
+      endWith(new PluginCallError('timeout', text, false, place));
+    };
+    const timer = setTimeout(() => void late(), limits.call_milliseconds);
     signal.addEventListener('abort', abort);
     return new Promise<string>((resolve, reject) => {
       signal.throwIfAborted();
@@ -177,6 +180,7 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
   pending: Map<number, Pending>;
   leave(reject: (call: number) => unknown): void;
   over: AbortController;
+  places: Places;
   seat(): Seat;
 };
 
@@ -188,6 +192,7 @@ function receiver({
   over,
   desk,
   limits,
+  places,
   seat,
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
@@ -215,6 +220,12 @@ function receiver({
       reply(false, refusal('RangeError', 'The answer is too long.'));
     else reply(is_ok, result);
   };
+  const count = (text: string): void => {
+    const values = parse(text);
+    if (counted.Check(values)) desk?.host.count(values);
+    else
+      desk?.host.log('warn', 'What a call counted is dropped: a number is too large, or a name.');
+  };
   return (report) => {
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
     else if (report.type === 'thrown')
@@ -222,7 +233,9 @@ function receiver({
     else if (report.type === 'request') void answer(report.request, report.name, report.text);
     else if (report.type === 'log')
       desk?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
-    else leave(() => faultError(report.reason, limits));
+    else if (report.type === 'metrics') count(report.text);
+    else if (report.type === 'where') places.found(report.stack);
+    else leave(() => faultError(report.reason, limits, code.locate(report.stack)));
   };
 }
 
@@ -230,7 +243,11 @@ function refusal(name: string, message: string): string {
   return JSON.stringify({ name, message });
 }
 
-function faultError(reason: 'timeout' | 'memory', limits: SandboxLimits): PluginCallError {
+function faultError(
+  reason: 'timeout' | 'memory',
+  limits: SandboxLimits,
+  place: Place,
+): PluginCallError {
   if (reason === 'memory')
     return new PluginCallError(
       'memory',
@@ -242,5 +259,6 @@ function faultError(reason: 'timeout' | 'memory', limits: SandboxLimits): Plugin
     'timeout',
     `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of the processor in a call: do less at a time.`,
     false,
+    place,
   );
 }

@@ -24,7 +24,15 @@ export const frame_bytes_max = 64 * 1024 * 1024;
 /** The longest text that crosses the border of an isolate: a call's payload or result, a request to the platform or its answer. In UTF-16 units. */
 export const text_length_max = 10 * 1024 * 1024;
 
-/** Requests to the platform that one plugin may have open at a time. */
+/**
+ * Calls of one plugin that the platform has under way at a time: events that do not have to wait
+ * for each other.
+ */
+export const calls_max = 8;
+
+/**
+ * Requests to the platform that a plugin may have open at a time, for each call that is under way.
+ */
 export const requests_open_max = 64;
 
 /** The length of the texts of all requests that one plugin has open. */
@@ -42,5 +50,11 @@ export const log_lines_per_call_max = 1_000;
 /** The length to which a line of a plugin's log is cut. */
 export const log_line_length_max = 4_096;
 
-/** Timers that one plugin may have running. */
+/** Timers that a plugin may have running, for each call that is under way. */
 export const timers_max = 100;
+
+/** The length of what one call counts: a hundred metrics with the longest names. */
+export const metrics_length_max = 256 * 1024;
+
+/** The largest number, up or down, that one call may add to a metric. */
+export const metric_max = 1e15;

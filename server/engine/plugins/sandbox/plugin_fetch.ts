@@ -3,6 +3,15 @@ import type { Static } from 'typebox';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
+/** A host that the plugin's settings do not allow. */
+export class HostNotAllowed extends OutboundRefused {
+  readonly hostname: string;
+  constructor({ host, hostname }: URL) {
+    super(`The plugin may not reach ${host}: add it to the allowed hosts of the plugin.`);
+    this.hostname = hostname;
+  }
+}
+
 const bytes_max = 5 * 1024 * 1024;
 const base64_length_max = Math.ceil(bytes_max / 3) * 4;
 const fetch_milliseconds_max = 10_000;
@@ -84,11 +93,8 @@ function checkUrl(text: string, allowed_hosts: string[]): URL {
     throw new OutboundRefused(
       'Put user and password into an authorization header, not into the URL.',
     );
-  if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase()))) {
-    throw new OutboundRefused(
-      `The plugin may not reach ${url.host}: add it to the allowed hosts of the plugin.`,
-    );
-  }
+  if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase())))
+    throw new HostNotAllowed(url);
   return url;
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { log_line_length_max, text_length_max } from './limits.ts';
+import { log_line_length_max, metric_max, metrics_length_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 
 /** What the server tells the sandbox process. `instance` is the number of one loaded plugin, never used twice; `call` and `request` count within it. */
@@ -16,11 +16,13 @@ export type OrderMessage =
     }
   | { type: 'call'; instance: number; call: number; method: string; text: string }
   | { type: 'reply'; instance: number; request: number; is_ok: boolean; text: string }
+  | { type: 'where'; instance: number }
   | { type: 'dispose'; instance: number }
   | { type: 'ping' };
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Text = Type.String({ maxLength: text_length_max });
+const Stack = Type.String({ maxLength: 20_000 });
 const strict = { additionalProperties: false };
 
 /** What the sandbox process tells the server, which believes none of it: each message is checked against this shape. */
@@ -35,6 +37,17 @@ export const ReportMessage = Type.Union([
       instance: Count,
       reason: Type.Union([Type.Literal('timeout'), Type.Literal('memory')]),
       is_stuck: Type.Boolean(),
+      stack: Stack,
+    },
+    strict,
+  ),
+  // What the plugin waits for, asked before it is ended.
+  Type.Object({ type: Type.Literal('where'), instance: Count, stack: Stack }, strict),
+  Type.Object(
+    {
+      type: Type.Literal('metrics'),
+      instance: Count,
+      text: Type.String({ maxLength: metrics_length_max }),
     },
     strict,
   ),
@@ -66,9 +79,16 @@ export type ReportMessage = Static<typeof ReportMessage>;
 export const ThrownError = Type.Object({
   name: Type.String({ maxLength: 200 }),
   message: Type.String({ maxLength: 4_000 }),
-  stack: Type.String({ maxLength: 20_000 }),
+  stack: Stack,
   is_retry: Type.Boolean(),
 });
+
+/** What a call has counted, by metric. */
+export const CountedMetrics = Type.Record(
+  Type.String({ maxLength: 200 }),
+  Type.Number({ minimum: -metric_max, maximum: metric_max }),
+  { maxProperties: 100 },
+);
 
 /** What `load` answers: what the code offers. The lists are bounded, the names are what JavaScript allows. */
 export const Inspection = Type.Object({

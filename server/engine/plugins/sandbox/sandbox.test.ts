@@ -109,7 +109,7 @@ test('calls each method with what it takes', async () => {
     [
       'runEveryMinute',
       undefined,
-      ['attachments', 'cache', 'config', 'global', 'jobs', 'storage', 'utils'],
+      ['attachments', 'cache', 'config', 'global', 'jobs', 'metrics', 'storage', 'utils'],
     ],
     ['jobs.retry', { n: 1 }, [{ n: 1 }, 'x']],
   ];

@@ -17,6 +17,8 @@ export type SandboxDeps = {
   outbound: Pick<Outbound, 'fetch'>;
   log: Logger;
   clock: Clock;
+  /** Where the server's own API is reached; plugins are told. */
+  public_url: string;
   limits?: Partial<SandboxLimits>;
 };
 
@@ -66,6 +68,14 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
+type Setup = {
+  config: Record<string, unknown>;
+  attachments: Record<string, unknown>;
+  is_inspection: boolean;
+};
+
+const nothing: Setup = { config: {}, attachments: {}, is_inspection: true };
+
 /** Packages that are looked at at a time; further ones wait. */
 const inspections_max = 2;
 
@@ -79,6 +89,8 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const slots = openSlots(inspections_max);
   let is_closed = false;
   const limits = { ...default_limits, ...deps.limits };
+  const setupText = (setup: Partial<Setup>): string =>
+    JSON.stringify({ ...nothing, public_url: deps.public_url, ...setup });
   return {
     get pid() {
       return running.pid;
@@ -87,7 +99,7 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
       slots.run(async () => {
         signal.throwIfAborted();
         if (is_closed) throw new Error('The plugin sandbox is closed.');
-        const setup = JSON.stringify({ config: {}, attachments: {}, is_inspection: true });
+        const setup = setupText({});
         const holder = openProcessHolder(deps.log);
         inspecting.add(holder);
         try {
@@ -103,7 +115,7 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
         }
       }),
     load: async ({ code, config, attachments, allowed_hosts, host, limits: own, id }) => {
-      const setup = JSON.stringify({
+      const setup = setupText({
         config,
         attachments: encodeAttachments(attachments ?? {}),
         is_inspection: false,

@@ -25,8 +25,15 @@ export type Allowance = {
   giveTimerBack(timer: number): void;
 };
 
-/** Counts what a plugin uses. `processorTime` is the time of the processor in nanoseconds that its isolate has used. */
-export function openAllowance(limits: SandboxLimits, processorTime: () => bigint): Allowance {
+/**
+ * Counts what a plugin uses. `callsOpen` is how many calls are under way; `processorTime` is the
+ * time of the processor in nanoseconds that its isolate has used.
+ */
+export function openAllowance(
+  limits: SandboxLimits,
+  callsOpen: () => number,
+  processorTime: () => bigint,
+): Allowance {
   const requests = new Map<number, number>();
   const timers = new Map<number, NodeJS.Timeout>();
   let calls = 0;
@@ -64,7 +71,7 @@ export function openAllowance(limits: SandboxLimits, processorTime: () => bigint
       const open_length = requests.values().reduce((sum, other) => sum + other, length);
       if (open_length > requests_open_length_max)
         return `The open requests have more than ${requests_open_length_max} characters: await some of them.`;
-      if (requests.size >= requests_open_max)
+      if (requests.size >= requests_open_max * callsOpen())
         return `More than ${requests_open_max} requests are open at a time: await some of them.`;
       if (requests_made >= calls * requests_per_call_max)
         return `The call has made ${requests_per_call_max} requests: no more are taken.`;
@@ -74,7 +81,8 @@ export function openAllowance(limits: SandboxLimits, processorTime: () => bigint
     },
     giveRequestBack: (request) => requests.delete(request),
     takeTimer: (timer, milliseconds, ring) => {
-      if (timers.size >= timers_max) return `More than ${timers_max} timers are running.`;
+      if (timers.size >= timers_max * callsOpen())
+        return `More than ${timers_max} timers are running.`;
       const wait = Math.min(Math.max(milliseconds || 0, 0), limits.call_milliseconds);
       timers.set(
         timer,

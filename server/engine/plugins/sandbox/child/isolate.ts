@@ -1,5 +1,5 @@
 import ivm from 'isolated-vm';
-import { text_length_max } from '../limits.ts';
+import { metrics_length_max, text_length_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
 import type { Slots } from '../../../../platform/slots.ts';
 import { openAllowance } from './allowance.ts';
@@ -11,6 +11,8 @@ import { openStretches } from './stretches.ts';
 export type PluginIsolate = {
   call(order: Extract<OrderMessage, { type: 'call' }>): void;
   reply(order: Extract<OrderMessage, { type: 'reply' }>): void;
+  /** Reports the stack of what the plugin waits for. */
+  where(): void;
   dispose(): void;
 };
 
@@ -45,7 +47,15 @@ export function openIsolate(
     memoryLimit: limits.memory_megabytes,
     onCatastrophicError: () => stretches.giveUp(),
   });
-  const allowance = openAllowance(limits, () => (isolate.isDisposed ? 0n : isolate.cpuTime));
+  const findStack = async (): Promise<string> => {
+    const stack = await enter('where', 0);
+    return typeof stack === 'string' ? stack.slice(0, 20_000) : '';
+  };
+  const allowance = openAllowance(
+    limits,
+    () => calls.size,
+    () => (isolate.isDisposed ? 0n : isolate.cpuTime),
+  );
   const settle = (type: 'returned' | 'thrown', call: number, text: string): void => {
     if (!calls.delete(call)) return;
     report({ type, instance, call, text });
@@ -56,9 +66,10 @@ export function openIsolate(
   };
   const stretches = openStretches(isolate, limits, slots, {
     isProcessorUsedUp: () => calls.size > 0 && allowance.isProcessorUsedUp(),
-    onFault: (reason, is_stuck) => {
+    findStack,
+    onFault: (reason, is_stuck, stack) => {
       allowance.end();
-      report({ type: 'fault', instance, reason, is_stuck });
+      report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
     },
     onError: (error) => calls.forEach((call) => settle('thrown', call, describe(error))),
   });
@@ -96,6 +107,8 @@ export function openIsolate(
     reply: ({ request, is_ok, text }) => {
       if (allowance.giveRequestBack(request)) resume('reply', request, is_ok, text);
     },
+    where: () =>
+      stretches.add(async () => report({ type: 'where', instance, stack: await findStack() })),
     dispose: () => {
       allowance.end();
       stretches.dispose();
@@ -138,7 +151,8 @@ async function load(
   return enter;
 }
 
-type LineOrRequest =
+type Word =
+  | { type: 'metrics'; text: string }
   | { type: 'log'; level: string; text: string }
   | { type: 'request'; request: number; name: string; text: string };
 type Receiving = {
@@ -146,7 +160,7 @@ type Receiving = {
   settle(type: 'returned' | 'thrown', call: number, text: string): void;
   allowance: Allowance;
   ring(timer: number): void;
-  report(message: LineOrRequest): void;
+  report(message: Word): void;
 };
 
 /** The function by which the isolate hands something over. It answers with an empty text, or with the reason of a refusal; it never throws. */
@@ -169,6 +183,7 @@ function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Sen
     if (kind === 'timer')
       return allowance.takeTimer(number, Number(text), () => ring(number)) ?? '';
     if (kind === 'clear') allowance.giveTimerBack(number);
+    if (kind === 'metrics') report({ type: 'metrics', text: text.slice(0, metrics_length_max) });
     if (kind === 'log')
       for (const line of allowance.takeLine(text))
         report({ type: 'log', level: name.slice(0, 5), text: line });

@@ -26,6 +26,7 @@ const obey = (order: OrderMessage): void => {
     isolates.set(order.instance, openIsolate(order, guest, slots, reportOf(order.instance)));
   else if (order.type === 'call') isolates.get(order.instance)?.call(order);
   else if (order.type === 'reply') isolates.get(order.instance)?.reply(order);
+  else if (order.type === 'where') isolates.get(order.instance)?.where();
   else {
     isolates.get(order.instance)?.dispose();
     isolates.delete(order.instance);

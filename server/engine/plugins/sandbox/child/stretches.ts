@@ -4,10 +4,15 @@ import type { Slots } from '../../../../platform/slots.ts';
 
 /** Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out to be stuck; after it nothing runs any more. */
 export type StretchEvents = {
-  onFault(reason: 'timeout' | 'memory', is_stuck: boolean): void;
+  onFault(reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void;
   /** Of what a stretch throws, such as a promise that rejects while nobody waits for it: no call can be trusted to end any more. */
   onError(error: unknown): void;
   isProcessorUsedUp(): boolean;
+  /**
+   * The stack of what the code waits for; an empty text for nothing. Only asked while the isolate
+   * is alive.
+   */
+  findStack(): Promise<string>;
 };
 
 /** The stretches of code of one isolate, one after the other. */
@@ -37,26 +42,26 @@ export function openStretches(
     is_over = true;
     if (!isolate.isDisposed) isolate.dispose();
   };
-  const fault = (reason: 'timeout' | 'memory'): void => {
+  const fault = (reason: 'timeout' | 'memory', stack = ''): void => {
     if (is_over) return;
-    events.onFault(reason, false);
+    events.onFault(reason, false, stack);
     dispose();
   };
   // Said even of an isolate that was disposed: the process has to be ended to get its thread back.
   const giveUp = (): void => {
     is_over = true;
-    events.onFault(isolate.isDisposed ? 'memory' : 'timeout', true);
+    events.onFault(isolate.isDisposed ? 'memory' : 'timeout', true, '');
   };
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     if (is_over) return;
     const watch = setTimeout(giveUp, limits.slice_milliseconds + grace_milliseconds);
     try {
       await work();
-      if (events.isProcessorUsedUp()) fault('timeout');
+      if (events.isProcessorUsedUp()) fault('timeout', await events.findStack().catch(() => ''));
     } catch (error) {
       if (isolate.isDisposed) fault('memory');
       else if (error instanceof Error && error.message === 'Script execution timed out.')
-        fault('timeout');
+        fault('timeout', error.stack);
       else events.onError(error);
     } finally {
       clearTimeout(watch);

@@ -1,3 +1,5 @@
+import type { Operation } from './metrics.ts';
+
 type Values = Record<string, unknown>;
 
 /** What a plugin exports, and what can be said of it without a call. */
@@ -9,7 +11,7 @@ export type Exported = {
     methods: string[];
     jobs: string[];
     scheduled_tasks: string[];
-    metrics: Values;
+    metrics: Record<string, Operation>;
     public_jobs: Values;
   };
 };
@@ -23,7 +25,19 @@ const method_names = [
   'composeWebhook',
   'getSettings',
 ];
-const operations = ['sum', 'max', 'min'];
+/** What the platform may find at the top level of a package that exports nothing. */
+export const top_level_names = [
+  ...method_names,
+  'processEventBatch',
+  'runEveryMinute',
+  'runEveryHour',
+  'runEveryDay',
+  'jobs',
+  'metrics',
+  'publicJobs',
+];
+
+const operations: readonly Operation[] = ['sum', 'max', 'min'];
 
 /** Reads the exports of a module: those of `exports`, then those of its `default`. Throws an Error for metrics of an unknown kind. */
 export function readExports(module: unknown): Exported {
@@ -73,14 +87,14 @@ function onBatch(batch: unknown): unknown {
     ((await batch([event], meta)) as unknown[] | undefined)?.[0] ?? null;
 }
 
-function readMetrics(metrics: Values): Values {
+function readMetrics(metrics: Values): Record<string, Operation> {
   const texts = Object.entries(metrics).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
   return Object.fromEntries(
     texts.map(([name, text]) => {
-      const operation = text.toLowerCase();
-      if (!operations.includes(operation))
+      const operation = operations.find((known) => known === text.toLowerCase());
+      if (operation === undefined)
         throw new Error(`The metric ${name} has the operation ${text}: use sum, max or min.`);
       return [name, operation];
     }),

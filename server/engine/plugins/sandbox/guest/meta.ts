@@ -1,4 +1,6 @@
 import { Buffer } from './bytes.ts';
+import { makeMetrics } from './metrics.ts';
+import type { Operation } from './metrics.ts';
 import { request } from './requests.ts';
 
 /** What a plugin is set up with, as it comes over the border; `contents` is base64. */
@@ -6,6 +8,8 @@ export type Setup = {
   config: Record<string, unknown>;
   attachments: Record<string, { content_type: string; file_name: string; contents: string }>;
   is_inspection: boolean;
+  /** Where the platform's own API is reached. */
+  public_url: string;
 };
 
 type Unit = 'millisecond' | 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
@@ -28,36 +32,53 @@ const unit_milliseconds: Record<Unit, number> = {
   year: 365 * day,
 };
 
+type Key = string | number | bigint;
+
+/**
+ * Plugins take ids as they come: a number is the text of it, as in Redis. What else is given is
+ * refused by the server.
+ */
+function asText(value: unknown): unknown {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
+    ? String(value)
+    : value;
+}
+
+const ask = (name: string, key: Key, ...others: unknown[]): Promise<unknown> =>
+  request(name, [asText(key), ...others]);
+
 const storage = {
-  get: async (key: string, fallback?: unknown) =>
-    (await request('storage.get', [key])) ?? fallback ?? null,
-  set: (key: string, value: unknown) =>
-    value === undefined ? storage.del(key) : request('storage.set', [key, value]),
-  del: (key: string) => request('storage.del', [key]),
+  get: async (key: Key, fallback?: unknown) => (await ask('storage.get', key)) ?? fallback ?? null,
+  set: (key: Key, value: unknown) =>
+    value === undefined ? storage.del(key) : ask('storage.set', key, value),
+  del: (key: Key) => ask('storage.del', key),
 };
 
 const cache = {
-  get: async (key: string, fallback?: unknown) =>
-    (await request('cache.get', [key])) ?? fallback ?? null,
-  set: (key: string, value: unknown, seconds?: number) =>
-    request('cache.set', [key, value ?? null, seconds ?? null]),
-  incr: (key: string) => request('cache.incr', [key, 1]),
-  expire: (key: string, seconds: number) => request('cache.expire', [key, seconds]),
-  lpush: (key: string, values: unknown) =>
-    request('cache.lpush', [key, Array.isArray(values) ? values : [values]]),
-  lrange: (key: string, first: number, last: number) => request('cache.lrange', [key, first, last]),
-  llen: (key: string) => request('cache.llen', [key]),
-  lrem: (key: string, count: number, value: unknown) => request('cache.lrem', [key, count, value]),
-  lpop: (key: string, count = 1) => request('cache.lpop', [key, count]),
+  get: async (key: Key, fallback?: unknown) => (await ask('cache.get', key)) ?? fallback ?? null,
+  set: (key: Key, value: unknown, seconds?: number) =>
+    ask('cache.set', key, value ?? null, seconds ?? null),
+  incr: (key: Key) => ask('cache.incr', key, 1),
+  expire: (key: Key, seconds: number) => ask('cache.expire', key, seconds),
+  lpush: (key: Key, values: unknown) =>
+    ask('cache.lpush', key, Array.isArray(values) ? values : [values]),
+  lrange: (key: Key, first: number, last: number) => ask('cache.lrange', key, first, last),
+  llen: (key: Key) => ask('cache.llen', key),
+  lrem: (key: Key, count: number, value: unknown) => ask('cache.lrem', key, count, value),
+  lpop: (key: Key, count = 1) => ask('cache.lpop', key, count),
 };
 
 const cursor = {
-  init: (key: string, value = 0) => request('cache.set', [key, value, null]),
-  increment: (key: string, by = 1) => request('cache.incr', [key, by]),
+  init: (key: Key, value = 0) => ask('cache.set', key, value, null),
+  increment: (key: Key, by = 1) => ask('cache.incr', key, by),
 };
 
 /** The last argument of every method of a plugin; the same object from load to close, so what a plugin keeps in `global` is there in the next call. */
-export function makeMeta(setup: Setup, jobNames: string[]): Record<string, unknown> {
+export function makeMeta(
+  setup: Setup,
+  jobNames: string[],
+  operations: Record<string, Operation>,
+): Record<string, unknown> {
   const attachments = Object.entries(setup.attachments).map(([key, { contents, ...rest }]) => [
     key,
     { ...rest, contents: Buffer.from(contents, 'base64') },
@@ -71,6 +92,7 @@ export function makeMeta(setup: Setup, jobNames: string[]): Record<string, unkno
     jobs: Object.fromEntries(
       jobNames.map((name) => [name, (payload?: unknown) => makeJob(name, payload)]),
     ),
+    metrics: makeMetrics(operations),
     utils: { cursor },
   };
 }
@@ -92,11 +114,29 @@ function makeJob(name: string, payload: unknown): Job {
   };
 }
 
-/** Adds an event to the project; `distinct_id` and `timestamp` may stand among the properties. */
+const day_alone = /^\d{4}-\d{2}-\d{2}$/;
+const without_zone = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?$/;
+
+/**
+ * Adds an event to the project; `distinct_id` and `timestamp` may stand among the properties. A
+ * timestamp without a zone is one of UTC.
+ */
 export function capture(event: string, properties: Record<string, unknown> = {}): Promise<unknown> {
   const { distinct_id, timestamp, ...rest } = properties;
-  const text = (value: unknown) => (value instanceof Date ? value.toISOString() : (value ?? null));
   return request('capture', [
-    { event, distinct_id: text(distinct_id), timestamp: text(timestamp), properties: rest },
+    {
+      event,
+      distinct_id: asText(distinct_id) ?? null,
+      timestamp: instantOf(timestamp),
+      properties: rest,
+    },
   ]);
+}
+
+function instantOf(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'string') return value ?? null;
+  const text = value.trim();
+  if (day_alone.test(text)) return `${text}T00:00:00Z`;
+  return without_zone.test(text) ? `${text}Z` : text;
 }

@@ -1,3 +1,4 @@
+import { api } from './api.ts';
 import { Buffer, TextDecoder, TextEncoder, atob, btoa } from './bytes.ts';
 import { console } from './console.ts';
 import { crypto } from './crypto.ts';
@@ -9,7 +10,7 @@ import { URL } from './url.ts';
 import { URLSearchParams } from './url_search.ts';
 import { zlib } from './zlib.ts';
 
-const platform_object = Object.freeze({ capture });
+const platform_object = Object.freeze({ capture, api: Object.freeze(api) });
 
 /** Names that a plugin's code finds without an import, beside those of the language. */
 export const globals: Record<string, unknown> = {

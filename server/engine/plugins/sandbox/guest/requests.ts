@@ -20,6 +20,15 @@ export function request(name: string, parameters: unknown[]): Promise<unknown> {
   });
 }
 
+/**
+ * The stack of the request that has been open longest, or an empty text: that is what a call waits
+ * for.
+ */
+export function stackOfOldest(): string {
+  const [oldest] = Object.values(open);
+  return oldest === undefined ? '' : String(oldest.origin.stack);
+}
+
 /** Hands a request its answer: the result, or the name and message of an error. */
 export function settle(number: number, isOk: boolean, text: string): void {
   const waiting = open[number];

@@ -1,12 +1,15 @@
+import { setHome } from './api.ts';
 import { fromText, platform, toText } from './bridge.ts';
+import { giveElements } from './elements.ts';
 import { readExports } from './exported.ts';
 import type { Exported } from './exported.ts';
 import { makeMeta } from './meta.ts';
 import type { Setup } from './meta.ts';
+import { sendMetrics } from './metrics.ts';
 import { globals, removed_globals, requireModule } from './modules.ts';
-import { settle } from './requests.ts';
+import { settle, stackOfOldest } from './requests.ts';
 import { RetryError } from './retry_error.ts';
-import { forgetTimers, ring } from './timers.ts';
+import { forgetTimers, ring, stackOfTimer } from './timers.ts';
 
 type Factory = (
   module: { exports: unknown },
@@ -31,11 +34,13 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
   for (const [name, value] of Object.entries(globals))
     Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
   return (
-    kind: 'load' | 'call' | 'reply' | 'ring' | 'idle',
+    kind: 'load' | 'call' | 'reply' | 'ring' | 'where' | 'idle',
     number: number,
     first: unknown,
     second: string,
-  ): void => {
+  ): string | void => {
+    // What a call waits for: asked before it is ended for taking too long.
+    if (kind === 'where') return placeOfWait();
     if (kind === 'load') void conclude(number, load(first as Factory, fromText(second) as Setup));
     else if (kind === 'call') void conclude(number, call(first as string, second));
     else if (kind === 'reply') settle(number, first === true, second);
@@ -44,11 +49,21 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
   };
 }
 
+/** A plugin can have said itself how a stack is written, and that can throw. */
+function placeOfWait(): string {
+  try {
+    return cut(stackOfOldest() || stackOfTimer(), 20_000);
+  } catch {
+    return '';
+  }
+}
+
 async function load(factory: Factory, setup: Setup): Promise<unknown> {
+  setHome(setup.public_url);
   const module = { exports: {} as unknown };
   factory.call(module.exports, module, module.exports, requireModule);
   exported = readExports(module.exports);
-  meta = makeMeta(setup, exported.jobs);
+  meta = makeMeta(setup, exported.jobs, exported.inspection.metrics);
   if (!setup.is_inspection) await exported.find('setupPlugin')?.(meta);
   return exported.inspection;
 }
@@ -56,14 +71,19 @@ async function load(factory: Factory, setup: Setup): Promise<unknown> {
 async function call(method: string, text: string): Promise<unknown> {
   const run = exported?.find(method);
   if (run === undefined) throw new Error(`The plugin does not export ${method}.`);
-  return without_payload.test(method) ? run(meta) : run(fromText(text), meta);
+  if (without_payload.test(method)) return run(meta);
+  const payload = fromText(text);
+  return run(method.startsWith('jobs.') ? payload : giveElements(payload), meta);
 }
 
 async function conclude(number: number, work: Promise<unknown>): Promise<void> {
   try {
-    const refusal = platform.send('returned', number, '', toText(await work));
+    const text = toText(await work);
+    sendMetrics();
+    const refusal = platform.send('returned', number, '', text);
     if (refusal !== '') throw new Error(refusal);
   } catch (error) {
+    sendMetrics();
     platform.send('thrown', number, '', toText(describe(error)));
   }
 }

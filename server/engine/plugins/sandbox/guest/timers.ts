@@ -1,7 +1,8 @@
 import { platform } from './bridge.ts';
 
 let last = 0;
-const running: Record<number, () => void> = Object.create(null) as Record<number, () => void>;
+type Timer = { ring(): void; origin: Error };
+const running: Record<number, Timer> = Object.create(null) as Record<number, Timer>;
 
 /** As in browsers, within a call: what still runs when the call ends is forgotten. Throws an Error when too many run at a time. */
 export function setTimeout(
@@ -13,7 +14,7 @@ export function setTimeout(
   const number = (last += 1);
   const refusal = platform.send('timer', number, '', String(Number(milliseconds) || 0));
   if (refusal !== '') throw new Error(refusal);
-  running[number] = () => callback(...parameters);
+  running[number] = { ring: () => callback(...parameters), origin: new Error() };
   return number;
 }
 
@@ -26,9 +27,15 @@ export function clearTimeout(number: unknown): void {
 
 /** Runs what a timer was set for. */
 export function ring(number: number): void {
-  const callback = running[number];
+  const timer = running[number];
   delete running[number];
-  callback?.();
+  timer?.ring();
+}
+
+/** The stack of the timer that was set first of those that run, or an empty text. */
+export function stackOfTimer(): string {
+  const [oldest] = Object.values(running);
+  return oldest === undefined ? '' : String(oldest.origin.stack);
 }
 
 /** Forgets all timers, at the end of the last call. */

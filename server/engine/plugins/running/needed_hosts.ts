@@ -1,0 +1,42 @@
+import { domainToUnicode } from 'node:url';
+import { readCode } from '../sandbox/fault.ts';
+import type { PluginAttachment } from '../sandbox/sandbox.ts';
+
+/**
+ * Thrown when a call failed because the plugin may not reach a host that it needs. Nothing is wrong
+ * with what it was to do: that waits until the host is allowed.
+ */
+export class HostNeededError extends Error {
+  constructor(host: string) {
+    super(
+      `The plugin may not reach ${host}: add it to the allowed_hosts of this config. Until then nothing is passed over; what comes in waits.`,
+    );
+    this.name = 'HostNeededError';
+  }
+}
+
+/** What a config is made of, as far as it can name hosts. */
+type Sources = {
+  code: string;
+  config: Record<string, unknown>;
+  attachments: Record<string, PluginAttachment>;
+};
+
+/**
+ * A function that says whether a host is one that the plugin needs: each part of its name is a word
+ * of the code or of the settings, also where the name is put together from both. A host that
+ * only an event names is none: whoever may send events could else bring everything to a stop.
+ */
+export function openNeededHosts({ code, config, attachments }: Sources): (host: string) => boolean {
+  const files = Object.values(attachments).map(({ contents }) => Buffer.from(contents).toString());
+  const texts = [JSON.stringify(config), ...files, readCode(code).text];
+  return (host) =>
+    domainToUnicode(host)
+      .split(/[^\p{L}\p{N}]+/u)
+      .every((part) => part === '' || texts.some((text) => hasWord(text, part)));
+}
+
+/** The part has letters and digits alone. */
+function hasWord(text: string, part: string): boolean {
+  return new RegExp(`(?<![\\p{L}\\p{N}])${part}(?![\\p{L}\\p{N}])`, 'iu').test(text);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  emptyRecord,
+  never,
+  openTestSandbox,
+  platformInMemory,
+} from '../../../../test/factories/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
+import { PluginCallError } from './fault.ts';
+
+let sandbox: TestSandbox;
+before(async () => {
+  sandbox = await openTestSandbox({
+    slice_milliseconds: 400,
+    call_milliseconds: 1_500,
+    cpu_milliseconds: 600,
+  });
+});
+after(() => sandbox.close());
+
+const busy = 'const work = () => { const end = Date.now() + 150; while (Date.now() < end); };';
+const cases: [string, string, number | undefined, RegExp][] = [
+  [
+    'a loop',
+    'export const onEvent = () => {\n  const inner = () => {\n    for (;;);\n  };\n  inner();\n};',
+    3,
+    /more than 0\.4 s without a pause/,
+  ],
+  [
+    'a loop after an await',
+    'export async function onEvent() {\n  await null;\n  for (;;);\n}',
+    3,
+    /without a pause/,
+  ],
+  ['a loop at the top level', 'export const onEvent = 1;\n\nfor (;;);', 3, /without a pause/],
+  [
+    'waiting for a timer',
+    'export async function onEvent() {\n  await new Promise((done) => setTimeout(done, 60_000));\n}',
+    2,
+    /longer than 1\.5 s, and waited for this/,
+  ],
+  [
+    'waiting for the platform',
+    'export async function onEvent(_event, { storage }) {\n  await storage.set("a", 1);\n  await storage.get("never");\n}',
+    3,
+    /and waited for this/,
+  ],
+  [
+    'waiting for nothing',
+    'export const onEvent = () => new Promise(() => {});',
+    undefined,
+    /longer than 1\.5 s\.$/,
+  ],
+  [
+    'many stretches',
+    `export async function onEvent(_event, { storage }) {\n  ${busy}\n  for (;;) {\n    work();\n    await storage.get("a");\n  }\n}`,
+    5,
+    /more than 0\.6 s of the processor/,
+  ],
+];
+
+for (const [name, code, line, message] of cases) {
+  test(`what was ended for its time says where it was: ${name}`, async () => {
+    const call = async (): Promise<unknown> => {
+      const { plugin } = await sandbox.load(code, {
+        host: {
+          ...platformInMemory(emptyRecord()),
+          storage: {
+            get: (key) => (key === 'never' ? new Promise(() => {}) : Promise.resolve(null)),
+            set: async () => {},
+            del: async () => {},
+          },
+        },
+      });
+      return plugin.call('onEvent', {}, never);
+    };
+    await assert.rejects(call, (error) => {
+      assert.ok(error instanceof PluginCallError);
+      assert.equal(error.code, 'timeout');
+      assert.match(error.message, message);
+      assert.deepEqual(
+        [error.file, error.line],
+        line === undefined ? [undefined, undefined] : ['index.ts', line],
+      );
+      return true;
+    });
+  });
+}
