@@ -8,6 +8,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
+import { runningRoutes } from './job_routes.ts';
 import { getConfig, getLockedConfig, requireLevel } from './found.ts';
 import {
   PluginConfig,
@@ -31,11 +32,15 @@ const one = `${base}:id/`;
 const reading = { within: 'project', scope: 'plugin:read' } as const;
 const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
 
-/** `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create, retrieve, change, delete, logs. */
+/**
+ * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
+ * retrieve, change, delete, logs, metrics, jobs.
+ */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
   makingRoute(app, deps);
   changingRoutes(app, deps);
+  runningRoutes(app, deps);
 }
 
 function readingRoutes(app: FastifyInstance, { db }: Deps): void {

@@ -53,7 +53,7 @@ export const PluginConfig = Type.Object(
         { message: Type.String(), at: Type.String({ format: 'date-time' }) },
         {
           description:
-            'Why it was stopped, or what its settings lack since the plugin was changed; null: nothing is wrong.',
+            'Why it was stopped, what its settings lack since the plugin was changed, or which host it waits for; null: nothing is wrong.',
         },
       ),
     ),
@@ -124,3 +124,48 @@ export const PluginLogEntry = Type.Object(
 );
 /** A line's row as SELECT gives it. */
 export type PluginLogRow = Static<typeof PluginLogEntry>;
+
+/** One number that a plugin counts. */
+export const PluginMetric = Type.Object(
+  {
+    name: Type.String(),
+    operation: Type.Enum(['sum', 'max', 'min'], {
+      description: 'How the numbers that the plugin gives come together.',
+    }),
+    value: Type.Number(),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'PluginMetric' },
+);
+/** A metric's row as SELECT gives it. */
+export type PluginMetricRow = Static<typeof PluginMetric>;
+
+const payload = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description:
+    "Values by the fields of the job's `payload` in `public_jobs`; days and instants are ISO 8601 text, a `daterange` is a list of two.",
+});
+
+/** Body of `jobs/`. */
+export const PluginJobStart = Type.Object({
+  name: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description: "A name of the plugin's `public_jobs`.",
+  }),
+  payload: Type.Optional(payload),
+});
+
+/** A job that a person started, as it waits. */
+export const PluginJob = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The log names it.' }),
+    name: Type.String(),
+    payload,
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'PluginJob' },
+);
+/** A job's row as SELECT gives it. */
+export type PluginJobRow = Static<typeof PluginJob>;

@@ -5,13 +5,18 @@ import type { Page } from '../../platform/http/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { pluginJson } from '../plugins/store.ts';
-import type { PluginConfigRow, PluginLogQuery } from './schema.ts';
+import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
+
+/** It waits for something, and nothing that it may wait for has changed since. */
+const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL AND greatest(c.updated_at, p.updated_at) <= k.updated_at`;
 
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
   SELECT c.id, c.plugin_id AS plugin, ${pluginJson} AS plugin_info, c.team_id, c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
-    CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at', wire_instant(c.error_at)) END AS error, c.created_at, c.updated_at
-  FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o ON o.id = p.organization_id`;
+    CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at', wire_instant(c.error_at))
+      WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at', wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at
+  FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o ON o.id = p.organization_id
+    LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
 
 /** One page of the project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
 export function listPluginConfigs(team_id: number, page: Page): Sql {
@@ -106,6 +111,27 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
 /** Deletes the config and by cascade what its plugin keeps and has logged. */
 export async function deletePluginConfig(tx: Transaction, id: number): Promise<void> {
   await tx.run(sql`DELETE FROM plugin_configs WHERE id = ${id}`);
+}
+
+/** One page of what the config's plugin has counted, by name. */
+export function listPluginMetrics(config_id: number, page: Page): Sql {
+  return sql`
+    SELECT m.name, m.operation, m.value, m.updated_at FROM plugin_metrics m
+    WHERE m.plugin_config_id = ${config_id} ORDER BY m.name
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of those. */
+export function countPluginMetrics(config_id: number): Sql {
+  return sql`
+    SELECT count(*) AS count FROM plugin_metrics m WHERE m.plugin_config_id = ${config_id}`;
+}
+
+/** A job that was stored in this transaction. */
+export async function getPluginJob(tx: Transaction, id: string): Promise<PluginJobRow> {
+  return (await tx.row<PluginJobRow>(
+    sql`SELECT j.id, j.name, j.payload, j.created_at FROM plugin_jobs j WHERE j.id = ${id}::uuid`,
+  ))!;
 }
 
 const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) => sql`

@@ -1,0 +1,120 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { PluginError } from '../../engine/plugins/plugin.ts';
+import { publicJobPayload } from '../../engine/plugins/public_job.ts';
+import { addJob } from '../../engine/plugins/running/jobs.ts';
+import { loadVersion } from '../../engine/plugins/versions.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { body } from '../../platform/http/body.ts';
+import { conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { getConfig, getLockedConfig } from './found.ts';
+import { PluginJob, PluginJobStart, PluginMetric } from './schema.ts';
+import type { PluginConfigRow, PluginJobRow, PluginMetricRow } from './schema.ts';
+import { countPluginMetrics, getPluginJob, listPluginMetrics } from './store.ts';
+
+const one = '/api/projects/:project_id/plugin_configs/:id/';
+
+/**
+ * What people do with a plugin that runs: start one of its public jobs, and see what it has
+ * counted.
+ */
+export function runningRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    `${one}metrics/`,
+    {
+      config: { within: 'project', scope: 'plugin:read' },
+      schema: {
+        summary: 'List what the plugin has counted in this project, by name',
+        description:
+          'The metrics that the plugin exports and has counted with (`meta.metrics`). They begin anew when the plugin exports one with another operation.',
+        querystring: PageQuery,
+        response: { 200: pageOf(PluginMetric) },
+      },
+    },
+    async (request) => {
+      const { id } = await getConfig(deps.db, request);
+      return answerPage<PluginMetricRow>(
+        request,
+        deps.db,
+        (page) => listPluginMetrics(id, page),
+        () => countPluginMetrics(id),
+      );
+    },
+  );
+
+  app.post(
+    `${one}jobs/`,
+    {
+      config: { within: 'project', scope: 'plugin:write', level: 8 },
+      schema: {
+        summary: 'Start one of the jobs that people may start',
+        description:
+          "The plugin's `public_jobs` names them and the fields of their payload, against which `payload` is checked. The job runs as soon as the plugin has its turn; `logs/` says how it ended. 409 while the config is disabled, and when too many jobs wait. Needs the plugins access level 3.",
+        body: PluginJobStart,
+        response: { 201: PluginJob },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const config = await getLockedConfig(tx, request);
+        const { name, payload = {} } = body(request, PluginJobStart);
+        const job = await startJob(tx, deps, config, name, payload);
+        record({
+          activity: 'job_started',
+          scope: 'plugin_config',
+          item_id: String(config.id),
+          item_name: config.plugin_info.name,
+          changes: changesOf(undefined, { job: name, payload: job.payload }),
+        });
+        return job;
+      }),
+  );
+}
+
+/**
+ * Stores the job for the worker that has the config. Goes by what was installed, not by what the
+ * record says of it.
+ */
+async function startJob(
+  tx: Transaction,
+  { secrets }: Deps,
+  config: PluginConfigRow,
+  name: string,
+  sent: Record<string, unknown>,
+): Promise<PluginJobRow> {
+  const { public_jobs, capabilities } = await loadVersion(tx, secrets, config.plugin).catch(
+    (error: unknown) => {
+      throw error instanceof PluginError ? conflict(error.message) : error;
+    },
+  );
+  const names = Object.keys(public_jobs).filter((known) => capabilities.jobs.includes(known));
+  if (!names.includes(name))
+    throw invalid(
+      'name',
+      'invalid_choice',
+      names.length === 0
+        ? 'The plugin has no jobs that people may start.'
+        : `People may start ${names.map((known) => `"${known}"`).join(', ')}.`,
+    );
+  const read = publicJobPayload(public_jobs[name], sent);
+  if ('faults' in read)
+    throw invalidMany(
+      read.faults.map(({ attr, ...rest }) => ({
+        attr: attr === '' ? 'payload' : `payload__${attr}`,
+        ...rest,
+      })),
+    );
+  if (!config.enabled)
+    throw conflict(
+      'The plugin is disabled in this project, so no job of it runs: enable it first.',
+    );
+  const id = await addJob(tx, config.id, name, read.payload, 0, 'person').catch(
+    (error: unknown) => {
+      throw error instanceof PluginError ? conflict(error.message) : error;
+    },
+  );
+  return getPluginJob(tx, id);
+}

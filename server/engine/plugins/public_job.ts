@@ -1,0 +1,108 @@
+import { isObject } from './packages/faults.ts';
+import { storableFault } from './packages/storable.ts';
+
+/**
+ * One thing that is wrong with the payload of a job: the field, a code of the API's list and a
+ * sentence.
+ */
+export type PayloadFault = {
+  attr: string;
+  code: 'required' | 'unknown_field' | 'invalid_input' | 'max_length';
+  detail: string;
+};
+
+type Field = {
+  type?: unknown;
+  title?: unknown;
+  required?: unknown;
+  default?: unknown;
+  staff_only?: unknown;
+};
+type Kind = { must: string; holds(value: unknown): boolean };
+
+const day_pattern = /^\d{4}-\d{2}-\d{2}$/;
+const instant_pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
+
+const kinds: Record<string, Kind> = {
+  string: { must: 'text', holds: (value) => typeof value === 'string' },
+  boolean: { must: 'true or false', holds: (value) => typeof value === 'boolean' },
+  json: { must: 'a value of JSON', holds: () => true },
+  number: { must: 'a number', holds: (value) => typeof value === 'number' },
+  date: { must: 'a day, or an instant, such as "2026-01-31"', holds: isDate },
+  daterange: {
+    must: 'a list of two days or instants, the earlier one first',
+    holds: (value) =>
+      Array.isArray(value) &&
+      value.length === 2 &&
+      value.every(isDate) &&
+      Date.parse(value[0] as string) <= Date.parse(value[1] as string),
+  },
+};
+
+/**
+ * The payload of a job that a person starts, checked against the job's spec (see `readPublicJobs`):
+ * values by field, with defaults for those that are absent or null. Gives what is wrong instead, at
+ * most one
+ * fault for each field. A spec is the package's own word: a field of a kind that nobody knows takes
+ * any value.
+ */
+export function publicJobPayload(
+  spec: unknown,
+  sent: Record<string, unknown>,
+): { payload: Record<string, unknown> } | { faults: PayloadFault[] } {
+  const described = isObject(spec) && isObject(spec['payload']) ? spec['payload'] : {};
+  const fields = new Map(
+    Object.entries(described).flatMap(([name, field]) =>
+      isObject(field) ? [[name, field as Field] as const] : [],
+    ),
+  );
+  const faults: PayloadFault[] = Object.keys(sent)
+    .filter((attr) => !fields.has(attr))
+    .map((attr) => ({ attr, code: 'unknown_field', detail: 'The job has no field of this name.' }));
+  const payload = new Map<string, unknown>();
+  for (const [attr, field] of fields) {
+    const given = Object.hasOwn(sent, attr) ? (sent[attr] ?? undefined) : undefined;
+    const fault = fieldFault(attr, field, given);
+    if (fault !== undefined) faults.push(fault);
+    const value = given ?? field.default ?? undefined;
+    if (value !== undefined) payload.set(attr, value);
+  }
+  if (faults.length > 0) return { faults };
+  const values = Object.fromEntries(payload);
+  const fault = storableFault(values);
+  return fault === undefined
+    ? { payload: values }
+    : { faults: [{ attr: '', code: 'max_length', detail: `The payload ${fault}.` }] };
+}
+
+function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | undefined {
+  const title = typeof field.title === 'string' ? field.title : attr;
+  if (value === undefined || value === '')
+    return field.required === true && (field.default ?? null) === null
+      ? { attr, code: 'required', detail: `${title} is required.` }
+      : undefined;
+  if (field.staff_only === true)
+    return {
+      attr,
+      code: 'invalid_input',
+      detail: 'The package keeps this field to the staff of its maker: leave it out.',
+    };
+  const kind =
+    typeof field.type === 'string' && Object.hasOwn(kinds, field.type)
+      ? kinds[field.type]!
+      : kinds['json']!;
+  return kind.holds(value)
+    ? undefined
+    : { attr, code: 'invalid_input', detail: `${title} must be ${kind.must}.` };
+}
+
+/** A day that the calendar has, alone or with a time. */
+function isDate(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > 40) return false;
+  const day = value.slice(0, 10);
+  return (
+    (day_pattern.test(value) || instant_pattern.test(value)) &&
+    !Number.isNaN(Date.parse(value)) &&
+    new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  );
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import {
+  assertTaken,
+  enabledPlugin,
+  logLines,
+  openPluginTarget,
+  sendEvents,
+  storedEvents,
+} from '../../../../test/factories/running_plugins.ts';
+import type { PluginTarget } from '../../../../test/factories/running_plugins.ts';
+import { until } from '../../../../test/processes/server_process.ts';
+import { runPlugins } from '../../../cli/run_plugins.ts';
+
+const patience_ms = 60_000;
+
+let harness: Harness;
+let target: PluginTarget;
+let home: TestOrganization;
+let runners: { stop(): Promise<void> }[] = [];
+before(async () => {
+  harness = await openHarness({ config: { plugin_failures_max: 3 } });
+});
+after(() => harness.close());
+beforeEach(async () => {
+  target = await openPluginTarget();
+  home = await harness.newOrganization();
+});
+afterEach(async () => {
+  await stopAll();
+  await target.close();
+});
+
+async function stopAll(): Promise<void> {
+  await Promise.all(runners.map((runner) => runner.stop()));
+  runners = [];
+}
+
+function run(): void {
+  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 }));
+}
+const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
+  until(what, patience_ms, 20, ask);
+const taken = (count: number) =>
+  soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
+const stored = () => storedEvents(harness, home.project.id);
+const post = `
+  const post = async (config, body) => {
+    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(body) });
+    if (status >= 500) throw new RetryError('answered ' + status);
+    if (status >= 400) throw new Error('refused ' + status);
+  };`;
+const sending = `${post} export const onEvent = (event, { config }) => post(config, { uuid: event.uuid, by: event.distinct_id });`;
+const enable = (code: string, allowed_hosts = ['127.0.0.1']) =>
+  enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+    allowed_hosts,
+  });
+
+test('eight events are under way at a time, and of one person one', async () => {
+  await enable(sending);
+  await sendEvents(harness, home, 60);
+  const open: string[] = [];
+  let most = 0;
+  const full = Promise.withResolvers<void>();
+  target.before_answer = async ({ by }) => {
+    open.push(by);
+    most = Math.max(most, open.length);
+    assert.equal(new Set(open).size, open.length, 'two events of one person are under way');
+    if (open.length === 8) full.resolve();
+    await full.promise;
+    open.splice(open.indexOf(by), 1);
+  };
+  run();
+  await taken(60);
+  assert.equal(most, 8);
+  assertTaken(
+    target.taken.map(({ uuid }) => uuid),
+    await stored(),
+  );
+});
+
+test('a plugin that captures events has one event under way at a time', async () => {
+  const code = `${post} export const onEvent = async (event, { config }) => {
+    await post(config, event.uuid);
+    if (event.event === 'sent') await posthog.capture('seen', { n: event.properties.number });
+  };`;
+  await enable(code);
+  await sendEvents(harness, home, 20);
+  let open = 0;
+  target.before_answer = async () => {
+    open += 1;
+    assert.equal(open, 1);
+    await new Promise(setImmediate);
+    open -= 1;
+  };
+  run();
+  await taken(40);
+  assert.equal((await stored()).filter(({ event }) => event === 'seen').length, 20);
+});
+
+test('an event that is refused for now keeps the place before it, and nothing that was behind it comes twice', async () => {
+  await enable(sending);
+  await sendEvents(harness, home, 30);
+  const [first] = await stored();
+  let tries = 0;
+  target.answer = ({ uuid }) => {
+    if (uuid !== first!.uuid) return undefined;
+    tries += 1;
+    return tries <= 2 ? 503 : undefined;
+  };
+  run();
+  await taken(30);
+  assert.equal(tries, 3);
+  assertTaken(
+    target.taken.map(({ uuid }) => uuid),
+    await stored(),
+  );
+});
+
+test('the place moves over a finished beginning only: what was under way when the worker ended comes again', async () => {
+  await enable(sending);
+  await sendEvents(harness, home, 40);
+  const [first] = await stored();
+  const never = Promise.withResolvers<void>();
+  target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
+  run();
+  // All but those of the first event's person, and the person waits.
+  await taken(36);
+  await stopAll();
+  target.before_answer = async () => {};
+  run();
+  const all = await stored();
+  await soon('all events', async () =>
+    new Set(target.taken.map(({ uuid }) => uuid)).size === all.length ? true : undefined,
+  );
+  never.resolve();
+});
+
+test('one that never ends is passed over with its file and line, and those beside it are not', async () => {
+  const code = `${post}
+    export async function onEvent(event, { config }) {
+      if (event.properties.number === 5) {
+        for (;;) ;
+      }
+      await post(config, event.uuid);
+    }`;
+  const { url } = await enable(code);
+  await sendEvents(harness, home, 30);
+  run();
+  await taken(29);
+  const all = await stored();
+  const looping = all.find(({ properties }) => JSON.parse(properties).number === 5)!;
+  const lines = await soon('the log', async () => {
+    const found = (await logLines(harness, home, url)).join('\n');
+    return found.includes('Passed over') ? found : undefined;
+  });
+  assert.match(
+    lines,
+    new RegExp(
+      `ERROR Passed over the event ${looping.uuid}: The plugin ran for more .*\\(index\\.ts:9:`,
+    ),
+  );
+  assert.equal(lines.match(/Passed over/g)!.length, 1);
+  assert.deepEqual(
+    [...new Set(target.taken)].sort(),
+    all
+      .map(({ uuid }) => uuid)
+      .filter((uuid) => uuid !== looping.uuid)
+      .sort(),
+  );
+});
+
+const held_codes: Record<string, string> = {
+  'onEvent throws on': sending,
+  'onEvent throws something else': `${post} export const onEvent = async (event, { config }) => {
+    try { await post(config, { uuid: event.uuid }); } catch { throw new Error('It did not work.'); }
+  };`,
+  composeWebhook: `export const composeWebhook = (event, { config }) => ({ url: config.address, body: { uuid: event.uuid } });`,
+  exportEvents: `${post} export const exportEvents = async (events, { config }) => { for (const { uuid } of events) await post(config, { uuid }); };`,
+  setupPlugin: `${post} export const setupPlugin = ({ config }) => post(config, null);
+    export const onEvent = (event, { config }) => post(config, { uuid: event.uuid });`,
+};
+for (const [name, code] of Object.entries(held_codes)) {
+  test(`without the host that it needs everything waits, and it says so: ${name}`, async () => {
+    const { url, id } = await enable(code, ['example.com']);
+    await sendEvents(harness, home, 12);
+    run();
+    const read = async () => (await harness.request('GET', url, { key: home.key })).body;
+    const sentence =
+      'The plugin may not reach 127.0.0.1: add it to the allowed_hosts of this config. Until then nothing is passed over; what comes in waits.';
+    await soon('the reason', async () =>
+      (await read()).error?.message === sentence ? true : undefined,
+    );
+    // Longer than it would take to be stopped for failures.
+    const tries = async () =>
+      (await harness.deps.db.row<{ updated_at: string }>(
+        sql`SELECT updated_at FROM plugin_cursors WHERE plugin_config_id = ${id}`,
+      ))!.updated_at;
+    for (let round = 0, last = await tries(); round < 4; round += 1)
+      last = await soon('another try', async () => {
+        const present = await tries();
+        return present === last ? undefined : present;
+      });
+    const waiting = await read();
+    assert.deepEqual([waiting.enabled, waiting.error.message], [true, sentence]);
+    assert.deepEqual(target.taken, []);
+    const lines = await logLines(harness, home, url);
+    assert.equal(lines.filter((line) => line === `WARNING ${sentence}`).length, 1);
+    assert.doesNotMatch(lines.join('\n'), /Passed over/);
+    const body = { allowed_hosts: ['127.0.0.1'] };
+    const changed = await harness.request('PATCH', url, { key: home.key, body });
+    assert.deepEqual([changed.status, changed.body.error], [200, null]);
+    const arrived = () => target.taken.filter((one) => one !== null).map(({ uuid }) => uuid);
+    await soon('all events', async () => (arrived().length >= 12 ? true : undefined));
+    assertTaken(arrived(), await stored());
+    await soon('the end of the wait', async () =>
+      (await read()).error === null ? true : undefined,
+    );
+  });
+}
+
+test('a host that an event alone names holds nothing up', async () => {
+  const code = `${post} export const onEvent = async (event, { config }) => {
+    if (event.properties.number > 5) await fetch('http://' + event.event + '/x');
+    await post(config, { uuid: event.uuid });
+  };`;
+  const { url } = await enable(code);
+  await sendEvents(harness, home, 8, 'hostile.somewhere');
+  run();
+  await taken(6);
+  const lines = await soon('the log', async () => {
+    const found = (await logLines(harness, home, url)).join('\n');
+    return (found.match(/Passed over/g) ?? []).length === 2 ? found : undefined;
+  });
+  assert.match(lines, /WARNING The plugin asked for hostile\.somewhere, which is not among/);
+});
