@@ -125,7 +125,7 @@ test('a new secret keeps the revision, a new host does not', async () => {
     return (await planOf(made.id)).revision;
   };
   assert.equal(await patch({ user: 'v', password: 'q', require_tls: false }), 1);
-  assert.equal(await patch({ host: 'other' }), 2);
+  assert.equal(await patch({ host: 'other', password: 'q' }), 2);
   assert.equal(await patch({ schema: 'x', table_name: 'y' }), 3);
 });
 

@@ -14,6 +14,7 @@ import {
   deliveriesOf,
   openWebhook,
   webhook_key,
+  webhook_secret,
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
@@ -163,7 +164,7 @@ test('a receiver that asks for rest gets nothing until it is over, an hour at mo
   }
   receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
   assert.equal(await send(), 1);
-  await change({ url: `${url}?moved` });
+  await change({ url: `${url}?moved`, secret: webhook_secret });
   assert.ok((await send()) >= 1);
   now += 2 * hour_ms;
   await send();
@@ -302,7 +303,7 @@ test('a receiver that is gone says nothing of the address that its target has by
   });
   const due = await claimOne(house, now);
   const moved = `${url}/moved`;
-  await change({ url: moved });
+  await change({ url: moved, secret: webhook_secret });
   await settleDelivery(house.deps, due, gone(url));
   assert.deepEqual(
     [(await state()).enabled, (await state()).last_attempt.outcome],

@@ -55,19 +55,26 @@ export function changedDestination(
   };
 }
 
+/** A copy of the config with the defaults of absent keys. */
+export function withDefaults(
+  { config: { properties } }: Pick<DestinationDefinition, 'config'>,
+  given: FullConfig,
+): FullConfig {
+  const config = { ...structuredClone(given) };
+  for (const [key, schema] of Object.entries(properties as Record<string, { default?: unknown }>)) {
+    if (!Object.hasOwn(config, key) && schema.default !== undefined)
+      config[key] = structuredClone(schema.default);
+  }
+  return config;
+}
+
 /** The config with the defaults of absent keys, checked against the destination's schema and its own rules: every violation, named `destination__config__<key>`. */
 export function completedConfig(
   definition: DestinationDefinition,
   given: FullConfig,
   rules: OperatorRules,
 ): { config: FullConfig; violations: Violation[] } {
-  const config = { ...structuredClone(given) };
-  for (const [key, schema] of Object.entries(
-    definition.config.properties as Record<string, { default?: unknown }>,
-  )) {
-    if (!Object.hasOwn(config, key) && schema.default !== undefined)
-      config[key] = structuredClone(schema.default);
-  }
+  const config = withDefaults(definition, given);
   const collected = collectViolations();
   collected.from(() => checked(configSchemaOf(definition), config, '/destination/config'));
   collected.add(
