@@ -123,6 +123,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
           after,
           secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!),
         ),
+        before,
       );
       return after;
     });

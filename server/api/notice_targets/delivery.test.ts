@@ -21,7 +21,7 @@ import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
 
 const hour_ms = 3_600_000;
-let now = Date.parse('2026-01-01T00:00:00Z');
+let now = Date.parse('2026-01-01T00:00:00.000000Z');
 let receiver: HttpReceiver;
 let house: Harness;
 before(async () => {
@@ -61,7 +61,7 @@ test('a webhook gets each change once, signed, however many processes send', asy
     );
   }
   const { timestamp, data } = JSON.parse(requests[0]!.body);
-  assert.equal(timestamp, '2026-01-01T00:00:00.000Z');
+  assert.equal(timestamp, '2026-01-01T00:00:00.000000Z');
   assert.deepEqual(data.batch_export, {
     id: exported.id,
     team_id: home.project.id,

@@ -112,7 +112,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
         ...(has_new_url && after.url === before.url ? [secretChange('url', 'changed')] : []),
         ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
       ];
-      record(entryOf('updated', before, after, unseen));
+      record(entryOf('updated', before, after, unseen), before);
       return after;
     });
   const description =

@@ -134,6 +134,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
           after,
           secretChanges(before.secret_keys, after.secret_keys, changed),
         ),
+        before,
       );
       return after;
     });
