@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -162,4 +163,17 @@ test('a listener at the new address hears nothing before the secret was sent aga
   } finally {
     await listener.close();
   }
+});
+
+test('the page about stored secrets has the secrets and the keys that say where of each destination', async () => {
+  const page = await readFile(new URL('../../../docs/stored_secrets.md', import.meta.url), 'utf8');
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').slice(1, 4))
+    .map((cells) => cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)));
+  assert.deepEqual(
+    rows,
+    destinations.map(({ type, secrets, where }) => [[type], [...secrets], [...where]]),
+  );
 });

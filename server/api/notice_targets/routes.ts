@@ -116,7 +116,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
       return after;
     });
   const description =
-    'The type stays. What waits to be delivered goes to the new address, under the new secret.';
+    'The type stays. Another `url` needs the `secret` with it. What waits to be delivered goes to the new address, under the new secret.';
   const schema = (summary: string) => ({
     summary,
     description,

@@ -36,7 +36,7 @@ export const file_keys = {
         type: 'string',
         enum: [...new Set(fileFormats.flatMap(compressionsOf))],
         default: null,
-        description: `${compressions_said}, inside the file. Null: none.`,
+        description: `${compressions_said}. Parquet has it inside the file. Null: none.`,
         wrong_detail: `${compressions_said}; or null.`,
       }),
     ),

@@ -27,7 +27,7 @@ export function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1;
   const lower = address.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   // ASCII is left as it is: the URL standard makes an address of a machine of 1.2.3.
-  const plain = /^[\u0000-\u007f]*$/.test(lower) ? lower : domainToASCII(lower) || lower;
+  const plain = /^[ -~]*$/.test(lower) ? lower : domainToASCII(lower) || lower;
   return address.slice(0, at) + plain;
 }
 
