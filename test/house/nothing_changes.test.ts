@@ -3,13 +3,13 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { buildApp } from '../../server/app.ts';
 import { etagOf } from '../../server/platform/http/etag.ts';
-import { newExport } from '../batch_exports.ts';
+import { newExport } from '../factories/batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
-import { webhook_secret } from '../notices.ts';
-import { packageFiles, writtenPlugin } from '../plugins.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { webhook_secret } from '../factories/notices.ts';
+import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 let house: Harness;
 let home: TestOrganization;

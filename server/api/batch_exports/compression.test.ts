@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { attrsOf, newExport, noop_export, projectBase } from '../../../test/batch_exports.ts';
-import { places_cases } from '../../../test/destination_places.ts';
+import {
+  attrsOf,
+  newExport,
+  noop_export,
+  projectBase,
+} from '../../../test/factories/batch_exports.ts';
+import { places_cases } from '../../../test/factories/destination_places.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { attrsOf } from '../../../test/batch_exports.ts';
+import { attrsOf } from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/http_receiver.ts';
-import { openWebhook, webhook_secret } from '../../../test/notices.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 
 let house: Harness;
 let receiver: HttpReceiver;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { attrsOf } from '../../../test/batch_exports.ts';
+import { attrsOf } from '../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { packageFiles, writtenPlugin } from '../../../test/plugins.ts';
+import { packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 
 const text = (key: string, more: object = {}) => ({ key, type: 'string', ...more });
 const fields = [

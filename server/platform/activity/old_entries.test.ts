@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openSecrets } from '../secrets.ts';
+import { openSecrets } from '../secrets/secrets.ts';
 import { hashOf } from './chain.ts';
 import type { StoredEntry } from './chain.ts';
 

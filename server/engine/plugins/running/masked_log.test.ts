@@ -8,8 +8,8 @@ import {
   logLines,
   sendEvents,
   target_fields,
-} from '../../../../test/running_plugins.ts';
-import { until } from '../../../../test/server_process.ts';
+} from '../../../../test/factories/running_plugins.ts';
+import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
 
 const secret = 'pl4nted-"plugin"-s3cret';
