@@ -20,7 +20,7 @@ test('an entry from before instants had six digits is still what it says', () =>
   ]) {
     const stored = { id: 'a', number: 1, created_at: short, previous_hash: Buffer.alloc(32) };
     // As it was hashed then: the fields in their order, with the instant as PostgreSQL spelled it.
-    const said = Array.from({ length: 17 }, () => null as unknown);
+    const said: unknown[] = Array.from({ length: 17 }, () => null);
     [said[0], said[2]] = [stored.id, stored.number];
     const zero = Buffer.alloc(32).toString('hex');
     const text = JSON.stringify([...said, short, zero, zero]);
