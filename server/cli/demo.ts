@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { Config } from '../config/config.ts';
+import { withPlainDomain } from '../platform/mail/mailbox.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
 import { makeKey } from './key.ts';
@@ -32,7 +33,7 @@ export async function runDemo(
   const { deps } = server.opened;
   const project = await deps.db.row<{ id: number }>(sql`
     SELECT project.id FROM projects project JOIN members member ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
-    WHERE comparable_address(users.email) = comparable_address(${config.owner_email}) ORDER BY project.created_at, project.id LIMIT 1`);
+    WHERE comparable_address(users.email) = comparable_address(${withPlainDomain(config.owner_email)}) ORDER BY project.created_at, project.id LIMIT 1`);
   if (project === undefined)
     throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
   const key = await makeKey(deps, {

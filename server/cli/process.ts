@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import type { Config } from '../config/config.ts';
+import { plainStoredDomains } from '../api/users/plain_domains.ts';
 import type { Deps } from '../deps.ts';
 import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../engine/query/query_budget.ts';
@@ -57,6 +58,7 @@ export async function openProcess(
     await migrateStores(db, clickhouse);
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
     await sealPlainUrls(db, secrets);
+    await plainStoredDomains(db, log);
   } catch (error) {
     await clickhouse.close();
     await db.close();

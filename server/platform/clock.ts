@@ -7,7 +7,7 @@ export type Clock = {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** The instant as ISO 8601 UTC text with milliseconds and `Z`, the wire's spelling of a time. */
+/** The instant as ISO 8601 UTC text with six digits after the second and `Z`, the wire's spelling of a time. */
 export function isoInstant(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return `${new Date(milliseconds).toISOString().slice(0, -1)}000Z`;
 }

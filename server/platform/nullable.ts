@@ -3,11 +3,11 @@ import type { Static, TSchema, TUnsafe } from 'typebox';
 
 /** The schema with null beside its own values, written as one `type` list, so that an error names the field and not the branches of a union. */
 export function nullable<Schema extends TSchema>(schema: Schema): TUnsafe<Static<Schema> | null> {
-  const plain = { ...schema } as { type?: string; enum?: unknown[] };
+  const plain = { ...schema } as { type?: string | string[]; enum?: unknown[] };
   const widened = {
     ...plain,
-    ...(plain.type === undefined ? {} : { type: [plain.type, 'null'] }),
-    ...(plain.enum === undefined ? {} : { enum: [...plain.enum, null] }),
+    ...(plain.type === undefined ? {} : { type: [...new Set([plain.type, 'null'].flat())] }),
+    ...(plain.enum === undefined ? {} : { enum: [...new Set([...plain.enum, null])] }),
   };
   return Type.Unsafe<Static<Schema> | null>(widened);
 }

@@ -174,7 +174,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
         refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
         await updateApiKey(tx, before.id, changes);
         const after = await getOwnKey(tx, request);
-        record(entryOf(request, 'updated', before, after));
+        record(entryOf(request, 'updated', before, after), before);
         return after;
       });
   const response = {

@@ -46,12 +46,12 @@ test('an export is made with defaults, found under both mounts and listed newest
   const second = await make(home, {
     name: 'Second',
     start_at: '2030-01-01T00:00:00+02:00',
-    end_at: '2031-01-01T00:00:00Z',
+    end_at: '2031-01-01T00:00:00.000000Z',
     paused: true,
     model: 'persons',
     interval: 'every 15 minutes',
   });
-  assert.equal(second.start_at, '2029-12-31T22:00:00Z');
+  assert.equal(second.start_at, '2029-12-31T22:00:00.000000Z');
   for (const base of [projectBase(home), organizationBase(home)]) {
     const list = await house.request('GET', base, { key: home.key });
     assert.deepEqual(list.body, { count: 2, next: null, previous: null, results: [second, first] });
@@ -126,19 +126,27 @@ test('wrong bodies are 400 and name every field', async () => {
     [{ ...noop_export, freshness_seconds: 3600 }, ['freshness_seconds min_value']],
     [{ ...noop_export, freshness_seconds: 'hour' }, ['freshness_seconds invalid_input']],
     [{ ...noop_export, last_paused_at: 'yesterday' }, ['last_paused_at invalid_input']],
-    [{ ...noop_export, start_at: '2026-02-30T00:00:00Z' }, ['start_at invalid_input']],
+    [{ ...noop_export, start_at: '2026-02-30T00:00:00.000000Z' }, ['start_at invalid_input']],
     [{ ...noop_export, start_at: '0001-01-01T00:00:00+14:00' }, ['start_at invalid_input']],
     [{ ...noop_export, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
     [
-      { ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00Z' },
+      { ...noop_export, interval: 'week', start_at: '9999-12-30T00:00:00.000000Z' },
       ['start_at invalid_input'],
     ],
     [
-      { ...noop_export, start_at: '2026-01-02T00:00:00Z', end_at: '2026-01-01T00:00:00Z' },
+      {
+        ...noop_export,
+        start_at: '2026-01-02T00:00:00.000000Z',
+        end_at: '2026-01-01T00:00:00.000000Z',
+      },
       ['end_at invalid_input'],
     ],
     [
-      { ...noop_export, start_at: '2026-01-01T01:00:00+01:00', end_at: '2026-01-01T00:00:00Z' },
+      {
+        ...noop_export,
+        start_at: '2026-01-01T01:00:00+01:00',
+        end_at: '2026-01-01T00:00:00.000000Z',
+      },
       ['end_at invalid_input'],
     ],
     [{ ...noop_export, custom_query: 'SELECT evnt FROM events' }, ['custom_query invalid_input']],
@@ -267,15 +275,16 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
     'destination__config__prefix unknown_field',
   ]);
   assert.equal(
-    (await patch({ last_paused_at: null, start_at: '2026-01-01T00:00:00Z' })).body.last_paused_at,
+    (await patch({ last_paused_at: null, start_at: '2026-01-01T00:00:00.000000Z' })).body
+      .last_paused_at,
     null,
   );
-  assert.deepEqual(attrsOf(await patch({ end_at: '2025-01-01T00:00:00Z' })), [
+  assert.deepEqual(attrsOf(await patch({ end_at: '2025-01-01T00:00:00.000000Z' })), [
     'end_at invalid_input',
   ]);
   assert.equal(
-    (await patch({ start_at: null, end_at: '2025-01-01T00:00:00Z' })).body.end_at,
-    '2025-01-01T00:00:00Z',
+    (await patch({ start_at: null, end_at: '2025-01-01T00:00:00.000000Z' })).body.end_at,
+    '2025-01-01T00:00:00.000000Z',
   );
 });
 
@@ -283,7 +292,7 @@ test('PUT demands the required fields and replaces the config', async () => {
   const home = await house.newOrganization();
   const made = await make(home, {
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
-    end_at: '2040-01-01T00:00:00Z',
+    end_at: '2040-01-01T00:00:00.000000Z',
   });
   const url = `${projectBase(home)}${made.id}/`;
   assert.deepEqual(
@@ -303,7 +312,7 @@ test('PUT demands the required fields and replaces the config', async () => {
   });
   assert.deepEqual(
     [changed.body.end_at, changed.body.interval, changed.body.name],
-    ['2040-01-01T00:00:00Z', 'day', 'x'],
+    ['2040-01-01T00:00:00.000000Z', 'day', 'x'],
   );
 });
 
@@ -344,7 +353,7 @@ test('unpause goes on with the present interval, or makes up for all that were m
   for (const backfill of [false, true]) {
     const made = await make(home, { paused: true });
     await house.deps.db.run(
-      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z', next_run_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`,
+      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z', next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
     );
     await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
       key: home.key,
@@ -355,7 +364,7 @@ test('unpause goes on with the present interval, or makes up for all that were m
     if (backfill)
       assert.deepEqual(
         [planned_until, next_run_at],
-        ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'],
+        ['2026-01-01T00:00:00.000000Z', '2026-01-01T01:00:00.000000Z'],
       );
     else assert.ok(age_hours > -1 && age_hours < 1.1, planned_until);
   }
@@ -368,7 +377,7 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
   const run = await insertRunRow(house, made.id, {});
   const started = await house.request('POST', `${url}backfill/`, {
     key: home.key,
-    body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' },
+    body: { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-02T00:00:00.000000Z' },
   });
   const gone = await house.request('DELETE', url, { key: home.key });
   assert.deepEqual([gone.status, gone.text], [204, '']);

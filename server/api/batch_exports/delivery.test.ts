@@ -50,7 +50,7 @@ after(async () => {
 
 const engine = () => house.deps.engine;
 const hour_ms = 3_600_000;
-const from = Date.parse('2026-01-01T00:00:00Z');
+const from = Date.parse('2026-01-01T00:00:00.000000Z');
 const clickHouseInstant = (at: number) =>
   new Date(at).toISOString().replace('T', ' ').replace('Z', '');
 
@@ -90,7 +90,7 @@ async function insertAt(
 /** Puts the schedule at the first of the three hours and ends it after the last. */
 const scheduleFrom = (id: string) =>
   house.deps.db.run(sql`
-  UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z', next_run_at = '2026-01-01T01:00:00Z', end_at = '2026-01-01T03:00:00Z' WHERE id = ${id}`);
+  UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z', next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z' WHERE id = ${id}`);
 
 async function until(
   ask: () => Promise<Answer>,
@@ -179,9 +179,9 @@ test('scheduled runs deliver each hour once; receipt, logs and files agree; a ba
       run.records_completed,
     ]),
     [
-      ['2026-01-01T00:00:00Z', 10],
-      ['2026-01-01T01:00:00Z', 10],
-      ['2026-01-01T02:00:00Z', 10],
+      ['2026-01-01T00:00:00.000000Z', 10],
+      ['2026-01-01T01:00:00.000000Z', 10],
+      ['2026-01-01T02:00:00.000000Z', 10],
     ],
   );
   assert.deepEqual(await eventsIn('scheduled'), all_events);
@@ -201,7 +201,7 @@ test('scheduled runs deliver each hour once; receipt, logs and files agree; a ba
     ),
   );
   assert.deepEqual((await get('')).body.latest_runs.length, 3);
-  const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T03:00:00Z' };
+  const range = { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-01T03:00:00.000000Z' };
   const counts = [];
   for (const mode of ['missing', 'all'])
     counts.push(

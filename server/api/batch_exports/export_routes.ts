@@ -123,6 +123,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
           after,
           secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!),
         ),
+        before,
       );
       return after;
     });
@@ -141,7 +142,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     changing(
       'Change what is sent of a batch export',
       BatchExportPatch,
-      'The config is merged key by key: an absent secret is kept, a secret sent as null is removed. Another type starts from an empty config.',
+      'The config is merged key by key: an absent secret is kept, a secret sent as null is removed. Where a key that says where the data go has changed, each kept secret has to be sent again (400 `required`). Another type starts from an empty config.',
     ),
     change('patch'),
   );
@@ -150,7 +151,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     changing(
       'Change a batch export; what may be left out keeps its value',
       withDestinations(BatchExportReplacement),
-      'The config is replaced, but for secrets that are not sent.',
+      'The config is replaced, but for secrets that are not sent; as with PATCH they have to be sent where the config leads elsewhere.',
     ),
     change('put'),
   );

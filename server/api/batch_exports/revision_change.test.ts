@@ -39,7 +39,7 @@ async function standing(
 ) {
   const made = await newExport(house, home, body);
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00Z', next_run_at = '2026-01-01T06:00:00Z' WHERE id = ${made.id}`,
+    sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z', next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${made.id}`,
   );
   return made;
 }
@@ -63,8 +63,8 @@ test('a change of the place takes open runs back and plans them again under a ne
   assert.equal(changed.status, 200, changed.text);
   assert.deepEqual(await planOf(made.id), {
     revision: 2,
-    planned_until: '2026-01-01T03:00:00Z',
-    next_run_at: '2026-01-01T04:00:00Z',
+    planned_until: '2026-01-01T03:00:00.000000Z',
+    next_run_at: '2026-01-01T04:00:00.000000Z',
     timezone: 'UTC',
   });
   assert.deepEqual(await Promise.all([done, committing, open, later, retry].map(cancelled)), [
@@ -79,7 +79,7 @@ test('a change of the place takes open runs back and plans them again under a ne
 test('what starts a revision and what does not', async () => {
   const home = await house.newOrganization();
   const cases: [Record<string, unknown>, number][] = [
-    [{ name: 'x', paused: true, end_at: '2040-01-01T00:00:00Z' }, 1],
+    [{ name: 'x', paused: true, end_at: '2040-01-01T00:00:00.000000Z' }, 1],
     [{ destination: { config: { compression: 'gzip', max_file_size_mb: 10 } } }, 1],
     [{ destination: { config: { prefix: 'a' } } }, 1],
     [{ model: 'events', custom_query: null }, 1],
@@ -98,7 +98,11 @@ test('what starts a revision and what does not', async () => {
     const plan = await planOf(made.id);
     assert.deepEqual(
       [plan.revision, await cancelled(run), plan.planned_until],
-      [revision, revision === 2, revision === 2 ? '2026-01-01T04:00:00Z' : '2026-01-01T05:00:00Z'],
+      [
+        revision,
+        revision === 2,
+        revision === 2 ? '2026-01-01T04:00:00.000000Z' : '2026-01-01T05:00:00.000000Z',
+      ],
       JSON.stringify(body),
     );
   }
@@ -125,7 +129,7 @@ test('a new secret keeps the revision, a new host does not', async () => {
     return (await planOf(made.id)).revision;
   };
   assert.equal(await patch({ user: 'v', password: 'q', require_tls: false }), 1);
-  assert.equal(await patch({ host: 'other' }), 2);
+  assert.equal(await patch({ host: 'other', password: 'q' }), 2);
   assert.equal(await patch({ schema: 'x', table_name: 'y' }), 3);
 });
 
@@ -141,15 +145,15 @@ test("an interval's change leaves no gap and takes the project's time zone", asy
   await patch({ name: 'x', interval: 'hour' });
   assert.deepEqual(await planOf(made.id), {
     revision: 1,
-    planned_until: '2026-01-01T05:00:00Z',
-    next_run_at: '2026-01-01T06:00:00Z',
+    planned_until: '2026-01-01T05:00:00.000000Z',
+    next_run_at: '2026-01-01T06:00:00.000000Z',
     timezone: 'UTC',
   });
   await patch({ interval: 'day' });
   assert.deepEqual(await planOf(made.id), {
     revision: 1,
-    planned_until: '2026-01-01T05:00:00Z',
-    next_run_at: '2026-01-01T15:00:00Z',
+    planned_until: '2026-01-01T05:00:00.000000Z',
+    next_run_at: '2026-01-01T15:00:00.000000Z',
     timezone: 'Asia/Tokyo',
   });
   assert.equal((await newExport(house, home, { interval: 'day' })).interval, 'day');

@@ -13,7 +13,7 @@ const certificate = (name: string) =>
   readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');
 const expired = certificate('saml_expired');
 const acme = certificate('saml_acme');
-const acme_ends_at = '2126-10-28T10:16:42Z';
+const acme_ends_at = '2126-10-28T10:16:42.000000Z';
 const provider = { saml_entity_id: 'urn:acme', saml_acs_url: 'https://idp.acme.test/sso' };
 
 let world: DomainWorld;
@@ -72,7 +72,7 @@ test('30, 7 and 1 days before the last certificate ends people are warned, once 
 });
 
 test('who could not be warned in time is warned once, and another certificate begins anew', async () => {
-  world.goTo(Date.parse('2030-01-01T00:00:00Z'));
+  world.goTo(Date.parse('2030-01-01T00:00:00.000000Z'));
   const home = await world.harness.newOrganization();
   const domain = await verifiedWith(home, { ...provider, saml_x509_cert: expired });
   assert.deepEqual([await warn(), await warn()], [1, 0]);

@@ -92,7 +92,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
         readDomainChanges(request, before, ssoChoices(deps.config)),
       );
       const after = await getDomain(tx, request);
-      record(domainEntry('updated', before, after));
+      record(domainEntry('updated', before, after), before);
       return after;
     });
   app.patch(

@@ -3,8 +3,8 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { unstorableIn } from '../../platform/http/json_text.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { attrOf } from '../../platform/http/violations.ts';
+import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { withLowerCaseDomain } from '../users/store.ts';
 import { level_names } from '../members/schema.ts';
 import type { Level } from '../members/schema.ts';
 import { NewInvite } from './schema.ts';
@@ -55,7 +55,7 @@ function readItem({ value, prefix }: SentItem): ReadItem {
       level = 1,
       message = null,
     } = checked(NewInvite, value, prefix, unstorableIn(value, prefix));
-    const email = withLowerCaseDomain(target_email);
+    const email = withPlainDomain(target_email);
     return {
       value,
       prefix,
@@ -74,7 +74,7 @@ function readItem({ value, prefix }: SentItem): ReadItem {
       value,
       prefix,
       fields: undefined,
-      email: isTold ? null : withLowerCaseDomain((value as NewInvite).target_email),
+      email: isTold ? null : withPlainDomain((value as NewInvite).target_email),
       violations,
     };
   }

@@ -14,7 +14,7 @@ const invite_fields = {
   id: Type.String({ format: 'uuid' }),
   target_email: Type.String({
     format: 'email',
-    description: 'Who is invited; the domain is in lower case.',
+    description: 'Who is invited; the domain is in lower case, in another script as punycode.',
   }),
   first_name: Type.String(),
   emailing_attempt_made: Type.Boolean({
@@ -58,7 +58,7 @@ export const NewInvite = Type.Object({
     maxLength: 254,
     format: 'email',
     description:
-      'Compared without regard to case; the domain is stored in lower case. An open invite for the address is replaced.',
+      'Compared without regard to case; the domain is stored in lower case, in another script as punycode. An open invite for the address is replaced.',
   }),
   first_name: Type.Optional(
     Type.String({

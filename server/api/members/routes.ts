@@ -106,7 +106,7 @@ function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
       refuseLevel(askerOf(request), before, level);
       if (level !== undefined) await updateLevel(tx, before.id, level);
       const after = await getMember(request, tx);
-      record(entryOf('updated', before, after));
+      record(entryOf('updated', before, after), before);
       return after;
     });
 }

@@ -12,16 +12,13 @@ export function isOneself(asker: Asker, member: MemberRow): boolean {
 }
 
 /**
- * Throws 403 where the asker may not give the member this level (undefined: none was sent): nobody changes their own, and only an owner makes or unmakes an owner. An
- * owner is always left, because whoever unmakes one stays one themselves.
+ * Throws 403 where the asker may not give the member this level: nobody changes their own, and only an owner makes or unmakes an owner. No level, or the
+ * one that the member has, is no change. An owner is always left, because whoever unmakes one stays one themselves.
  */
 export function refuseLevel(asker: Asker, member: MemberRow, level: Level | undefined): void {
-  if (isOneself(asker, member)) {
-    if (level !== undefined)
-      throw forbidden('Nobody can change their own level: ask another administrator or owner.');
-    return;
-  }
-  if (level === undefined) return;
+  if (level === undefined || level === member.level) return;
+  if (isOneself(asker, member))
+    throw forbidden('Nobody can change their own level: ask another administrator or owner.');
   refuseAbove(asker, member.level, 'changes');
   refuseAbove(asker, level, 'makes');
 }

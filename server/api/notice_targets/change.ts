@@ -2,10 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
-import { secretContext } from '../../engine/notices/outbox.ts';
-import { storedUrl } from '../../engine/notices/webhook_url.ts';
+import { findTarget, secretContext } from '../../engine/notices/outbox.ts';
+import type { Target } from '../../engine/notices/outbox.ts';
+import { storedUrl, urlContext } from '../../engine/notices/webhook_url.ts';
 import { body } from '../../platform/http/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import { movedSecrets } from '../../platform/http/kept_secrets.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { findTargetProject } from '../batch_exports/store.ts';
@@ -68,15 +70,24 @@ export async function changeTarget(
   before: NoticeTargetRow,
   request: FastifyRequest,
 ): Promise<{ has_new_url: boolean; has_new_secret: boolean }> {
-  const { url: sent_url, ...others } = body(request, NoticeTargetPatch);
-  // Whoever sends back what was shown changes nothing by it.
-  const url = sent_url === before.url ? undefined : sent_url;
+  const { url: sent_url, secret: sent_secret, ...others } = body(request, NoticeTargetPatch);
+  const stored = storedWebhook(deps, await findTarget(tx, before.id));
+  // Whoever sends back what was shown, or what is stored, changes nothing by it.
+  const url = sent_url === before.url || sent_url === stored.url ? undefined : sent_url;
   await refuseWrongFields(
     tx,
     { ...before, is_new: false },
-    url === undefined ? others : { ...others, url },
+    {
+      ...others,
+      ...(url === undefined ? {} : { url }),
+      ...(sent_secret === undefined ? {} : { secret: sent_secret }),
+    },
+    movedSecrets(webhook_places, stored, typeof url === 'string' ? { ...stored, url } : stored, {
+      sent: new Set(sent_secret === undefined ? [] : ['secret']),
+    }),
   );
-  const { secret, events, ...fields } = others;
+  const secret = sent_secret === stored.secret ? undefined : sent_secret;
+  const { events, ...fields } = others;
   await updateNoticeTarget(tx, before.id, {
     ...fields,
     ...(typeof url === 'string'
@@ -89,6 +100,21 @@ export async function changeTarget(
       : { secret: deps.secrets.seal(secret, secretContext(before.id)) }),
   });
   return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
+}
+
+/** What of a webhook is secret, and which field says where what it signs goes. */
+const webhook_places = { secrets: ['secret'], where: ['url'] };
+
+/** The whole address and the secret of a webhook; neither of a target that gets mails. Never to be logged or answered. */
+function storedWebhook(
+  { secrets }: Deps,
+  target: Target | undefined,
+): { url?: string; secret?: string } {
+  if (target?.type !== 'webhook') return {};
+  return {
+    url: secrets.open(target.url_sealed, urlContext(target.id)),
+    secret: secrets.open(target.secret, secretContext(target.id)),
+  };
 }
 
 async function projectOf(

@@ -14,13 +14,14 @@ import {
   deliveriesOf,
   openWebhook,
   webhook_key,
+  webhook_secret,
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
 
 const hour_ms = 3_600_000;
-let now = Date.parse('2026-01-01T00:00:00Z');
+let now = Date.parse('2026-01-01T00:00:00.000000Z');
 let receiver: HttpReceiver;
 let house: Harness;
 before(async () => {
@@ -60,7 +61,7 @@ test('a webhook gets each change once, signed, however many processes send', asy
     );
   }
   const { timestamp, data } = JSON.parse(requests[0]!.body);
-  assert.equal(timestamp, '2026-01-01T00:00:00.000Z');
+  assert.equal(timestamp, '2026-01-01T00:00:00.000000Z');
   assert.deepEqual(data.batch_export, {
     id: exported.id,
     team_id: home.project.id,
@@ -163,7 +164,7 @@ test('a receiver that asks for rest gets nothing until it is over, an hour at mo
   }
   receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
   assert.equal(await send(), 1);
-  await change({ url: `${url}?moved` });
+  await change({ url: `${url}?moved`, secret: webhook_secret });
   assert.ok((await send()) >= 1);
   now += 2 * hour_ms;
   await send();
@@ -302,7 +303,7 @@ test('a receiver that is gone says nothing of the address that its target has by
   });
   const due = await claimOne(house, now);
   const moved = `${url}/moved`;
-  await change({ url: moved });
+  await change({ url: moved, secret: webhook_secret });
   await settleDelivery(house.deps, due, gone(url));
   assert.deepEqual(
     [(await state()).enabled, (await state()).last_attempt.outcome],

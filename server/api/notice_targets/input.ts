@@ -10,13 +10,15 @@ import { listKnownExports } from './store.ts';
 /** Which target the fields are for: its project, its type, and whether it is being made, when what the type needs must be there. */
 export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: boolean };
 
-/** Throws one 400 that lists every violation of the rules that the schema cannot say: what each type needs and refuses, the form of url and secret, and that the exports are the project's. */
+/** Throws one 400 that lists every violation of the rules that the schema cannot say: what each type needs and refuses, the form of url and secret, and that the exports are the project's. `known` are violations that the caller found. */
 export async function refuseWrongFields(
   db: Queryable,
   subject: Subject,
   fields: NoticeTargetChanges,
+  known: Violation[] = [],
 ): Promise<void> {
   const found = [
+    ...known,
     ...typeViolations(subject, fields),
     ...formViolations(fields),
     ...(await exportViolations(db, subject.team_id, fields)),

@@ -266,8 +266,8 @@ test('nobody is shown the path and query of an address, which are kept sealed; w
   const token = 'a-token-that-nobody-may-see-c0de';
   const shown = `${receiver.url}/********c0de`;
   const answers = [
-    await change({ url: `${receiver.url}/tokens/${token}` }),
-    await change({ url: `${receiver.url}/token/?t=${token}` }),
+    await change({ url: `${receiver.url}/tokens/${token}`, secret }),
+    await change({ url: `${receiver.url}/token/?t=${token}`, secret }),
   ];
   assert.deepEqual(
     answers.map(({ body }) => body.url),
@@ -276,8 +276,8 @@ test('nobody is shown the path and query of an address, which are kept sealed; w
   assert.equal((await change({ url: shown, events: ['failing'] })).status, 200);
   for (const [body, status] of [
     [{ url: `${receiver.url}/********abcd` }, 400],
-    [{ url: `${receiver.url}/` }, 200],
-    [{ url: `${receiver.url}/token/?t=${token}` }, 200],
+    [{ url: `${receiver.url}/`, secret }, 200],
+    [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
   ] as const)
     assert.equal((await change(body)).status, status);
   await endedRun(house, exported.id, failed);

@@ -112,11 +112,11 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
         ...(has_new_url && after.url === before.url ? [secretChange('url', 'changed')] : []),
         ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
       ];
-      record(entryOf('updated', before, after, unseen));
+      record(entryOf('updated', before, after, unseen), before);
       return after;
     });
   const description =
-    'The type stays. What waits to be delivered goes to the new address, under the new secret.';
+    'The type stays. Another `url` needs the `secret` with it. What waits to be delivered goes to the new address, under the new secret.';
   const schema = (summary: string) => ({
     summary,
     description,

@@ -108,7 +108,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
         ifMatch(request, before);
         await updateOrganization(tx, organization_id, body(request, schema));
         const after = await findOrganization(tx, organization_id, level);
-        record(entryOf('updated', before, after));
+        record(entryOf('updated', before, after), before);
         return after;
       });
   const changing = {

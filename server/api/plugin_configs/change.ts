@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
@@ -12,7 +13,7 @@ import { invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVisiblePlugin } from '../plugins/store.ts';
 import type { PluginConfigCreate, PluginConfigPatch, PluginConfigRow } from './schema.ts';
-import { changedSettings, sealedNames, settingsFaults } from './settings.ts';
+import { changedSettings, movedSettings, sealedNames, settingsFaults } from './settings.ts';
 import type { HowToChange } from './settings.ts';
 import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig } from './store.ts';
 import type { PluginConfigFields } from './store.ts';
@@ -33,12 +34,22 @@ export async function createConfig(
     plugin_id: plugin,
     created_by: request.caller.user_id,
   });
-  const before = { id, plugin, plugin_info: info, enabled: false, collection: info.collection };
+  const before = {
+    id,
+    plugin,
+    plugin_info: info,
+    enabled: false,
+    allowed_hosts: [],
+    collection: info.collection,
+  };
   await applyChange(tx, deps, before, { config: {}, ...sent }, 'replace');
   return id;
 }
 
-/** Changes a config under the caller's locks. Throws 400 for wrong values, and for enabling what cannot run. */
+/**
+ * Changes a config under the caller's locks, and gives the keys whose values are others now. Throws 400 for wrong
+ * values, for a change that would take a kept secret elsewhere, and for enabling what cannot run.
+ */
 export async function changeConfig(
   tx: Transaction,
   deps: Deps,
@@ -46,16 +57,19 @@ export async function changeConfig(
   before: PluginConfigRow,
   sent: PluginConfigPatch,
   how: HowToChange,
-): Promise<void> {
+): Promise<string[]> {
   const { collection } = (await findVisiblePlugin(
     tx,
     request.access.organization_id,
     before.plugin,
   ))!;
-  await applyChange(tx, deps, { ...before, collection }, sent, how);
+  return applyChange(tx, deps, { ...before, collection }, sent, how);
 }
 
-type Before = Pick<PluginConfigRow, 'id' | 'plugin' | 'plugin_info' | 'enabled'> & {
+type Before = Pick<
+  PluginConfigRow,
+  'id' | 'plugin' | 'plugin_info' | 'enabled' | 'allowed_hosts'
+> & {
   collection: PluginCollection;
 };
 
@@ -65,7 +79,7 @@ async function applyChange(
   before: Before,
   { config: sent, allowed_hosts, ...fields }: PluginConfigPatch,
   how: HowToChange,
-): Promise<void> {
+): Promise<string[]> {
   const { config_schema } = before.plugin_info;
   const stored = (await findStoredConfig(tx, before.id))!;
   const enabled = fields.enabled ?? before.enabled;
@@ -81,25 +95,32 @@ async function applyChange(
           sent ?? {},
           sent === undefined ? 'merge' : how,
         );
-  const faults = next === undefined ? [] : settingsFaults(config_schema, next, enabled);
+  const hosts =
+    allowed_hosts === undefined
+      ? before.allowed_hosts
+      : [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
+  const sealed = sealedNames(config_schema, stored.secret_keys);
+  const faults = [
+    ...(next === undefined ? [] : settingsFaults(config_schema, next, enabled)),
+    ...movedSettings(
+      config_schema,
+      { settings, allowed_hosts: before.allowed_hosts },
+      { settings: next ?? settings, allowed_hosts: hosts },
+      { secret_keys: sealed, sent: sent ?? {} },
+    ),
+  ];
   if (faults.length > 0) throw invalidMany(faults);
   if (isEnabling) await refuseUnready(tx, deps, before);
   const changes: PluginConfigFields = { ...fields };
   if (next !== undefined)
-    Object.assign(
-      changes,
-      storePluginConfig(
-        deps.secrets,
-        before.id,
-        next,
-        sealedNames(config_schema, stored.secret_keys),
-      ),
-      { error: null, error_at: null },
-    );
-  if (allowed_hosts !== undefined)
-    changes.allowed_hosts = [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
+    Object.assign(changes, storePluginConfig(deps.secrets, before.id, next, sealed), {
+      error: null,
+      error_at: null,
+    });
+  if (allowed_hosts !== undefined) changes.allowed_hosts = hosts;
   await updatePluginConfig(tx, before.id, changes);
   if (isEnabling) await startCursor(tx, before.id);
+  return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
 
 /** Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot serve its collection. */
@@ -119,16 +140,16 @@ async function refuseUnready(
     throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${fault}`);
 }
 
-/** The log's lines for secret values: which came, went, or were sent again. */
+/** The log's lines for secret values: which came, went, or are others now (`changed`). */
 export function secretChanges(
   before: readonly string[],
   after: readonly string[],
-  sent: readonly string[],
+  changed: readonly string[],
 ): Change[] {
   const keys = [...new Set([...before, ...after])];
   return keys.flatMap((key) => {
     const [had, has] = [before.includes(key), after.includes(key)];
-    if (had && has && !sent.includes(key)) return [];
+    if (had && has && !changed.includes(key)) return [];
     return [secretChange(`config.${key}`, had ? (has ? 'changed' : 'deleted') : 'created')];
   });
 }

@@ -129,15 +129,15 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
   const { id } = made.body;
   assert.deepEqual([made.body.config, made.body.secret_keys], [{ region: 'EU' }, ['token']]);
   assert.equal((await storedSettings(id))['token'], secret);
-  assert.deepEqual((await ask('PATCH', url, { config: { region: 'US' } })).body.secret_keys, [
+  assert.deepEqual((await ask('PATCH', url, { config: { extra: '2' } })).body.secret_keys, [
     'token',
   ]);
-  assert.deepEqual((await ask('PUT', url, { config: { extra: '1' } })).body, {
+  assert.deepEqual((await ask('PUT', url, { config: { region: 'EU', extra: '1' } })).body, {
     ...(await ask('GET', url)).body,
-    config: { extra: '1' },
+    config: { region: 'EU', extra: '1' },
     secret_keys: ['token'],
   });
-  assert.deepEqual(await storedSettings(id), { extra: '1', token: secret });
+  assert.deepEqual(await storedSettings(id), { region: 'EU', extra: '1', token: secret });
   await ask('PATCH', url, { config: { token: `${secret}-2` } });
   assert.equal((await storedSettings(id))['token'], `${secret}-2`);
   assert.deepEqual((await ask('PATCH', url, { config: { token: null } })).body.secret_keys, []);

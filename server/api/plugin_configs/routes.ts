@@ -125,20 +125,21 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
       const before = await getLockedConfig(tx, request);
       ifMatch(request, before);
       const sent = body(request, PluginConfigPatch);
-      await changeConfig(tx, deps, request, before, sent, how);
+      const changed = await changeConfig(tx, deps, request, before, sent, how);
       const after = await getConfig(tx, request);
       record(
         configEntry(
           'updated',
           before,
           after,
-          secretChanges(before.secret_keys, after.secret_keys, Object.keys(sent.config ?? {})),
+          secretChanges(before.secret_keys, after.secret_keys, changed),
         ),
+        before,
       );
       return after;
     });
   const description =
-    'Values are merged key by key: an absent one is kept, null removes one. Enabling lets it begin with the events that come in from then on, and takes its error away. Needs the plugins access level 3.';
+    'Values are merged key by key: an absent one is kept, null removes one. With another value of a field that says where the plugin sends to, or another allowed host, each secret has to be sent again. Enabling lets it begin with the events that come in from then on, and takes its error away. Needs the plugins access level 3.';
   const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
   app.patch(
     one,

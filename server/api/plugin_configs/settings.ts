@@ -1,6 +1,8 @@
+import { placeKeys, withDefaults } from '../../engine/plugins/config_places.ts';
 import { fieldsOf, secretNames } from '../../engine/plugins/config_schema.ts';
 import { configFaults } from '../../engine/plugins/packages/manifest.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { movedSecrets } from '../../platform/http/kept_secrets.ts';
 
 /** A config's values, secrets included: in memory only. */
 export type Settings = Record<string, unknown>;
@@ -53,4 +55,32 @@ export function settingsFaults(
 /** Names of the values that are sealed: those whose field is secret, and those that were sealed before and are kept. */
 export function sealedNames(config_schema: unknown, secret_keys: readonly string[]): Set<string> {
   return new Set([...secretNames(fieldsOf(config_schema)), ...secret_keys]);
+}
+
+/** The settings of a config with what it may reach. */
+export type Reach = { settings: Settings; allowed_hosts: readonly string[] };
+
+/**
+ * The violations of a change that would take kept secrets elsewhere: a field that says where has another value, or a
+ * host may be reached that could not before. Each secret must have been sent with it.
+ */
+export function movedSettings(
+  config_schema: unknown,
+  before: Reach,
+  after: Reach,
+  { secret_keys, sent }: { secret_keys: Iterable<string>; sent: Settings },
+): Violation[] {
+  const fields = fieldsOf(config_schema);
+  const [old, next] = [before, after].map(({ settings }) => withDefaults(fields, settings));
+  // A host that goes takes no secret elsewhere.
+  const added = after.allowed_hosts.filter((host) => !before.allowed_hosts.includes(host));
+  return movedSecrets(
+    {
+      secrets: [...secret_keys].filter((key) => Object.hasOwn(after.settings, key)),
+      where: [...placeKeys(fields, old!, next!), 'allowed_hosts'],
+    },
+    { ...old, allowed_hosts: [] },
+    { ...next, allowed_hosts: added },
+    { sent: new Set(Object.keys(sent)), prefix: 'config__' },
+  );
 }

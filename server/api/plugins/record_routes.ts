@@ -96,7 +96,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       const { before, hidden } = await lockOwnPlugin(tx, request, collection);
       await changePlugin(tx, deps, request, before, hidden, body(request, PluginPatch));
       const after = await getPlugin(tx, request, collection);
-      record(pluginEntry(collection, 'updated', before, after));
+      record(pluginEntry(collection, 'updated', before, after), before);
       return after;
     });
   const description =

@@ -13,7 +13,9 @@ const plugin_types = [
   'inline',
 ] as const satisfies PluginType[];
 
-const any = (description: string) => Type.Unknown({ description });
+/** Any JSON but null, which would say neither that there is something nor that there is nothing. */
+const any = (description: string) =>
+  Type.Unsafe<unknown>({ type: ['object', 'array', 'string', 'number', 'boolean'], description });
 
 const fields = {
   plugin_type: nullable(
@@ -191,13 +193,9 @@ export const PluginWithDifferences = Type.Object(
 
 /** A list with the first record that it is about in front: the record's fields, all null when there is none, and the list beside them. */
 export function besideRecord<Item extends TSchema>(item: Item, title: string) {
-  const { id, is_global, organization_name } = record;
-  const first = {
-    ...record,
-    id: nullable(id),
-    is_global: nullable(is_global),
-    organization_name: nullable(organization_name),
-  };
+  const first = Object.fromEntries(
+    Object.entries(record).map(([name, schema]) => [name, nullable(schema as TSchema)]),
+  );
   return Type.Object({ ...first, ...pageOf(item).properties }, { title });
 }
 

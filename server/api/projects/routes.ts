@@ -101,7 +101,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
         const changes = wholeBody(request, schema);
         await updateProject(tx, id, changes);
         const after = await findProject(tx, id);
-        record(entryOf('updated', before, after));
+        record(entryOf('updated', before, after), before);
         return after;
       });
   const changing = { ...one, scope: 'project:write', level: 8 } as const;

@@ -45,7 +45,7 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
       const changes = readChanges(request);
       await updateUser(tx, before.id, changes);
       const after = await getAccount(tx, request, now);
-      record(accountEntry('updated', before, accountChanges(before, after)));
+      record(accountEntry('updated', before, accountChanges(before, after)), before);
       return after;
     });
   const changing = {

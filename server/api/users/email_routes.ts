@@ -6,6 +6,7 @@ import { invalid } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail } from '../../platform/http/slowing.ts';
 import { write } from '../../platform/http/write.ts';
+import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { accountChanges, accountEntry, actorOf } from './activity.ts';
@@ -14,7 +15,7 @@ import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, makeLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, EmailChange, GivenToken, LinkedEmail, NoFields } from './schema.ts';
-import { findAccount, findIdentityById, withLowerCaseDomain } from './store.ts';
+import { findAccount, findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 
 /** Routes about the address of an account: change it, have a link sent that proves it, open that link. */
@@ -41,8 +42,8 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, EmailChange);
-      const email = withLowerCaseDomain(confirmed.given.email);
-      const isPresent = (user: Identity) => email === withLowerCaseDomain(user.email);
+      const email = withPlainDomain(confirmed.given.email);
+      const isPresent = (user: Identity) => email === withPlainDomain(user.email);
       if (mail.is_configured && !isPresent(confirmed.user))
         await countMail(request, 'mail', confirmed.user.address);
       return write(request, reply, 200, async (tx, record, afterwards) => {

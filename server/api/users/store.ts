@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/access.ts';
+import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
@@ -49,22 +50,14 @@ export function userJson(alias: 'u'): Sql {
   );
 }
 
-/** The address as accounts keep it: the part before the @ as it was written, A to Z of the domain in lower case. */
-export function withLowerCaseDomain(email: string): string {
-  const at = email.lastIndexOf('@') + 1;
-  return (
-    email.slice(0, at) + email.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-  );
-}
-
-/** Makes an active user. The address is kept as `withLowerCaseDomain` gives it; another user with the same address in any case makes a violation of `users_email_unique`. */
+/** Makes an active user. The address is kept as `withPlainDomain` gives it; another user with the same address in any case makes a violation of `users_email_unique`. */
 export async function insertUser(
   tx: Transaction,
   fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string },
 ): Promise<UserRow> {
   const [row] = await tx.rows<UserRow>(sql`
     INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name)
-    VALUES (${uuidv7()}, ${uuidv4()}, ${withLowerCaseDomain(fields.email)}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
+    VALUES (${uuidv7()}, ${uuidv4()}, ${withPlainDomain(fields.email)}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
     RETURNING id, uuid, email, is_active, password_hash`);
   return row!;
 }
@@ -72,7 +65,7 @@ export async function insertUser(
 /** The user with this address, however it is written. Leans on the unique index over comparable_address(email). */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
   return db.row<UserRow>(
-    sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${email})`,
+    sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${withPlainDomain(email)})`,
   );
 }
 
@@ -82,7 +75,7 @@ export async function findIdentity(
   email: string,
 ): Promise<{ address: string; user: Identity | undefined }> {
   const row = await db.row<Omit<Identity, 'id'> & { id: number | null; asked: string }>(sql`
-    SELECT asked.address AS asked, ${identity} FROM (SELECT comparable_address(${email}) AS address) asked LEFT JOIN users u ON comparable_address(u.email) = asked.address AND u.is_active`);
+    SELECT asked.address AS asked, ${identity} FROM (SELECT comparable_address(${withPlainDomain(email)}) AS address) asked LEFT JOIN users u ON comparable_address(u.email) = asked.address AND u.is_active`);
   return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
 }
 

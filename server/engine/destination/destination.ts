@@ -157,6 +157,10 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   config: Schema;
   /** Keys of the config that are encrypted at rest and never come back. */
   secrets: readonly (keyof Static<Schema> & string)[];
+  /** Keys of the config that say where the secrets go, or as whom: a change of one asks for each secret again. */
+  where: readonly (keyof Static<Schema> & string)[];
+  /** Of keys in `where`: the value that makes the way less safe; a change to another value asks for nothing. */
+  less_safe?: Partial<Static<Schema>>;
   /** Keys of the config that say by which way the data travel and not where they end: a change of one begins no new revision. */
   ways?: readonly (keyof Static<Schema> & string)[];
   /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */

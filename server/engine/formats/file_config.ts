@@ -15,6 +15,11 @@ export function prefixKey(place: string) {
   });
 }
 
+/** What each format can have, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
+const compressions_said = fileFormats
+  .map((format) => `${format}: ${compressionsOf(format).join(', ')}`)
+  .join('; ');
+
 /** The config keys that every destination of files or objects has beside its `prefix`. */
 export const file_keys = {
   file_format: Type.Optional(
@@ -29,10 +34,10 @@ export const file_keys = {
     nullable(
       Type.Unsafe<Compression>({
         type: 'string',
-        enum: ['gzip', 'brotli', 'zstd', 'snappy', 'lz4'],
+        enum: [...new Set(fileFormats.flatMap(compressionsOf))],
         default: null,
-        description:
-          'JSONLines and CSV: gzip, brotli, zstd. Parquet, inside the file: zstd, lz4, snappy, gzip, brotli. Null: none.',
+        description: `${compressions_said}. Parquet has it inside the file. Null: none.`,
+        wrong_detail: `${compressions_said}; or null.`,
       }),
     ),
   ),

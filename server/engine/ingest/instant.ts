@@ -8,8 +8,7 @@ const minute_ms = 60_000;
 
 /** Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`: `2024-05-01 12:00:00.123000`. */
 export function storeInstant(milliseconds: number): string {
-  const text = isoInstant(milliseconds);
-  return `${text.slice(0, 10)} ${text.slice(11, 23)}000`;
+  return isoInstant(milliseconds).replace('T', ' ').slice(0, -1);
 }
 
 /**

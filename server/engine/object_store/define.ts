@@ -26,7 +26,7 @@ import { uploadParts } from './upload.ts';
 /** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,
-  'type' | 'label' | 'config' | 'secrets' | 'validate' | 'place'
+  'type' | 'label' | 'config' | 'secrets' | 'where' | 'validate' | 'place'
 > & {
   openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
 };

@@ -138,11 +138,13 @@ export function hashOf(
     row.ip,
     row.request_id,
   ];
+  // As PostgreSQL spells it, without zeros at the end: entries from before all had six digits are hashed so.
+  const created_at = row.created_at.replace(/\.?0*Z$/, 'Z');
   return secrets.chain(
     JSON.stringify([
       ...said,
       ...actor,
-      row.created_at,
+      created_at,
       row.previous_hash.toString('hex'),
       previous_seal.toString('hex'),
     ]),

@@ -103,8 +103,10 @@ function tell(error: ErrorObject): Told {
         code: 'max_value',
         detail: `Must be ${keyword === 'maximum' ? 'at most' : 'less than'} ${params['limit']}.`,
       };
-    case 'enum':
-      return choiceTold(params['allowedValues'] as unknown[]);
+    case 'enum': {
+      const told = choiceTold(params['allowedValues'] as unknown[]);
+      return { ...told, detail: ownDetail(error) ?? told.detail };
+    }
     case 'const':
       return choiceTold([params['allowedValue']]);
     case 'anyOf':
@@ -150,7 +152,7 @@ function unionTold(branches: Record<string, unknown>[]): Told {
   };
 }
 
-/** A schema may bring its own sentence: `wrong_detail` beside `pattern` or `format`. */
+/** A schema may bring its own sentence: `wrong_detail` beside `pattern`, `format` or `enum`. */
 function ownDetail(error: ErrorObject): string | undefined {
   const detail = error.parentSchema?.['wrong_detail'];
   return typeof detail === 'string' ? detail : undefined;

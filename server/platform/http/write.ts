@@ -26,16 +26,19 @@ export type Entry = Activity & {
   actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'>;
 };
 
-/** Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry run). */
-export type RecordActivity = (entry: Entry | 'nothing') => void;
+/**
+ * Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry
+ * run). A PATCH or PUT gives the record from `before` too: it is the answer when the entry names no change.
+ */
+export type RecordActivity = (entry: Entry | 'nothing', before?: unknown) => void;
 
 const attempts_max = 3;
 
 /** Carries the finished answer out of a transaction that must leave nothing behind. */
-class ValidatedOnly extends Error {
+class NothingKept extends Error {
   readonly answer: unknown;
   constructor(answer: unknown) {
-    super('validate_only');
+    super('Nothing is kept.');
     this.answer = answer;
   }
 }
@@ -44,6 +47,7 @@ class ValidatedOnly extends Error {
  * Every change of the API goes through here. `work` finds, refuses and changes in one transaction and gives the answer's body, undefined for 204. Guarantees:
  * - the caller is a member with the route's level until the transaction ends: a removal or demotion that races waits for it, or stops it;
  * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or two is a fault of ours and changes nothing;
+ * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and instants as they were;
  * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would have come, or 204;
  * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between them cannot make a repeat do it twice;
  * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no effect but on `tx` and through `afterwards` and `record`.
@@ -60,15 +64,17 @@ export async function write<Answer>(
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
-      const entries: (Entry | 'nothing')[] = [];
+      const entries: Recorded[] = [];
       await confirmAccess(tx, request);
       const answer = await work(
         tx,
-        (entry) => entries.push(entry),
+        (entry, before) => entries.push({ entry, before }),
         (effect) => effects.push(effect),
       );
-      await keepEntry(request, tx, entries);
-      if (validateOnly) throw new ValidatedOnly(answer);
+      const { entry, before } = onlyOne(request, entries);
+      if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
+      await keepEntry(request, tx, entry);
+      if (validateOnly) throw new NothingKept(answer);
       await keepAnswer(request, tx, status, answer);
       return answer;
     });
@@ -76,7 +82,7 @@ export async function write<Answer>(
   try {
     answer = await repeated(inTransaction);
   } catch (error) {
-    if (!(error instanceof ValidatedOnly)) throw error;
+    if (!(error instanceof NothingKept)) throw error;
     return respond(reply, status === 204 ? 204 : 200, error.answer as Answer);
   }
   if (request.idempotency !== undefined) request.idempotency.stored = true;
@@ -125,16 +131,28 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
   request.access = { ...access, level: member.level };
 }
 
-async function keepEntry(
-  request: FastifyRequest,
-  tx: Transaction,
-  entries: (Entry | 'nothing')[],
-): Promise<void> {
-  const [entry] = entries;
-  if (entry === undefined || entries.length > 1)
+type Recorded = { entry: Entry | 'nothing'; before: unknown };
+
+function onlyOne(request: FastifyRequest, entries: Recorded[]): Recorded {
+  const [one] = entries;
+  if (one === undefined || entries.length > 1)
     throw new Error(
       `${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`,
     );
+  return one;
+}
+
+function changesNothing({ method }: FastifyRequest, entry: Entry | 'nothing'): boolean {
+  return (
+    (method === 'PATCH' || method === 'PUT') && entry !== 'nothing' && entry.changes.length === 0
+  );
+}
+
+async function keepEntry(
+  request: FastifyRequest,
+  tx: Transaction,
+  entry: Entry | 'nothing',
+): Promise<void> {
   if (entry === 'nothing') return;
   const {
     chain = { organization_id: request.access.organization_id },

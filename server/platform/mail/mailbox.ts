@@ -19,6 +19,18 @@ export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1));
 }
 
+/**
+ * The address as it is kept and looked for, so that a mailbox has one spelling: the part before the @ as it was
+ * written, A to Z of the domain in lower case, and a domain in another script as DNS has it (`xn--...`).
+ */
+export function withPlainDomain(address: string): string {
+  const at = address.lastIndexOf('@') + 1;
+  const lower = address.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  // ASCII is left as it is: the URL standard makes an address of a machine of 1.2.3.
+  const plain = /^[ -~]*$/.test(lower) ? lower : domainToASCII(lower) || lower;
+  return address.slice(0, at) + plain;
+}
+
 /** The one mailbox that a text such as `Sluice <sluice@example.com>` or `sluice@example.com` names; undefined when it names none or several. */
 export function readMailbox(text: string): Mailbox | undefined {
   const [, quoted, plain, bracketed, alone] = mailbox_form.exec(oneLine(text)) ?? [];

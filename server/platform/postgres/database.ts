@@ -52,9 +52,10 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678Z`; the session's time zone is UTC. */
+/** PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678000Z`, always six digits; the session's time zone is UTC. */
 function wireInstant(text: string): string {
-  return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
+  if (!text.endsWith('+00')) return text;
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`;
 }
 
 const wireTypes: pg.CustomTypesConfig = {

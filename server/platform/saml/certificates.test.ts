@@ -32,8 +32,8 @@ test('however a certificate is pasted, it is the same one', () => {
         pem: new X509Certificate(acme).toString(),
         fingerprint_sha256: new X509Certificate(acme).fingerprint256,
         subject: 'O=Test, CN=acme identity provider',
-        not_before: '2026-11-21T10:16:42.000Z',
-        not_after: '2126-10-28T10:16:42.000Z',
+        not_before: '2026-11-21T10:16:42.000000Z',
+        not_after: '2126-10-28T10:16:42.000000Z',
       },
     ]);
   }
@@ -49,7 +49,7 @@ test('several certificates keep their order; an expired one says when it ended',
       'O=Test, CN=acme identity provider',
     ],
   );
-  assert.equal(read[0]!.not_after, '2021-01-01T00:00:00.000Z');
+  assert.equal(read[0]!.not_after, '2021-01-01T00:00:00.000000Z');
 });
 
 test('what cannot be used is refused with a sentence that says what to do, without a piece of the field', () => {

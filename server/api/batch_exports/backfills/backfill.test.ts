@@ -34,8 +34,8 @@ test('a backfill answers the export with the backfill beside it, is listed and c
     status: 'Starting',
     mode: 'missing',
     by: 'timestamp',
-    start_at: '2026-01-01T00:30:00Z',
-    end_at: '2026-01-01T03:00:00Z',
+    start_at: '2026-01-01T00:30:00.000000Z',
+    end_at: '2026-01-01T03:00:00.000000Z',
     runs: 3,
     finished_at: null,
     progress: {
@@ -106,12 +106,12 @@ test('wrong ranges of a backfill are 400', async () => {
     [{ ...range, end_at: range.start_at }, ['end_at invalid_input']],
     [{ start_at: range.end_at, end_at: range.start_at }, ['end_at invalid_input']],
     [
-      { start_at: '2026-01-01T00:00:00.0001Z', end_at: '2026-01-01T00:00:00.0002Z' },
+      { start_at: '2026-01-01T00:00:00.000100Z', end_at: '2026-01-01T00:00:00.000200Z' },
       ['end_at invalid_input'],
     ],
     [{ ...range, end_at: soon(90) }, ['end_at invalid_input']],
     [{ ...range, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
-    [{ ...range, start_at: '0001-01-03T00:00:00Z' }, ['start_at invalid_input']],
+    [{ ...range, start_at: '0001-01-03T00:00:00.000000Z' }, ['start_at invalid_input']],
     [{ ...range, mode: 'some' }, ['mode invalid_choice']],
     [{ ...range, by: 'created_at' }, ['by invalid_choice']],
     [{ ...range, dry_run: 'yes' }, ['dry_run invalid_input']],
@@ -171,7 +171,10 @@ test('a backfill of persons is by their one time, also where nobody says so', as
 
 test('an export whose end_at has passed can be made for its backfills, and says that no run follows', async () => {
   const home = await house.newOrganization();
-  const made = await newExport(house, home, { end_at: '2026-01-02T00:00:00Z', paused: true });
+  const made = await newExport(house, home, {
+    end_at: '2026-01-02T00:00:00.000000Z',
+    paused: true,
+  });
   const url = `${projectBase(home)}${made.id}/`;
   assert.equal((await house.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
   const { results } = (await house.request('GET', `${url}logs/`, { key: home.key })).body;

@@ -14,7 +14,6 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
-import { shortInstant } from '../body/instants.ts';
 import { readingNow } from '../drafts/reading_now.ts';
 import type { StoreNow } from '../drafts/reading_now.ts';
 import type { Backfill } from '../schema.ts';
@@ -57,8 +56,8 @@ export async function dryRun(
     status: 'DryRun',
     mode: range.mode,
     by: range.by,
-    start_at: shortInstant(range.from),
-    end_at: shortInstant(range.to),
+    start_at: isoInstant(range.from),
+    end_at: isoInstant(range.to),
     runs,
     created_at: null,
     finished_at: null,
@@ -74,8 +73,8 @@ export async function dryRun(
       records_delivered_count: counted.delivered,
       runs_with_records: counted.runs,
       runs: counted.listed.map(({ from, records }) => ({
-        data_interval_start: shortInstant(from),
-        data_interval_end: shortInstant(endOf(row, range, from)),
+        data_interval_start: isoInstant(from),
+        data_interval_end: isoInstant(endOf(row, range, from)),
         records_total_count: records,
       })),
     },

@@ -55,36 +55,48 @@ export function changedDestination(
   };
 }
 
+/** A copy of the config with the defaults of absent keys. */
+export function withDefaults(
+  { config: { properties } }: Pick<DestinationDefinition, 'config'>,
+  given: FullConfig,
+): FullConfig {
+  const config = { ...structuredClone(given) };
+  for (const [key, schema] of Object.entries(properties as Record<string, { default?: unknown }>)) {
+    if (!Object.hasOwn(config, key) && schema.default !== undefined)
+      config[key] = structuredClone(schema.default);
+  }
+  return config;
+}
+
 /** The config with the defaults of absent keys, checked against the destination's schema and its own rules: every violation, named `destination__config__<key>`. */
 export function completedConfig(
   definition: DestinationDefinition,
   given: FullConfig,
   rules: OperatorRules,
 ): { config: FullConfig; violations: Violation[] } {
-  const config = { ...structuredClone(given) };
-  for (const [key, schema] of Object.entries(
-    definition.config.properties as Record<string, { default?: unknown }>,
-  )) {
-    if (!Object.hasOwn(config, key) && schema.default !== undefined)
-      config[key] = structuredClone(schema.default);
-  }
+  const config = withDefaults(definition, given);
   const collected = collectViolations();
   collected.from(() => checked(configSchemaOf(definition), config, '/destination/config'));
-  collected.add(
-    ruleViolations(
-      { validate: (whole) => definition.validate(whole, rules), config: definition.config },
-      config,
-      new Set(collected.violations().map((one) => one.attr)),
-    ),
+  const faulty = new Set(collected.violations().map((one) => one.attr));
+  const byRules = ruleViolations(
+    { validate: (whole) => definition.validate(whole, rules), config: definition.config },
+    config,
+    faulty,
   );
-  return { config, violations: collected.violations() };
+  collected.add(byRules.filter((one) => !faulty.has(one.attr)));
+  // Of a choice, the rules know which there are beside the other keys; the schema has those of all formats.
+  const violations = collected
+    .violations()
+    .map((one) => byRules.find(({ attr, code }) => attr === one.attr && code === one.code) ?? one);
+  return { config, violations };
 }
 
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
 
 /**
  * What the destination's own rules say, named like the schema's violations. The rules are written for a config that the schema takes, so keys that are at fault already are given a value that it takes, and
- * what the rules say of those is left out. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked.
+ * what the rules say of those means nothing. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked. One that may be null
+ * decides nothing, and is given as it was sent: the rules say which choices it has.
  */
 function ruleViolations(
   definition: Pick<DestinationDefinition, 'config' | 'validate'>,
@@ -95,14 +107,13 @@ function ruleViolations(
   const schemas = definition.config.properties as Record<string, KeySchema>;
   const whole: FullConfig = {};
   for (const [key, schema] of Object.entries(schemas)) {
-    if (!faulty.has(attrOf(key))) whole[key] = config[key];
+    const isOpenChoice =
+      schema.default === null && schema.enum !== undefined && typeof config[key] === 'string';
+    if (!faulty.has(attrOf(key)) || isOpenChoice) whole[key] = config[key];
     else if (schema.default === null || (schema.default !== undefined && schema.enum === undefined))
       whole[key] = schema.default;
     else if (schema.type === 'string' && schema.enum === undefined) whole[key] = 'x';
     else return [];
   }
-  return definition
-    .validate(whole)
-    .map((one) => ({ ...one, attr: attrOf(one.attr) }))
-    .filter((one) => !faulty.has(one.attr));
+  return definition.validate(whole).map((one) => ({ ...one, attr: attrOf(one.attr) }));
 }

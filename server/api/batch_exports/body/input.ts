@@ -8,11 +8,17 @@ import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
+import { movedSecrets } from '../../../platform/http/kept_secrets.ts';
 import { checked, isInstant } from '../../../platform/http/validator.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';
-import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
-import type { Destination, DestinationSent } from './destination_body.ts';
+import {
+  changedDestination,
+  completedConfig,
+  typeViolation,
+  withDefaults,
+} from './destination_body.ts';
+import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';
 
@@ -34,6 +40,7 @@ export type Input<Schema extends TObject> = {
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
  * violation, those of the query and those that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to config keys that are not sent.
+ * A stored secret stays at the place that it was given for: where a key that says where has changed, it must have been sent again.
  */
 export function checkedInput<Schema extends TObject>(
   rules: OperatorRules,
@@ -155,7 +162,22 @@ function checkDestination(
   const destination = changedDestination(current ?? { type, config: {} }, sent, how);
   const { config, violations } = completedConfig(definition, destination.config, rules);
   collected.add(violations);
+  if (current?.type === type)
+    collected.add(movedSecretsOf(definition, current.config, config, sent.config ?? {}));
   return { definition, destination: { type, config } };
+}
+
+/** A key that a later version added has its default in the config after the change; that is no change. */
+function movedSecretsOf(
+  definition: DestinationDefinition,
+  stored: FullConfig,
+  config: FullConfig,
+  sent: FullConfig,
+): Violation[] {
+  return movedSecrets(definition, withDefaults(definition, stored), config, {
+    sent: new Set(Object.keys(sent)),
+    prefix: 'destination__config__',
+  });
 }
 
 function isDestinationSent(sent: unknown): sent is DestinationSent {

@@ -1,4 +1,3 @@
-import { isoInstant } from '../../../platform/clock.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 
 const earliest = Date.parse('0001-01-02T00:00:00Z');
@@ -35,11 +34,6 @@ export function rangeViolations(
   )
     return [];
   return [{ attr: 'end_at', code: 'invalid_input', detail: 'Must be after start_at.' }];
-}
-
-/** The instant as stored ones are answered: ISO 8601 in UTC, a fraction of a second only where there is one. */
-export function shortInstant(milliseconds: number): string {
-  return isoInstant(milliseconds).replace(/\.?0+Z$/, 'Z');
 }
 
 /** The instant in milliseconds; null stays null. */

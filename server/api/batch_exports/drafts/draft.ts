@@ -6,16 +6,14 @@ import type { Engine } from '../../../engine/engine.ts';
 import type { Column } from '../../../engine/models/column.ts';
 import { models } from '../../../engine/models/index.ts';
 import { jsonBody } from '../../../platform/http/body.ts';
-import { conflict, invalid, invalidMany } from '../../../platform/http/errors.ts';
-import { completedConfig } from '../body/destination_body.ts';
-import type { Destination, FullConfig } from '../body/destination_body.ts';
+import { conflict, invalid } from '../../../platform/http/errors.ts';
+import type { FullConfig } from '../body/destination_body.ts';
 import { noProject } from '../create.ts';
 import { getLockedExport } from '../found.ts';
-import { checkedInput, isRecord } from '../body/input.ts';
+import { checkedInput } from '../body/input.ts';
 import { openQueryCheck } from '../body/query_check.ts';
 import type { QueryCheck } from '../body/query_check.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
-import { trialViolations } from '../body/stored_secrets.ts';
 import { findTargetProject } from '../store.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
@@ -46,7 +44,7 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
   };
 }
 
-/** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent, unless they would go elsewhere. Throws 404 and 400 as PATCH does. */
+/** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent, unless they would go elsewhere (`checkedInput`). Throws 404 and 400 as PATCH does. */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
@@ -63,32 +61,12 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined)
     throw conflict(`This server has no destination of type ${before.type}.`);
-  if (sink !== undefined) requireSecrets(engine, definition, before, sink.destination, raw);
   return {
     definition,
     config: sink?.destination.config ?? before.config,
     team_id: row.team_id,
     ...contentOf(definition, query),
   };
-}
-
-function requireSecrets(
-  engine: Engine,
-  definition: DestinationDefinition,
-  before: Destination,
-  tried: Destination,
-  raw: unknown,
-): void {
-  const destination = isRecord(raw) ? raw['destination'] : undefined;
-  const config = isRecord(destination) ? destination['config'] : undefined;
-  const sent = new Set(isRecord(config) ? Object.keys(config) : []);
-  // A key that a later version added has its default in what is tried; that is no change.
-  const stored = {
-    type: before.type,
-    config: completedConfig(definition, before.config, engine).config,
-  };
-  const violations = trialViolations(definition, stored, tried, sent);
-  if (violations.length > 0) throw invalidMany(violations);
 }
 
 function contentOf(

@@ -60,7 +60,7 @@ test('logs answer the record with its lines beside it, newest first', async () =
     [5, null, null, ['FOUR', 'three', 'two_b', 'One', 'zero']],
   );
   assert.deepEqual(results[0], {
-    timestamp: '2026-01-01T00:00:04Z',
+    timestamp: '2026-01-01T00:00:04.000000Z',
     level: 'ERROR',
     message: 'FOUR twoXb',
     run,
@@ -84,9 +84,9 @@ test('filters of logs', async () => {
     ['level=error', ['FOUR', 'three']],
     ['level=Error,debug', ['FOUR', 'three', 'zero']],
     ['level=INFO&level=WARNING', ['two_b', 'One']],
-    ['after=2026-01-01T00:00:02Z', ['FOUR', 'three']],
-    ['before=2026-01-01T00:00:02Z', ['One', 'zero']],
-    ['after=2026-01-01T01:00:00%2B01:00&before=2026-01-01T00:00:03Z', ['two_b', 'One']],
+    ['after=2026-01-01T00:00:02.000000Z', ['FOUR', 'three']],
+    ['before=2026-01-01T00:00:02.000000Z', ['One', 'zero']],
+    ['after=2026-01-01T01:00:00%2B01:00&before=2026-01-01T00:00:03.000000Z', ['two_b', 'One']],
     ['search=TWO', ['FOUR', 'two_b']],
     ['search=two_', ['two_b']],
     ['search=50%25', ['One']],

@@ -9,7 +9,7 @@ import {
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 
-const now = Date.parse('2026-03-10T12:00:00Z');
+const now = Date.parse('2026-03-10T12:00:00.000000Z');
 let house: Harness;
 before(async () => {
   house = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
@@ -54,33 +54,46 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   const made = await newExport(house, home);
   const { id } = made;
   const backfill = await insertBackfill(id);
-  const first = await insertRun(made, { end: '2026-03-09T22:00:00Z', rows: 100, seconds: 30 });
-  const second = await insertRun(made, { end: '2026-03-09T22:10:00Z', rows: 50, seconds: 90 });
-  await insertRun(made, { end: '2026-03-09T22:20:00Z', rows: 7, backfill });
+  const first = await insertRun(made, {
+    end: '2026-03-09T22:00:00.000000Z',
+    rows: 100,
+    seconds: 30,
+  });
+  const second = await insertRun(made, {
+    end: '2026-03-09T22:10:00.000000Z',
+    rows: 50,
+    seconds: 90,
+  });
+  await insertRun(made, { end: '2026-03-09T22:20:00.000000Z', rows: 7, backfill });
   await insertRun(made, {
-    end: '2026-03-09T22:30:00Z',
+    end: '2026-03-09T22:30:00.000000Z',
     rows: 9,
     status: 'FailedRetryable',
     seconds: 900,
   });
-  await insertRun(made, { end: '2026-03-09T23:00:00Z', rows: 9, status: 'Running', seconds: null });
-  await insertRun(made, { end: '2026-03-10T01:00:00Z', status: 'Cancelled', seconds: 0 });
-  await insertRun(made, { end: '2026-01-01T00:00:00Z', rows: 1 });
+  await insertRun(made, {
+    end: '2026-03-09T23:00:00.000000Z',
+    rows: 9,
+    status: 'Running',
+    seconds: null,
+  });
+  await insertRun(made, { end: '2026-03-10T01:00:00.000000Z', status: 'Cancelled', seconds: 0 });
+  await insertRun(made, { end: '2026-01-01T00:00:00.000000Z', rows: 1 });
 
   const byRun = await metrics(home, id);
   assert.deepEqual(
     [byRun.body.after, byRun.body.before, byRun.body.interval],
-    ['2026-02-08T12:00:00.000Z', '2026-03-10T12:00:00.000Z', 'run'],
+    ['2026-02-08T12:00:00.000000Z', '2026-03-10T12:00:00.000000Z', 'run'],
   );
   assert.deepEqual(
     byRun.body.results.map((point: { rows: number }) => point.rows),
     [100, 50, 7, 0, 0, 0],
   );
   assert.deepEqual(byRun.body.results[0], {
-    start_at: '2026-03-09T22:01:00Z',
+    start_at: '2026-03-09T22:01:00.000000Z',
     kind: 'scheduled',
     run: first,
-    data_interval_end: '2026-03-09T22:00:00Z',
+    data_interval_end: '2026-03-09T22:00:00.000000Z',
     runs: { completed: 1, failed: 0, cancelled: 0, open: 0 },
     rows: 100,
     bytes: 1000,
@@ -102,10 +115,10 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   assert.deepEqual([open.runs.open, open.duration_seconds, open.lag_seconds], [1, null, null]);
 
   const hour = {
-    start_at: '2026-03-09T22:00:00Z',
+    start_at: '2026-03-09T22:00:00.000000Z',
     kind: 'scheduled',
     run: null,
-    data_interval_end: '2026-03-09T22:30:00Z',
+    data_interval_end: '2026-03-09T22:30:00.000000Z',
     runs: { completed: 2, failed: 1, cancelled: 0, open: 0 },
     rows: 150,
     bytes: 1500,
@@ -119,22 +132,22 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   assert.deepEqual(
     byHour.map((point: { start_at: string; kind: string }) => `${point.start_at} ${point.kind}`),
     [
-      '2026-03-09T22:00:00Z scheduled',
-      '2026-03-09T22:00:00Z backfill',
-      '2026-03-09T23:00:00Z scheduled',
-      '2026-03-10T01:00:00Z scheduled',
+      '2026-03-09T22:00:00.000000Z scheduled',
+      '2026-03-09T22:00:00.000000Z backfill',
+      '2026-03-09T23:00:00.000000Z scheduled',
+      '2026-03-10T01:00:00.000000Z scheduled',
     ],
   );
   const byDay = (await metrics(home, id, '?interval=day')).body.results;
   assert.deepEqual(byDay[0], {
     ...hour,
-    start_at: '2026-03-09T00:00:00Z',
-    data_interval_end: '2026-03-09T23:00:00Z',
+    start_at: '2026-03-09T00:00:00.000000Z',
+    data_interval_end: '2026-03-09T23:00:00.000000Z',
     runs: { ...hour.runs, open: 1 },
   });
   const narrow = await house.request(
     'GET',
-    `${organizationBase(home)}${id}/metrics/?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00Z`,
+    `${organizationBase(home)}${id}/metrics/?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z`,
     {
       key: home.key,
     },
@@ -148,14 +161,14 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
 test('a run that makes up for a backfill, and its retry, have a kind of their own and no lag', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
-  const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00Z' });
+  const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00.000000Z' });
   const make_up = await insertRun(made, {
-    end: '2026-03-09T23:00:00Z',
+    end: '2026-03-09T23:00:00.000000Z',
     status: 'FailedRetryable',
     selection: [{ event_from: 0, event_to: 1, inserted_from: 0, inserted_to: 1 }],
   });
   const backfill = await insertRun(made, {
-    end: '2026-03-09T23:10:00Z',
+    end: '2026-03-09T23:10:00.000000Z',
     backfill: await insertBackfill(made.id),
   });
   await house.deps.db.run(
@@ -199,20 +212,23 @@ test('more than 1000 points and wrong parameters are 400, with what to do', asyn
   await house.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at)
     SELECT id, ${home.project.id}, ${id}, 1, id, 'Completed', at - interval '1 minute', at, '[]', at
-    FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00Z'::timestamptz + make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
+    FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00.000000Z'::timestamptz + make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
   const refused = await metrics(home, id);
   assert.deepEqual(
     [refused.status, refused.body.attr, refused.body.code],
     [400, 'after', 'max_items'],
   );
   assert.match(refused.body.detail, /1000 points.*interval=hour/);
-  assert.equal((await metrics(home, id, '?before=2026-03-08T16:41:00Z')).body.results.length, 1000);
+  assert.equal(
+    (await metrics(home, id, '?before=2026-03-08T16:41:00.000000Z')).body.results.length,
+    1000,
+  );
   assert.equal((await metrics(home, id, '?interval=hour')).body.results.length, 17);
   for (const [query, attr] of [
     ['?interval=week', 'interval'],
     ['?after=yesterday', 'after'],
     ['?before=2026-03-08', 'before'],
-    ['?after=2026-04-01T00:00:00Z', 'after'],
+    ['?after=2026-04-01T00:00:00.000000Z', 'after'],
   ] as const) {
     const answer = await metrics(home, id, query);
     assert.deepEqual([answer.status, answer.body.attr], [400, attr], query);

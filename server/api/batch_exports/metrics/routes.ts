@@ -1,3 +1,4 @@
+import { Temporal } from 'temporal-polyfill';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -43,7 +44,12 @@ function metricsWanted(request: FastifyRequest, now: number) {
       'invalid_input',
       'Must be before `before`, which is now when it is not sent.',
     );
-  return { after, before, interval: asked.interval ?? ('run' as const) };
+  return { after: wire(after), before: wire(before), interval: asked.interval ?? ('run' as const) };
+}
+
+/** The instant as answers spell it; finer digits than six are cut off. */
+function wire(text: string): string {
+  return Temporal.Instant.from(text).toString({ fractionalSecondDigits: 6 });
 }
 
 function tooManyPoints(interval: string) {

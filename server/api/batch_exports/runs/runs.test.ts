@@ -55,7 +55,7 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   assert.deepEqual(await listed('?status=Failed&status=Cancelled'), [one, three]);
   assert.deepEqual(
     await listed(
-      '?ordering=data_interval_start&after=2026-01-01T00:00:00Z&before=2026-01-01T03:00:00Z',
+      '?ordering=data_interval_start&after=2026-01-01T00:00:00Z&before=2026-01-01T03:00:00.000000Z',
     ),
     [one, two],
   );
@@ -114,8 +114,8 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     status: 'Starting',
     records_completed: null,
     latest_error: null,
-    data_interval_start: '2026-01-01T01:00:00Z',
-    data_interval_end: '2026-01-01T02:00:00Z',
+    data_interval_start: '2026-01-01T01:00:00.000000Z',
+    data_interval_end: '2026-01-01T02:00:00.000000Z',
     cursor: null,
     finished_at: null,
     cancel_requested_at: null,
@@ -184,7 +184,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
     assert.notEqual(body.id, old);
     assert.deepEqual(
       [body.status, body.delivery_id, body.data_interval_start],
-      ['Starting', old, `2026-01-01T0${hour}:00:00Z`],
+      ['Starting', old, `2026-01-01T0${hour}:00:00.000000Z`],
     );
     assert.deepEqual(await selectionOf(body.id), await selectionOf(old));
     assert.equal((await act(`${old}/retry/`)).status, 409);
@@ -211,7 +211,7 @@ test('two retries at the same time make one run', async () => {
 
 test('a retry takes only what nobody delivered meanwhile, under a name of its own', async () => {
   const { made, act } = await withExport();
-  const from = Date.parse('2026-01-01T00:00:00Z');
+  const from = Date.parse('2026-01-01T00:00:00.000000Z');
   const deliver = (minutes: [number, number]) =>
     house.deps.db.transaction((tx) =>
       addDelivered(tx, [

@@ -10,6 +10,7 @@ export const azureblob: DestinationDefinition<typeof azureblob_config> = defineO
   label: 'Azure Blob Storage',
   config: azureblob_config,
   secrets: ['connection_string', 'account_key', 'sas_token'],
+  where: ['account_name', 'connection_string', 'endpoint_url'],
   validate: azureblobViolations,
   place: (config) => endpointIn(config.connection_string ?? ''),
   openStore: (config, deps) => openContainer(config, deps.outbound, deps.signal),

@@ -12,6 +12,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   label: 'Google BigQuery',
   config: bigquery_config,
   secrets: secret_keys,
+  where: ['project_id', 'token_uri'],
   // All projects have one address; the quotas, and who pays for the jobs, are the project's.
   host: ({ project_id }) => `${project_id}.${URL.parse(api_origin)!.hostname}`,
   column_set: 'tables',

@@ -12,6 +12,8 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   label: 'ClickHouse',
   config: clickhouse_config,
   secrets: ['password'],
+  where: ['url', 'user', 'has_self_signed_cert'],
+  less_safe: { has_self_signed_cert: true },
   host: ({ url }) => urlHost(url),
   column_set: 'tables',
   validate: clickHouseViolations,

@@ -41,6 +41,7 @@ export const file: DestinationDefinition<typeof config> = {
   label: 'Files on the server',
   config,
   secrets: [],
+  where: [],
   column_set: 'files',
   validate: violations,
   encoding: fileEncoding,

@@ -9,6 +9,7 @@ export const gcs: DestinationDefinition<typeof gcs_config> = defineObjectStore({
   label: 'Google Cloud Storage',
   config: gcs_config,
   secrets: ['service_account_json'],
+  where: ['bucket_name', 'endpoint_url'],
   validate: gcsViolations,
   openStore: (config, deps) => openBucket(config, deps.outbound, deps.signal),
 });

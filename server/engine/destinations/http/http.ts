@@ -28,6 +28,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   label: 'HTTP endpoint',
   config: http_config,
   secrets: ['token', 'headers', 'signing_secret'],
+  where: ['url'],
   host: ({ url }) => urlHost(url),
   column_set: 'files',
   shows_as_written: true,

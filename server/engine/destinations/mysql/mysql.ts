@@ -11,6 +11,8 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   label: 'MySQL',
   config: mysql_config,
   secrets: ['password'],
+  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls'],
+  less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
   validate: mySqlViolations,

@@ -14,6 +14,7 @@ export const noop: DestinationDefinition<typeof config> = {
   label: 'Nowhere',
   config,
   secrets: [],
+  where: [],
   column_set: 'files',
   validate: () => [],
   encoding: () => ({ format: 'JSONLines', compression: null }),

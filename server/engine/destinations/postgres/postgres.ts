@@ -13,6 +13,8 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   label: 'PostgreSQL',
   config: postgres_config,
   secrets: ['password'],
+  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls'],
+  less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
   validate: violations,

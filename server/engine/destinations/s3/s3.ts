@@ -10,6 +10,7 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   label: 'S3',
   config: s3_config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
+  where: ['bucket_name', 'region', 'endpoint_url', 'use_virtual_style_addressing'],
   validate: s3Violations,
   openStore: async (config, deps) => {
     // The operator may have changed the setting since the export was made.

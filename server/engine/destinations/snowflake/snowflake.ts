@@ -11,6 +11,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   label: 'Snowflake',
   config: snowflake_config,
   secrets: ['password', 'private_key', 'private_key_passphrase'],
+  where: ['account', 'host', 'user'],
   host: (config) => addressOf(config).host,
   column_set: 'tables',
   validate: snowflakeViolations,

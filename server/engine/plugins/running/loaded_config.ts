@@ -62,7 +62,7 @@ const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
 
 /**
  * Loads the plugin of a config: the version that was installed, checked against its seal, with the project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for code that is not
- * what was installed; LeaseLostError when the config is gone.
+ * what was installed; LeaseLostError when the config is gone. From here on the log hides the secret settings.
  */
 export async function loadConfig(
   running: Running,
@@ -77,10 +77,9 @@ export async function loadConfig(
   const row = await db.row<Row>(sql`
     SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, p.config_schema FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
-  const { config, attachments } = settingsOf(
-    fieldsOf(row.config_schema),
-    loadPluginConfig(secrets, lease.config_id, row),
-  );
+  const stored = loadPluginConfig(secrets, lease.config_id, row);
+  log.hide(row.secret_keys.map((key) => stored[key]));
+  const { config, attachments } = settingsOf(fieldsOf(row.config_schema), stored);
   const call: { present: Call } = { present: { key: 'load', captured: new Map() } };
   const needsHost = openNeededHosts({ code: code.server, config, attachments });
   const refusals = openRefusals(needsHost, log);

@@ -1,12 +1,14 @@
 import sql from 'sql-template-tag';
 import type { Logger } from '../../../platform/log.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
+import { openSecretMask } from './secret_mask.ts';
+import type { SecretMask } from './secret_mask.ts';
 
 /** Levels as log lines are stored. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** The log of one config. */
-export type PluginLog = {
+/** The log of one config; what its mask hides is in none of its lines. */
+export type PluginLog = SecretMask & {
   /** Keeps a line, which is stored a second later at the latest. Never throws. */
   write(level: LogLevel, message: string): void;
   /** Stores the lines now. Never rejects: a log that cannot be stored stops no plugin. */
@@ -27,6 +29,7 @@ export function openPluginLog(
   config_id: number,
   now: () => number,
 ): PluginLog {
+  const { hide, mask } = openSecretMask();
   let lines: Line[] = [];
   let minute = 0;
   let taken = 0;
@@ -42,7 +45,7 @@ export function openPluginLog(
   const take = (level: LogLevel, message: string) => {
     lines.push({
       level,
-      message: message.replaceAll('\0', '\u{fffd}').slice(0, message_length_max),
+      message: mask(message).replaceAll('\0', '\u{fffd}').slice(0, message_length_max),
     });
     timer ??= setTimeout(() => void flush(), flush_pause_ms);
   };
@@ -60,6 +63,8 @@ export function openPluginLog(
     }
   };
   return {
+    hide,
+    mask,
     write: (level, message) => {
       const present = Math.floor(now() / 60_000);
       if (present !== minute) [minute, taken] = [present, 0];

@@ -86,7 +86,7 @@ async function stopFor(
   failures: number,
   error: unknown,
 ): Promise<TurnEnd> {
-  const description = describeFailure(error);
+  const description = log.mask(describeFailure(error));
   await log.flush();
   await stopConfig(
     running,

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, before, test } from 'node:test';
+import { attrsOf, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { places_cases } from '../../../test/factories/destination_places.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { destinations, findDestination } from '../../engine/destinations/index.ts';
+
+let house: Harness;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+});
+after(() => house.close());
+
+const ask = (method: string, path: string, body: unknown) =>
+  house.request(method, path, { key: home.key, body });
+const required = (keys: readonly string[]) =>
+  keys.map((key) => `destination__config__${key} required`).toSorted();
+
+test('each key of each destination that is no secret either says where or does not, and stands in the table', () => {
+  for (const { type, config, secrets, where } of destinations) {
+    const cases = places_cases.filter((one) => one.type === type);
+    const keysOf = (changes: object[]) => new Set(changes.flatMap((one) => Object.keys(one)));
+    const moves = keysOf(cases.flatMap((one) => one.moves));
+    const stays = keysOf(cases.flatMap((one) => one.stays));
+    const open = (keys: Iterable<string>) =>
+      [...keys].filter((key) => !secrets.includes(key)).toSorted();
+    assert.deepEqual(open(moves), open(where), `${type} says where`);
+    assert.deepEqual(
+      open(moves.union(stays)),
+      open(Object.keys(config.properties)),
+      `${type} has these keys`,
+    );
+  }
+});
+
+for (const { type, config, moves, stays } of places_cases) {
+  test(`${type} (${Object.keys(config).join(', ')}): a change of where asks for the secrets again by every way, others keep them`, async () => {
+    const { secrets } = findDestination(type)!;
+    const stored = secrets.filter((key) => Object.hasOwn(config, key));
+    const made = await newExport(house, home, { destination: { type, config } });
+    const url = `${projectBase(home)}${made.id}/`;
+    const shown = made.destination.config;
+    const ways = (change: object): [string, string, object][] => [
+      ['PATCH', url, { destination: { config: change } }],
+      ['PATCH', `${url}?validate_only=true`, { destination: { config: change } }],
+      ['PUT', url, { ...made, destination: { type, config: { ...shown, ...change } } }],
+      ['POST', `${url}test/?validate_only=true`, { destination: { config: change } }],
+      ['POST', `${url}preview/?validate_only=true`, { destination: { config: change } }],
+    ];
+    for (const change of moves) {
+      const asked = stored.filter((key) => !Object.hasOwn(change, key));
+      for (const [method, path, body] of ways(change)) {
+        const refused = await ask(method, path, body);
+        const said = `${method} ${path} ${JSON.stringify(change)}`;
+        assert.deepEqual([refused.status, attrsOf(refused)], [400, required(asked)], said);
+        assert.match(refused.body.detail, /given for another /, said);
+      }
+      const known = Object.fromEntries(asked.map((key) => [key, config[key]]));
+      const body = { destination: { config: { ...change, ...known } } };
+      const told = await ask('PATCH', `${url}?validate_only=true`, body);
+      assert.equal(told.status, 200, told.text);
+    }
+    for (const change of stays) {
+      const body = { destination: { config: change } };
+      const kept = await ask('PATCH', `${url}?validate_only=true`, body);
+      assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
+    }
+    const now = await house.request('GET', url, { key: home.key });
+    assert.deepEqual(now.body, made);
+  });
+}
+
+test('a safer way, an empty secret, a secret that is taken away and another type ask for nothing', async () => {
+  const { config } = places_cases.find(({ type }) => type === 'Postgres')!;
+  const loose = { ...config, has_self_signed_cert: true, require_tls: false };
+  const made = await newExport(house, home, { destination: { type: 'Postgres', config: loose } });
+  const patch = (id: string, destination: object) =>
+    ask('PATCH', `${projectBase(home)}${id}/`, { destination });
+  const safer = { has_self_signed_cert: false, require_tls: true };
+  assert.equal((await patch(made.id, { config: safer })).status, 200);
+  assert.deepEqual(attrsOf(await patch(made.id, { config: { require_tls: false } })), [
+    'destination__config__password required',
+  ]);
+  const url = 'https://api.example.com/';
+  const http = { type: 'HTTP', config: { url, token: 'pl4nted-word' } };
+  const open = await newExport(house, home, { destination: { type: 'HTTP', config: { url } } });
+  assert.equal((await patch(open.id, { config: { url: `${url}other` } })).status, 200);
+  assert.equal((await patch(made.id, http)).status, 200);
+  const bare = { config: { url: `${url}other`, token: null } };
+  assert.equal((await patch(made.id, bare)).status, 200);
+});
+
+/** Where a stored secret is to be led to: an address that counts whoever comes. */
+async function openListener() {
+  let heard = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    heard += 1;
+    sockets.add(socket);
+    socket.once('data', () => socket.destroy());
+    socket.on('error', () => undefined);
+    // A server of MySQL speaks first.
+    setImmediate(() => socket.write('hello'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    heard: () => heard,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('a listener at the new address hears nothing before the secret was sent again', async () => {
+  const listener = await openListener();
+  const url = `http://127.0.0.1:${listener.port}/`;
+  const place: Record<string, object> = {
+    S3: { endpoint_url: url },
+    AzureBlob: { endpoint_url: url },
+    GCS: { endpoint_url: url },
+    Postgres: { host: '127.0.0.1', port: listener.port, require_tls: false },
+    Redshift: { host: '127.0.0.1', port: listener.port, require_tls: false },
+    Snowflake: { host: `127.0.0.1:${listener.port}` },
+    ClickHouse: { url },
+    MySQL: { host: '127.0.0.1', port: listener.port },
+    HTTP: { url },
+  };
+  // What is stored leads to a port that nobody listens at.
+  const nowhere = (change: object) =>
+    JSON.parse(JSON.stringify(change).replaceAll(String(listener.port), '1')) as object;
+  try {
+    for (const { type, config } of places_cases) {
+      const change = place[type];
+      if (change === undefined) continue;
+      const stored = { ...config, ...nowhere(change) };
+      const made = await newExport(house, home, { destination: { type, config: stored } });
+      const one = `${projectBase(home)}${made.id}/`;
+      const before = listener.heard();
+      const body = { destination: { config: change } };
+      assert.equal((await ask('PATCH', one, body)).status, 400, type);
+      assert.equal((await ask('POST', `${one}test/`, body)).status, 400, type);
+      await ask('POST', `${one}test/`, {});
+      assert.equal(listener.heard(), before, `${type} was heard`);
+      // Asks Google for a token first, which no test reaches.
+      if (type === 'GCS') continue;
+      const whole = { destination: { config: { ...stored, ...change } } };
+      assert.equal((await ask('PATCH', one, whole)).status, 200, type);
+      await ask('POST', `${one}test/`, {});
+      assert.ok(listener.heard() > before, `${type} goes where who knows the secret leads it`);
+    }
+  } finally {
+    await listener.close();
+  }
+});
+
+test('the page about stored secrets has the secrets and the keys that say where of each destination', async () => {
+  const page = await readFile(new URL('../../../docs/stored_secrets.md', import.meta.url), 'utf8');
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').slice(1, 4))
+    .map((cells) => cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)));
+  assert.deepEqual(
+    rows,
+    destinations.map(({ type, secrets, where }) => [[type], [...secrets], [...where]]),
+  );
+});

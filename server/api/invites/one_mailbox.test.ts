@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { newPerson, password, trySignIn } from '../../../test/factories/people.ts';
+import { withPlainDomain } from '../../platform/mail/mailbox.ts';
+import { silentLog } from '../../platform/log.ts';
+import { findUserByEmail } from '../users/store.ts';
+import { plainStoredDomains } from '../users/plain_domains.ts';
+
+let house: Harness;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+});
+after(() => house.close());
+
+/** One mailbox in all spellings of its domain; the first is the one that is kept. */
+const spellings = (name: string) => [
+  `${name}@xn--bcher-corp-9db.de`,
+  `${name}@bücher-corp.de`,
+  `${name}@BÜCHER-Corp.DE`,
+  `${name}@XN--BCHER-CORP-9DB.de`,
+  `${name}@bu\u0308cher-corp.de`,
+];
+const invites = () => `/api/organizations/${home.organization.id}/invites/`;
+const invite = (target_email: string) =>
+  house.request('POST', invites(), { key: home.key, body: { target_email } });
+
+test('a domain has one spelling, and what is none of another script stays as it is', () => {
+  const [kept] = spellings('ada');
+  for (const spelling of spellings('ada')) assert.equal(withPlainDomain(spelling), kept);
+  for (const [given, plain] of [
+    ['Ada@Example.COM', 'Ada@example.com'],
+    ['ada@1.2.3', 'ada@1.2.3'],
+    ['ädä@example.com', 'ädä@example.com'],
+    ['nobody', 'nobody'],
+  ])
+    assert.equal(withPlainDomain(given!), plain);
+});
+
+test('an invite replaces the open one of the same mailbox, and one request asks for it once', async () => {
+  const [kept] = spellings('ada');
+  for (const spelling of spellings('ada')) {
+    const made = await invite(spelling);
+    assert.deepEqual([made.status, made.body.target_email], [201, kept]);
+  }
+  const { body } = await house.request('GET', invites(), { key: home.key });
+  const open = body.results.filter((one: { target_email: string }) => one.target_email === kept);
+  assert.equal(open.length, 1);
+  const bulk = await house.request('POST', `${invites()}bulk/`, {
+    key: home.key,
+    body: spellings('bob').map((target_email) => ({ target_email })),
+  });
+  assert.deepEqual(
+    bulk.body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
+    [1, 2, 3, 4].map((index) => `${index}__target_email unique`),
+  );
+});
+
+test('a member is known, signs in and is found in every spelling; nobody else takes the address', async () => {
+  const [kept] = spellings('cyd');
+  const made = await invite(spellings('cyd')[1]!);
+  const [, id, token] = /invite\/([^?]+)\?token=(.+)$/.exec(made.body.link)!;
+  const joined = await house.request('POST', `/api/invites/${id}/accept/`, {
+    body: { token, password },
+  });
+  assert.equal(joined.status, 201, joined.text);
+  assert.equal(joined.body.member.user.email, kept);
+  const other = await newPerson(house);
+  for (const spelling of spellings('cyd')) {
+    const again = await invite(spelling);
+    assert.deepEqual([again.status, again.body.attr], [400, 'target_email'], spelling);
+    assert.equal((await findUserByEmail(house.deps.db, spelling))?.email, kept);
+    assert.equal((await trySignIn(house, spelling)).status, 201, spelling);
+    const cookie = await house.newSession(other);
+    const taken = await house.request('POST', '/api/users/@me/email/', {
+      headers: { cookie },
+      body: { email: spelling, current_password: password },
+    });
+    assert.deepEqual([taken.status, taken.body.attr], [400, 'email'], taken.text);
+  }
+});
+
+test('addresses from before are brought into the one spelling, unless their mailbox has another account', async () => {
+  const { db } = house.deps;
+  const [dan, eve, other_eve] = [
+    await newPerson(house),
+    await newPerson(house),
+    await newPerson(house),
+  ];
+  const write = (user: { id: number }, email: string) =>
+    db.run(sql`UPDATE users SET email = ${email} WHERE id = ${user.id}`);
+  await write(dan, spellings('dan')[1]!);
+  await write(eve, spellings('eve')[1]!);
+  await write(other_eve, spellings('eve')[0]!);
+  const { body } = await invite('fay@example.com');
+  const old = spellings('fay')[2]!;
+  await db.run(sql`UPDATE invites SET target_email = ${old} WHERE id = ${body.id}::uuid`);
+  await Promise.all([plainStoredDomains(db, silentLog()), plainStoredDomains(db, silentLog())]);
+  const emails = await db.rows<{ email: string }>(
+    sql`SELECT email FROM users WHERE id IN (${dan.id}, ${eve.id}, ${other_eve.id}) ORDER BY id`,
+  );
+  assert.deepEqual(
+    emails.map(({ email }) => email),
+    [spellings('dan')[0], spellings('eve')[1], spellings('eve')[0]],
+  );
+  const found = await db.row(sql`SELECT target_email FROM invites WHERE id = ${body.id}::uuid`);
+  assert.deepEqual(found, { target_email: spellings('fay')[0] });
+});

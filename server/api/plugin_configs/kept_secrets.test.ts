@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { attrsOf } from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
+
+const text = (key: string, more: object = {}) => ({ key, type: 'string', ...more });
+const fields = [
+  text('apiHost'),
+  text('url', { default: 'https://api.example.com' }),
+  text('projectId'),
+  text('webhook_url', { secret: true }),
+  { key: 'target', type: 'json' },
+  text('batch_size', { default: '10' }),
+  text('importance'),
+  text('token', { secret: true }),
+  text('password', { secret: true }),
+];
+const config = {
+  apiHost: 'api.example.com',
+  projectId: '7',
+  target: '{"path":"/a"}',
+  importance: 'high',
+  token: 'pl4nted-token',
+  password: 'pl4nted-word',
+};
+const allowed_hosts = ['api.example.com', 'b.example.com'];
+
+let house: Harness;
+let home: TestOrganization;
+let one: string;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+  const files = packageFiles('pipeline_destinations', { config: fields });
+  const { id } = await writtenPlugin(house, home, 'pipeline_destinations', files);
+  const list = `/api/projects/${home.project.id}/plugin_configs/`;
+  const body = { plugin: id, enabled: true, config, allowed_hosts };
+  const made = await house.request('POST', list, { key: home.key, body });
+  assert.equal(made.status, 201, made.text);
+  one = `${list}${made.body.id}/`;
+});
+after(() => house.close());
+
+const ask = (method: string, path: string, body: unknown) =>
+  house.request(method, path, { key: home.key, body });
+const both = ['config__password required', 'config__token required'];
+const { token, password, ...shown } = config;
+
+/** What a change asks for by each way; `config` is what PATCH merges and PUT replaces. */
+const cases: [string, { config?: object; allowed_hosts?: string[] }, string[]][] = [
+  ['a host', { config: { apiHost: 'listener.example.com' } }, both],
+  ['a url that had its default', { config: { url: 'https://b.example.com' } }, both],
+  ['a word inside of a key', { config: { projectId: '8' } }, both],
+  ['an address under any key', { config: { importance: 'https://b.example.com' } }, both],
+  ['an address in JSON', { config: { target: '{"to":"https://b.example.com"}' } }, both],
+  ['a secret that says where', { config: { webhook_url: 'https://b.example.com/x' } }, both],
+  ['one of two secrets sent', { config: { apiHost: 'b.example.com', token } }, both.slice(0, 1)],
+  ['one more host', { allowed_hosts: [...allowed_hosts, 'listener.example.com'] }, both],
+  ['a pattern of hosts', { allowed_hosts: ['*.example.com'] }, both],
+  ['fewer hosts', { allowed_hosts: ['API.example.com'] }, []],
+  ['both secrets sent', { config: { apiHost: 'b.example.com', token, password } }, []],
+  ['the same host', { config: { apiHost: 'api.example.com', url: 'https://api.example.com' } }, []],
+  ['something else', { config: { batch_size: '20', importance: 'low', target: '{}' } }, []],
+  ['secrets alone', { config: { token: 'another-token' } }, []],
+];
+
+for (const [what, change, asked] of cases) {
+  test(`${what}: ${asked.length === 0 ? 'secrets are kept' : 'secrets are asked for again'}`, async () => {
+    const before_change = await house.request('GET', one, { key: home.key });
+    const put = {
+      ...change,
+      ...(change.config === undefined ? {} : { config: { ...shown, ...change.config } }),
+    };
+    const answers = [
+      await ask('PATCH', `${one}?validate_only=true`, change),
+      await ask('PUT', `${one}?validate_only=true`, put),
+      ...(asked.length === 0 ? [] : [await ask('PATCH', one, change), await ask('PUT', one, put)]),
+    ];
+    for (const answer of answers)
+      assert.deepEqual(answer.status === 400 ? attrsOf(answer) : [], asked, answer.text);
+    const now = await house.request('GET', one, { key: home.key });
+    assert.deepEqual(now.body, before_change.body);
+  });
+}
+
+test('a value that PUT leaves out changes where, back to its default; without secrets nothing is asked for', async () => {
+  const { apiHost: _host, ...without } = shown;
+  assert.deepEqual(attrsOf(await ask('PUT', one, { config: without })), both);
+  const gone = { config: { apiHost: 'listener.example.com', token: null, password: null } };
+  assert.equal((await ask('PATCH', `${one}?validate_only=true`, gone)).status, 200);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import {
+  enabledPlugin,
+  logLines,
+  sendEvents,
+  target_fields,
+} from '../../../../test/factories/running_plugins.ts';
+import { until } from '../../../../test/processes/server_process.ts';
+import { runPlugins } from '../../../cli/run_plugins.ts';
+
+const secret = 'pl4nted-"plugin"-s3cret';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ config: { plugin_failures_max: 2 } });
+});
+after(() => house.close());
+
+const code = {
+  'logs and errors of calls': `
+    export const onEvent = (event, { config }) => {
+      console.log('with', config.secret, { config });
+      console.error(new Error('at https://api.example.com/?key=' + encodeURIComponent(config.secret)));
+      throw new Error('refused ' + config.secret);
+    };`,
+  'errors of setting up': `
+    export const setupPlugin = ({ config }) => { throw new Error('no server takes ' + config.secret); };
+    export const onEvent = () => undefined;`,
+  'refused webhooks': `
+    export const composeWebhook = (event, { config }) => ({ url: 'https://' + config.secret.slice(0, 7) + '.example.com/' });`,
+};
+
+for (const [where, text] of Object.entries(code)) {
+  test(`a secret of the config is in nothing that is kept of ${where}`, async () => {
+    const home = await house.newOrganization();
+    const hidden = where === 'refused webhooks' ? secret.slice(0, 7) : secret;
+    const { url, id } = await enabledPlugin(house, home, 'pipeline_destinations', text, {
+      config: { address: 'http://127.0.0.1', secret: hidden },
+      fields: target_fields,
+    });
+    await sendEvents(house, home, 3);
+    const runner = runPlugins(house.deps, { retry_seconds: 0.05, idle_seconds: 1 });
+    try {
+      const stopped = await until('the stop', 60_000, 20, async () => {
+        const { body } = await house.request('GET', url, { key: home.key });
+        return body.enabled === false ? body : undefined;
+      });
+      assert.match(stopped.error.message, /\*{8}/);
+      const lines = await logLines(house, home, url);
+      assert.ok(lines.some((line) => line.includes('********')));
+      const kept = await house.deps.db.rows(
+        sql`SELECT to_jsonb(c) - 'config_secrets' AS row FROM plugin_configs c WHERE c.id = ${id}
+          UNION ALL SELECT to_jsonb(a) FROM activity a WHERE a.item_id = ${String(id)}`,
+      );
+      for (const said of [...lines, JSON.stringify(kept), JSON.stringify(stopped)])
+        assert.ok(!said.includes(hidden.slice(0, 7)) && !said.includes('s3cret'), said);
+    } finally {
+      await runner.stop();
+    }
+  });
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { buildApp } from '../../server/app.ts';
+import { etagOf } from '../../server/platform/http/etag.ts';
+import { newExport } from '../factories/batch_exports.ts';
+import { openHarness } from '../harness.ts';
+import type { Answer, Harness, TestOrganization } from '../harness.ts';
+import { webhook_secret } from '../factories/notices.ts';
+import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+
+let house: Harness;
+let home: TestOrganization;
+let cookie: string;
+let routes: RegisteredRoute[];
+before(async () => {
+  let registered: () => RegisteredRoute[] = () => [];
+  house = await openHarness({
+    clickhouse: false,
+    build: (deps) => {
+      const app = buildApp(deps);
+      registered = collectRoutes(app);
+      return app;
+    },
+  });
+  routes = registered().filter(({ method }) => method === 'PATCH' || method === 'PUT');
+  home = await house.newOrganization();
+  cookie = await house.newSession(home.user);
+});
+after(() => house.close());
+
+const send = (method: string, path: string, body?: unknown) =>
+  house.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });
+const made = async (path: string, body: object) => {
+  const answer = await send('POST', path, body);
+  assert.equal(answer.status, 201, answer.text);
+  return `${path}${answer.body.id}/`;
+};
+
+/** The record as it is answered; a member has no GET of their own and stands in a list. */
+async function readOf(path: string): Promise<Pick<Answer, 'body' | 'headers'>> {
+  const own = path.endsWith('/members/@me/');
+  const read = await send('GET', own ? path.replace('@me/', '') : path);
+  assert.equal(read.status, 200, `${path} ${read.text}`);
+  if (!own) return read;
+  const [body] = read.body.results;
+  return { body, headers: { etag: etagOf(JSON.stringify(body)) } };
+}
+
+/** A record for each route that changes one, by the path of the route, and bodies beside what was read that change nothing. */
+async function records(): Promise<[route: string, path: string, ...more: object[]][]> {
+  const [organization, project] = [
+    `/api/organizations/${home.organization.id}/`,
+    `/api/projects/${home.project.id}/`,
+  ];
+  const within = ['/api/organizations/:organization_id/', '/api/projects/:project_id/'];
+  const password = 'pl4nted-word';
+  const config = { user: 'u', password, host: 'h', database: 'd' };
+  const exported = await newExport(house, home, { destination: { type: 'Postgres', config } });
+  const target = await made(`${project}notice_targets/`, {
+    type: 'webhook',
+    url: 'https://hooks.example.com/a/b',
+    secret: webhook_secret,
+  });
+  const fields = [{ key: 'token', type: 'string', secret: true }];
+  const files = packageFiles('pipeline_destinations', { config: fields });
+  const plugin = await writtenPlugin(house, home, 'pipeline_destinations', files);
+  const list = `${project}plugin_configs/`;
+  const set = await made(list, { plugin: plugin.id, config: { token: 'pl4nted-word' } });
+  const collections = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
+  const plugins = await Promise.all(
+    collections.map(async (name): Promise<[string, string]> => [
+      `${within[0]}${name}/:id/`,
+      await made(`${organization}${name}/`, { name: 'One' }),
+    ]),
+  );
+  const [export_id, target_id] = [exported.id, target.split('/').at(-2)];
+  const nested = within.flatMap((base, at): [string, string, ...object[]][] => [
+    [
+      `${base}batch_exports/:id/`,
+      `${[organization, project][at]}batch_exports/${export_id}/`,
+      { destination: { type: 'Postgres', config } },
+      { paused: false },
+    ],
+    [
+      `${base}notice_targets/:id/`,
+      `${[organization, project][at]}notice_targets/${target_id}/`,
+      { url: 'https://hooks.example.com/a/b', secret: webhook_secret },
+    ],
+  ]);
+  return [
+    ['/api/organizations/:id/', organization],
+    ['/api/projects/:id/', project],
+    [`${within[0]}members/:user__uuid/`, `${organization}members/@me/`],
+    [
+      `${within[0]}domains/:id/`,
+      await made(`${organization}domains/`, { domain: 'nothing-changes.example.com' }),
+    ],
+    ['/api/users/@me/', '/api/users/@me/', { first_name: '' }],
+    [
+      '/api/personal_api_keys/:id/',
+      await made('/api/personal_api_keys/', { label: 'One', scopes: ['*'] }),
+    ],
+    [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
+    ...plugins,
+    ...nested,
+    [`${within[0]}pipeline_destinations/:id/update_source/`, plugin.url, { source: files }],
+  ];
+}
+
+test('a PATCH or PUT that changes nothing leaves no entry, the ETag and the instants of every noun', async () => {
+  const known = await records();
+  const entries = async () =>
+    (await house.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity`))!
+      .count;
+  for (const [route, path, ...more] of known) {
+    const isSource = route.endsWith('update_source/');
+    const read = await readOf(path);
+    const count = await entries();
+    for (const [method, body] of [
+      ['PATCH', {}],
+      ['PATCH', read.body],
+      ['PUT', isSource ? more[0] : read.body],
+      ...more.map((one): [string, object] => ['PATCH', one]),
+    ] as const) {
+      const url = isSource ? `${path}update_source/` : path;
+      const answer = await send(method, url, body);
+      const said = `${method} ${url} ${JSON.stringify(body)} ${answer.text}`;
+      assert.equal(answer.status, 200, said);
+      assert.equal(await entries(), count, said);
+      if (isSource) continue;
+      assert.deepEqual(answer.body, read.body, said);
+      assert.equal(answer.headers['etag'], read.headers['etag'], said);
+      assert.equal((await readOf(path)).headers['etag'], read.headers['etag'], said);
+    }
+  }
+  const tried = new Set(known.map(([route]) => route));
+  // The other two collections are mounted by the same lines.
+  const missing = routes.filter(
+    ({ path }) => !tried.has(path) && !/pipeline_(frontend|import)_apps.*update_source/.test(path),
+  );
+  assert.deepEqual(
+    missing.map(({ path }) => path),
+    [],
+  );
+});
+
+test('what changes a secret alone leaves an entry and another ETag', async () => {
+  const config = { user: 'u', password: 'pl4nted-word', host: 'h', database: 'd' };
+  const { id } = await newExport(house, home, { destination: { type: 'Postgres', config } });
+  const path = `/api/projects/${home.project.id}/batch_exports/${id}/`;
+  const read = await send('GET', path);
+  const body = { destination: { config: { password: 'another-word' } } };
+  const changed = await send('PATCH', path, body);
+  assert.equal(changed.status, 200);
+  assert.notEqual(changed.headers['etag'], read.headers['etag']);
+  const found = await house.deps.db.rows(
+    sql`SELECT 1 FROM activity WHERE item_id = ${id} AND activity = 'updated'`,
+  );
+  assert.equal(found.length, 1);
+});
