@@ -4,12 +4,11 @@ export type JsonObject = { [key: string]: unknown };
 /** Most levels of arrays and objects inside each other; PostgreSQL, ClickHouse and JSON readers at destinations take this many. */
 export const nesting_max = 100;
 
-// Only such texts can hold a number that JavaScript would print otherwise than it was sent: 16 digits, an exponent, a zero behind the point at its end, minus
-// nothing, seven places behind the point; or an escaped half of a surrogate pair. Everything else goes through the plain parser, which calls nothing back. A run
-// of digits is tried only from what stands in front of it: tried from each of its digits, a long run that ends in something else would take time that grows with
-// its square.
-const unusualNumber =
-  /(?:(?:^|[:,[\s])-(?:0|[\d.]{16}[\d.eE+-]*)|(?:^|[:,[\s])[\d.]{16}[\d.eE+-]*|\d[eE][+-]?\d+|\.(?:\d*0|0{6}\d+))\s*[,}\]]/;
+// Only such texts can hold a number that JavaScript would print otherwise than it was sent: one that ends in an exponent, in a zero behind the point, in digits
+// behind six zeros behind the point, in sixteen digits, or that is minus nothing. Everything else goes through the plain parser, which calls nothing back. What
+// is looked for is the last digit of a number, by what stands behind it, and only from there is it read back: tried from each of its digits, a long run that
+// ends in something else would take time that grows with its square.
+const unusualNumber = /\d(?=\s*[,}\]])(?<=\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
 type RawJson = { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
