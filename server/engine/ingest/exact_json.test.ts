@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { expectedRow, parseExact as parsed } from '../../../test/contract_rows.ts';
 import { generated, generatedRows } from '../../../test/generated_rows.ts';
 import { drawsOf, numberText } from '../../../test/generated_json.ts';
-import { isTooDeep, nesting_max, parseExact } from './exact_json.ts';
+import { isTooDeep, nesting_max, parseExact, shortNumber } from './exact_json.ts';
 
 const kept = (text: string) => JSON.stringify(parseExact(text));
 
@@ -43,6 +43,23 @@ test('every notation of a number is kept, wherever it stands', () => {
 test('of a key that comes twice the last value stays', () => {
   assert.equal(kept('{"a":1.0,"b":2,"a":1.50}'), '{"a":1.50,"b":2}');
   assert.equal(kept('{"a":1,"b":2,"a":{"c":1}}'), '{"a":{"c":1},"b":2}');
+});
+
+test('a number that names something is in its shortest form, and loses no digit', () => {
+  const cases: [string, string][] = [
+    ['17', '17'],
+    ['17.0', '17'],
+    ['1.7e1', '17'],
+    ['-0.0', '0'],
+    ['1.7145648E9', '1714564800'],
+    ['1714564800.250', '1714564800.25'],
+    ['0.10', '0.1'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['1714564800.123456789', '1714564800.123456789'],
+    ['1e30', '1e30'],
+    ['1e-9', '1e-9'],
+  ];
+  for (const [written, short] of cases) assert.equal(shortNumber(written), short);
 });
 
 test('a number of its own notation is no level of nesting', () => {

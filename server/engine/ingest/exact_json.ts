@@ -30,6 +30,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
+/** A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the same; as it is where that would take digits from it or add an exponent. */
+export function shortNumber(text: string): string {
+  const digits = text
+    .replace(/[eE].*$/, '')
+    .replaceAll(/\D/g, '')
+    .replace(/^0+/, '');
+  const short = String(Number(text));
+  return digits.length <= 15 && /^-?\d+(\.\d+)?$/.test(short) ? short : text;
+}
+
 /** True when arrays and objects lie inside each other more than `nesting_max` deep. Does not recurse, so that no depth can exhaust the stack. */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
