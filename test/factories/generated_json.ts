@@ -1,15 +1,12 @@
+import { openRandom } from '../chaos/random.ts';
+
 /** Gives the next number of a seed's sequence, from 0 up to but not including `below`. */
 export type Draw = (below: number) => number;
 
-/** The numbers of a seed, the same on every machine (mulberry32). */
+/** The numbers of a seed, the same on every machine. */
 export function drawsOf(seed: number): Draw {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const random = openRandom(seed, 0);
+  return (below) => random.between(0, below - 1);
 }
 
 const of = <Item>(draw: Draw, items: readonly Item[]): Item => items[draw(items.length)]!;
@@ -18,7 +15,7 @@ const digits = (draw: Draw, count: number, set = '0123456789') =>
 const hex = (draw: Draw, count: number) => digits(draw, count, '0123456789abcdef');
 
 /** A text that stands in no number's place and looks like one: hashes, ids, versions, dates, lists, exponents that nothing could hold. */
-export function textLikeNumber(draw: Draw): string {
+function textLikeNumber(draw: Draw): string {
   const front = () =>
     of(draw, ['', ' ', 'commit ', 'id: ', 'a:', '[', ',', '\n', '{"n":', '-', '\t-']);
   const behind = () => of(draw, ['', ' ', ',', ']', '}', ' more', '.', 'x']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { extractText, readableJson } from '../../engine/query/readable_json.ts';
+import { extractText, readableJson } from '../../engine/query/values/readable_json.ts';
 
 let harness: Harness;
 before(async () => {

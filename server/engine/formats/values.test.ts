@@ -2,19 +2,23 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { openClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../../../test/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
 import {
   contractColumns,
   contractRows,
   contractTable,
   expectedRow,
   insertRows,
-} from '../../../test/contract_rows.ts';
-import { generated, generated_position, generatedRows } from '../../../test/generated_rows.ts';
-import { parseCsv, parseJsonLines, parseParquet } from '../../../test/read_formats.ts';
+} from '../../../test/factories/contract_rows.ts';
+import {
+  generated,
+  generated_position,
+  generatedRows,
+} from '../../../test/factories/generated_rows.ts';
+import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/read_formats.ts';
 import { encodeStage } from './encode_stage.ts';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { openUnmarking, sayChanged } from './marks.ts';
 import { selectFor } from './select.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openPostgresServer } from '../../test/postgres_destination.ts';
-import type { PostgresServer } from '../../test/postgres_destination.ts';
-import { openQueryHouse } from '../../test/query_exports.ts';
-import type { QueryHouse } from '../../test/query_exports.ts';
-import type { TestOrganization } from '../../test/harness.ts';
+import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openQueryHouse } from '../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 
 let world: QueryHouse;
 let postgres: PostgresServer;
