@@ -11,28 +11,28 @@ const shown_characters = 400;
 /** Registers the test that generated JSON comes back from the destination as it was sent, value by value. How much and which is said by `generated`. */
 export function testValues(contract: Contract): void {
   const { under } = contract;
-  test('generated values come back as they were sent', async (context) => {
+  const skip = under.keeps_nothing === true;
+  test('generated values come back as they were sent', { skip }, async (context) => {
     const config = await under.configure();
     const rows = generatedRows(generated);
     await contract.deliverGenerated(config, rows);
     const found = new Map(
       (await contract.readBack(config)).map((row) => [String(row['uuid']), row]),
     );
-    assert.equal(found.size, under.keeps_nothing === true ? 0 : rows.length);
+    assert.equal(found.size, rows.length);
     const known = under.numbers_by_value === true ? byValue : (value: unknown) => value;
     const faults: string[] = [];
-    if (under.keeps_nothing !== true)
-      for (const row of rows) {
-        const expected = known(expectedRow(row, { has_nul: under.has_nul }));
-        const came = known(found.get(row.uuid));
-        if (isDeepStrictEqual(came, expected)) continue;
-        const [is, was] = [came, expected].map((value) =>
-          JSON.stringify((value as { properties?: unknown }).properties).slice(0, shown_characters),
-        );
-        faults.push(
-          `sent ${row.properties.slice(0, shown_characters)}\n  must be ${was}\n  is ${is}`,
-        );
-      }
+    for (const row of rows) {
+      const expected = known(expectedRow(row, { has_nul: under.has_nul }));
+      const came = known(found.get(row.uuid));
+      if (isDeepStrictEqual(came, expected)) continue;
+      const [is, was] = [came, expected].map((value) =>
+        JSON.stringify((value as { properties?: unknown }).properties).slice(0, shown_characters),
+      );
+      faults.push(
+        `sent ${row.properties.slice(0, shown_characters)}\n  must be ${was}\n  is ${is}`,
+      );
+    }
     context.diagnostic(
       `${under.definition.type}: ${rows.length} generated values, seed ${generated.seed}: ${faults.length} differ`,
     );
