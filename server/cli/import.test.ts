@@ -79,7 +79,7 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
   const owner = await harness.newOrganization();
   const file = await put(
     'foreign.ndjson',
-    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7},"at":1696050004}\n',
+    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
   );
   const mapping = {
     event_field: 'type',
@@ -105,7 +105,7 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
         event: 'pull',
         distinct_id: '7',
         timestamp: '2023-09-30T05:00:04.000000Z',
-        properties: '{"actor":{"login":7}}',
+        properties: '{"actor":{"login":7.0}}',
       },
     ],
   );

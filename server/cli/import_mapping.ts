@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
-import { isJsonObject, parseExact } from '../engine/ingest/exact_json.ts';
+import { isJsonObject, parseExact, shortNumber } from '../engine/ingest/exact_json.ts';
 import type { JsonObject } from '../engine/ingest/exact_json.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './import_instant.ts';
 import { UserError } from './user_error.ts';
@@ -235,11 +235,11 @@ function valueAt(line: JsonObject, field: string): unknown {
   return value;
 }
 
-/** A string as it is, a number as it is written in the file; undefined for everything else. */
+/** A string as it is, a number in its shortest form; undefined for everything else. */
 function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const isNumber =
     typeof value === 'number' ||
     (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
-  return isNumber ? JSON.stringify(value) : undefined;
+  return isNumber ? shortNumber(JSON.stringify(value)) : undefined;
 }

@@ -7,6 +7,7 @@ import { NonRetryableError } from '../../server/engine/destination/destination.t
 import { large_bytes } from '../factories/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
+import { testValues } from './values_contract.ts';
 
 /**
  * Registers the tests that every destination must pass. Slices are written by ClickHouse itself, in the destination's own encoding. Of a destination that shows slices as they
@@ -19,6 +20,7 @@ export function testDestination(under: DestinationUnderTest): Contract {
   after(() => contract.stop());
   testDelivery(contract);
   testLargeValue(contract);
+  testValues(contract);
   testFaults(contract);
   testCrashes(contract);
   testConfig(contract);

@@ -19,10 +19,13 @@ import {
   contractRows,
   contractTable,
   expectedRow,
+  insertRows,
   large_position,
   large_row,
 } from '../factories/contract_rows.ts';
 import { PlantedConfigs } from '../watchers/planted_configs.ts';
+import type { SourceRow } from '../factories/contract_rows.ts';
+import { generated_position } from '../factories/generated_rows.ts';
 
 /** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;
@@ -60,6 +63,8 @@ export type DestinationUnderTest = {
   large_refused_as?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
+  /** Numbers in JSON come back in the store's own notation (`100000` for `1e5`). */
+  numbers_by_value?: true;
   /** Does a slice that was written survive the death of its sink? */
   recovers: boolean;
 };
@@ -131,6 +136,20 @@ export class Contract {
   /** Writes the row with a property of `large_bytes` as the first slice. */
   writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
     return this.writeRange(sink, config, 0, large_range);
+  }
+
+  /** Delivers generated rows as one slice, by the way of the contract's own. */
+  async deliverGenerated(config: Config, rows: SourceRow[]): Promise<void> {
+    for (let from = 0; from < rows.length; from += 500)
+      await this.clickhouse.run(
+        insertRows(rows.slice(from, from + 500), generated_position + from),
+      );
+    const delivery = this.delivery();
+    const sink = await this.open(config, delivery);
+    const range: [number, number] = [generated_position, generated_position + rows.length];
+    const outcomes = [await this.writeRange(sink, config, 0, range)];
+    await sink.commit(outcomes, { name: 'manifest', text: manifestText(delivery, outcomes) });
+    await sink.close();
   }
 
   private async writeRange(

@@ -60,7 +60,10 @@ const nasty: [event: string, properties: string][] = [
   ['tiny', '{"tiny": -1.5e-16384}'],
   ['huge', '[1e+131072]'],
   ['long', `[0.${'1'.repeat(17_000)}]`],
-  ['only like huge', '{"id":"9F5D1e99999"}'],
+  [
+    'only like huge',
+    '{"id":"9F5D1e99999","commit":"see 07e95121f318dc32","dots":"\n1...........","n":1e00012}',
+  ],
   ['large', JSON.stringify({ large: 'é"\\'.repeat(250_000) })],
 ];
 
@@ -87,16 +90,25 @@ export const contractRows: SourceRow[] = nasty.map(([event, properties], index) 
   is_new: index % 2 === 0,
 }));
 
+const table_columns =
+  "position Int64, uuid UUID, event String, properties String, note Nullable(String), timestamp DateTime64(6, 'UTC'), amount Int64, ratio Nullable(Float64), is_new Bool";
+
 /** Statements that make the table `contract` and fill it with rows; `position` is their order. */
 export function contractTable(rows: SourceRow[]): string[] {
-  const values = rows.map(
-    (row, position) =>
-      `(${position}, '${row.uuid}', ${literal(row.event).replaceAll('\0', '\\0')}, ${literal(row.properties)}, ${row.note === null ? 'NULL' : literal(row.note)}, toDateTime64('${row.timestamp.slice(0, -1).replace('T', ' ')}', 6, 'UTC'), ${row.amount}, ${row.ratio ?? 'NULL'}, ${row.is_new})`,
-  );
   return [
-    "CREATE TABLE contract (position Int64, uuid UUID, event String, properties String, note Nullable(String), timestamp DateTime64(6, 'UTC'), amount Int64, ratio Nullable(Float64), is_new Bool) ENGINE = MergeTree ORDER BY position",
-    ...values.map((value) => `INSERT INTO contract VALUES ${value}`),
+    `CREATE TABLE contract (${table_columns}) ENGINE = MergeTree ORDER BY position`,
+    ...rows.map((row, position) => insertRows([row], position)),
   ];
+}
+
+/** A statement that adds rows to the table `contract`, the first at `position`. */
+export function insertRows(rows: SourceRow[], position: number): string {
+  const text = (value: string) => literal(value).replaceAll('\0', '\\0');
+  const values = rows.map(
+    (row, index) =>
+      `(${position + index}, '${row.uuid}', ${text(row.event)}, ${literal(row.properties)}, ${row.note === null ? 'NULL' : literal(row.note)}, toDateTime64('${row.timestamp.slice(0, -1).replace('T', ' ')}', 6, 'UTC'), ${row.amount}, ${row.ratio ?? 'NULL'}, ${row.is_new})`,
+  );
+  return `INSERT INTO contract VALUES ${values.join(', ')}`;
 }
 
 /** Bytes of the one property of the large row. */
@@ -133,16 +145,24 @@ export function expectedRow(
   };
 }
 
-/** PostgreSQL, which has no NUL, has no such numbers either. */
-const beyond_numeric = /(?:^|[:[,\s])-?(?:[0-9.]+[eE][+-]?[0-9]{5}|[0-9.]{1000})/;
+/** PostgreSQL, which has no NUL, has no such numbers either: more than 6,000 digits, or an exponent of five. */
+function hasNumberBeyond(json: string): boolean {
+  // Not by a reviver: it is not told of numbers under a key that comes again, and PostgreSQL reads those too.
+  const numbers = json
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
+    .matchAll(/([\d.]+)(?:[eE][+-]?0*(\d*))?/g);
+  return [...numbers].some(
+    ([, mantissa = '', exponent = '']) => mantissa.length > 6_000 || exponent.length > 4,
+  );
+}
 
 function expectedJson(text: string, hasNul: boolean): unknown {
-  if (!hasNul && beyond_numeric.test(text)) return text;
   try {
     JSON.parse(text);
   } catch {
     return text;
   }
+  if (!hasNul && hasNumberBeyond(text)) return text;
   const escapes = text.replaceAll('\\\\', '\x01').replaceAll(lone_surrogate, '\\ufffd');
   const clean = hasNul ? escapes : escapes.replaceAll('\\u0000', '');
   return parseExact(clean.replaceAll('\x01', '\\\\'));

@@ -27,7 +27,7 @@ const Event = Type.Object(
     properties: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Anything, at most 10 MiB and 100 levels deep. Numbers come out exactly as they are sent.',
+          'Anything, at most 10 MiB and 100 levels deep. Every number is kept as it was written; of a key that comes twice, the last value.',
       }),
     ),
     $set: Type.Optional(

@@ -10,6 +10,7 @@ import { openOrder, receiptText } from '../runs/run_input.ts';
 import type { Order } from '../runs/run_input.ts';
 import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
+import { sayChanged } from '../formats/marks.ts';
 import {
   beginCommit,
   endRun,
@@ -175,7 +176,7 @@ async function writeSlices(
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const outcome = await writeSlice(attempt, sink, slice, slices.length);
+    const { outcome, changed } = await writeSlice(attempt, sink, slice, slices.length);
     outcomes.set(slice.number, outcome);
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -184,6 +185,8 @@ async function writeSlices(
       'INFO',
       `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
     );
+    if (changed !== undefined)
+      await say(attempt, 'WARNING', `Slice ${slice.number + 1} of ${slices.length}: ${changed}`);
     engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
     engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
   }
@@ -195,7 +198,7 @@ async function writeSlice(
   sink: Sink,
   slice: StoredSlice,
   total: number,
-): Promise<SliceOutcome> {
+): Promise<{ outcome: SliceOutcome; changed: string | undefined }> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
@@ -242,7 +245,10 @@ async function writeSlice(
         `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`,
       );
     }
-    return { number: slice.number, ...written, ...counted };
+    return {
+      outcome: { number: slice.number, ...written, ...counted },
+      changed: sayChanged(stage.changed()),
+    };
   } finally {
     signal.removeEventListener('abort', stop);
     if (!isRead) reading.abort();

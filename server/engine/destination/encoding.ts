@@ -4,10 +4,10 @@ export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV';
 /** Compressions that users choose; which ones a format has is said by `compressionsOf`. */
 export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
-/** How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads. */
+/** How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of values that PostgreSQL holds; `is_exact` where the database holds every text as it is. */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null }
-  | { format: 'TabSeparated'; compression: null };
+  | { format: 'TabSeparated'; compression: null; is_exact?: true };
 
 /** All file formats, the default first. */
 export const fileFormats = ['JSONLines', 'Parquet', 'CSV'] as const satisfies readonly FileFormat[];

@@ -9,10 +9,10 @@ import {
 import type { FormatSelection } from './expression.ts';
 
 /** RFC 4180 with a header line and LF line ends: text always in quotes, `json` as text, null as an empty field without quotes (an empty text is `""`). */
-export function selectCsv(columns: Column[]): FormatSelection {
+export function selectCsv(columns: Column[], marked: boolean): FormatSelection {
   return {
     expressions: columns
-      .map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`)
+      .map((column, index) => `${value(column, index, marked)} AS ${identifier(column.name)}`)
       .join(', '),
     format: 'CSVWithNames',
     settings: {
@@ -24,12 +24,12 @@ export function selectCsv(columns: Column[]): FormatSelection {
   };
 }
 
-function value(column: Column, index: number): string {
+function value(column: Column, index: number, marked: boolean): string {
   switch (column.type) {
     case 'text':
       return textExpression(column.expression);
     case 'json':
-      return jsonExpression(column, index, {});
+      return jsonExpression(column, index, { marked });
     case 'boolean':
       return booleanExpression(column.expression);
     case 'timestamp':

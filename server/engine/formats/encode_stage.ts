@@ -6,6 +6,8 @@ import { isLent } from '../../platform/memory/buffer_pool.ts';
 import { openYoungGarbage } from '../../platform/memory/minor_collection.ts';
 import { counterOf } from './count.ts';
 import type { Encoding } from '../destination/encoding.ts';
+import { openUnmarking } from './marks.ts';
+import type { ChangedValues } from './marks.ts';
 
 /** What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex) of what the destination receives. */
 export type EncodedSlice = { records: number; bytes: number; sha256: string };
@@ -16,6 +18,8 @@ export type EncodeStage = {
   pipeline(source: Readable): Readable;
   /** How many bytes were made so far for the reader of the result, who may not have taken the last of them. */
   passed(): number;
+  /** How many values the source had to change, as far as their marks have passed. Parquet has no marks. */
+  changed(): ChangedValues;
   /** What passed; throws when the result has not been read to its end. */
   finish(): EncodedSlice;
 };
@@ -27,18 +31,23 @@ export function encodeStage(encoding: Encoding): EncodeStage {
   const counter = counterOf(encoding);
   const hash = createHash('sha256');
   const noteGarbage = openYoungGarbage();
+  const unmarking = openUnmarking();
+  const unmark = encoding.format === 'Parquet' ? (chunk: Buffer) => chunk : unmarking.take;
   let bytes = 0;
   let ended: EncodedSlice | undefined;
   return {
     pipeline: (source) => {
       const compressor = compressorOf(encoding);
-      const count = (chunk: Buffer) => {
+      const count = (given: Buffer): Buffer => {
+        if (!isLent(given)) noteGarbage(given.length);
+        const chunk = unmark(given);
         counter.take(chunk);
-        if (!isLent(chunk)) noteGarbage(chunk.length);
+        return chunk;
       };
-      const measure = (chunk: Buffer) => {
+      const measure = (chunk: Buffer): Buffer => {
         hash.update(chunk);
         bytes += chunk.length;
+        return chunk;
       };
       const end = () => {
         ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
@@ -46,12 +55,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       // What is not compressed passes one stage and not two: each costs its share of every chunk.
       const stages: Duplex[] =
         compressor === undefined
-          ? [
-              passing((chunk) => {
-                count(chunk);
-                measure(chunk);
-              }, end),
-            ]
+          ? [passing((chunk) => measure(count(chunk)), end)]
           : [passing(count, () => void counter.total()), compressor, passing(measure, end)];
       const last = stages.at(-1)!;
       // The error reaches the reader of the last stage, which `pipeline` destroys with it.
@@ -59,6 +63,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       return last;
     },
     passed: () => bytes,
+    changed: () => unmarking.changed,
     finish: () => {
       if (ended === undefined) throw new Error('The slice was not read to its end.');
       return ended;
@@ -66,12 +71,11 @@ export function encodeStage(encoding: Encoding): EncodeStage {
   };
 }
 
-function passing(take: (chunk: Buffer) => void, end: () => void): Transform {
+function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
   return new Transform({
     highWaterMark: chunk_bytes,
     transform: (chunk: Buffer, _encoding, callback) => {
-      take(chunk);
-      callback(null, chunk);
+      callback(null, take(chunk));
     },
     flush: (callback) => {
       try {

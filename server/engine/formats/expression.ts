@@ -1,4 +1,8 @@
 import type { Column } from '../models/column.ts';
+import { markedAs } from './marks.ts';
+
+/** So many digits, with an exponent of four, are still a number of PostgreSQL's. */
+const digits_max = 6_000;
 
 /** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
 export type FormatSelection = {
@@ -50,45 +54,58 @@ export function booleanExpression(expression: string): string {
 const byte_order_mark = "'\\xEF\\xBB\\xBF'";
 const escaped_nul = "'\\\\u0000'";
 
+/** How JSON is to be written. `for_jsonb`: as PostgreSQL's type holds it. `one_line`: without line breaks. `marked`: with a mark in front of what was changed. */
+export type JsonForm = { for_jsonb?: boolean; one_line?: boolean; marked?: boolean };
+
 /**
  * JSON text that every reader takes. Text that is right already passes untouched (one simdjson pass). In other rows lone surrogates become `\ufffd`; what
  * still is no JSON becomes a JSON string that holds the text. `for_jsonb` also takes `\u0000` out and makes a string of JSON with numbers beyond
  * PostgreSQL's; `one_line` turns line breaks, which in JSON can only stand between tokens, into spaces.
  */
-export function jsonExpression(
-  column: Column,
-  index: number,
-  options: { for_jsonb?: boolean; one_line?: boolean },
-): string {
+export function jsonExpression(column: Column, index: number, form: JsonForm): string {
   const { definition, use } = named(
     { ...column, expression: `toString(${column.expression})` },
     index,
   );
-  const forJsonb = options.for_jsonb === true;
+  const forJsonb = form.for_jsonb === true;
   const always = [
     `NOT startsWith(${use}, ${byte_order_mark})`,
-    ...(forJsonb ? fitsNumeric(use) : []),
+    ...(forJsonb ? [`NOT (${isBeyondNumeric(use)})`] : []),
   ];
-  const fits = [`isValidJSON(${definition})`, ...always];
-  if (forJsonb) fits.push(`position(${use}, ${escaped_nul}) = 0`);
-  if (options.one_line === true)
-    fits.push(`position(${use}, '\\n') = 0`, `position(${use}, '\\r') = 0`);
+  const clean = [`isValidJSON(${definition})`, ...always];
+  if (forJsonb) clean.push(`position(${use}, ${escaped_nul}) = 0`);
+  const fits = clean.join(' AND ');
+  // Most JSON of several lines is right in all else.
+  const whole =
+    form.one_line === true
+      ? `if(position(${use}, '\\n') = 0 AND position(${use}, '\\r') = 0, ${use}, ${inOneLine(use)})`
+      : use;
   const repaired = repair(use, forJsonb);
-  const result = options.one_line === true ? `translate(${repaired}, '\\n\\r', '  ')` : repaired;
-  const repairable = [isJson(repaired), ...always];
-  return `multiIf(${use} IS NULL, NULL, ${fits.join(' AND ')}, ${use}, ${repairable.join(' AND ')}, ${result}, ${asJsonString(use, forJsonb)})`;
+  const result = form.one_line === true ? inOneLine(repaired) : repaired;
+  const repairable = [isJson(repaired), ...always].join(' AND ');
+  const marked = form.marked === true;
+  const changed = marked
+    ? `if(${repaired} = ${use}, ${result}, ${markedAs('altered', result)})`
+    : result;
+  const text = asJsonString(use, forJsonb);
+  return `multiIf(${use} IS NULL, NULL, ${fits}, ${whole}, ${repairable}, ${changed}, ${marked ? markedAs('text', text) : text})`;
+}
+
+function inOneLine(text: string): string {
+  return `translate(${text}, '\\n\\r', '  ')`;
 }
 
 /**
- * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and one that has more fails the whole COPY. Exponents of five digits
- * and numbers of a thousand in texts that are long enough to matter are taken for such; both are matched only where a number can stand.
+ * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and one that has more fails the whole COPY. Taken for such are numbers with more than 6,000
+ * digits, or with an exponent of five. The strings of a text are taken out before its numbers are judged, and that only where something looks like such a number.
  */
-function fitsNumeric(text: string): string[] {
+function isBeyondNumeric(text: string): string {
   const start = '(?:^|[:\\\\[,\\\\s])-?';
+  const bare = `replaceRegexpAll(${text}, '"[^"\\\\\\\\]*(?:\\\\\\\\.[^"\\\\\\\\]*)*"', '')`;
   return [
-    `NOT match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}')`,
-    `(length(${text}) < 6000 OR NOT match(${text}, '${start}[0-9.]{1000}'))`,
-  ];
+    `(match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}') AND match(${bare}, '[eE][+-]?0*[1-9][0-9]{4}'))`,
+    `(length(${text}) > ${digits_max} AND match(${text}, '${start}[0-9.]{1000}') AND arrayExists(x -> length(x) > ${digits_max}, extractAll(${bare}, '[0-9.]+')))`,
+  ].join(' OR ');
 }
 
 function asJsonString(text: string, withoutNul: boolean): string {

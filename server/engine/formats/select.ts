@@ -8,17 +8,23 @@ import { selectTabSeparated } from './tabseparated.ts';
 
 /**
  * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with
- * `settings`. Guarantee: the same rows in the same order give the same bytes.
+ * `settings`. Guarantee: the same rows in the same order give the same bytes. `marked`: with a mark in front of each value that its place could not hold, for `encodeStage`,
+ * which takes it out; Parquet has no room for marks.
  */
-export function selectFor(encoding: Encoding, columns: Column[]): FormatSelection {
+export function selectFor(
+  encoding: Encoding,
+  columns: Column[],
+  options: { marked?: boolean } = {},
+): FormatSelection {
+  const marked = options.marked === true;
   switch (encoding.format) {
     case 'JSONLines':
-      return selectJsonLines(columns);
+      return selectJsonLines(columns, marked);
     case 'CSV':
-      return selectCsv(columns);
+      return selectCsv(columns, marked);
     case 'Parquet':
       return selectParquet(columns, encoding.compression);
     case 'TabSeparated':
-      return selectTabSeparated(columns);
+      return selectTabSeparated(columns, { marked, is_exact: encoding.is_exact === true });
   }
 }

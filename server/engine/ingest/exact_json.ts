@@ -4,24 +4,22 @@ export type JsonObject = { [key: string]: unknown };
 /** Most levels of arrays and objects inside each other; PostgreSQL, ClickHouse and JSON readers at destinations take this many. */
 export const nesting_max = 100;
 
-// Only such texts can hold a number that a double cannot carry: 16 digits, or an exponent of three, in front of what ends a number; or an escaped half of a
-// surrogate pair. Everything else goes through the plain parser, which calls nothing back. A run of digits is tried only from what stands in front of a number:
-// tried from each of its digits, a long run that ends in something else would take time that grows with its square.
-const longNumber = /(?:^|[:,[\s])-?[\d.]{16}[\d.eE+-]*\s*[,}\]]|\d[eE][+-]?\d{3,}\s*[,}\]]/;
-// The shortest number of which a double loses something: 1e999.
-const long_source_length_min = 5;
-const longSource = /[\d.]{16}|[eE][+-]?\d{3}/;
+// Only such texts can hold a number that JavaScript would print otherwise than it was sent: one that ends in an exponent, in a zero behind the point, in digits
+// behind six zeros behind the point, in sixteen digits, or that is minus nothing. Everything else goes through the plain parser, which calls nothing back. What
+// is looked for is the last digit of a number, by what stands behind it, and only from there is it read back: tried from each of its digits, a long run that
+// ends in something else would take time that grows with its square.
+const unusualNumber = /\d(?=\s*[,}\]])(?<=\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
 type RawJson = { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
 const raw = JSON as typeof JSON & RawJson;
 
 /**
- * Parses JSON text so that `JSON.stringify` of the result keeps every number exactly as it was sent, beyond 2^53 and beyond a double's digits too, and
- * replaces lone surrogates by U+FFFD. Throws a SyntaxError for text that is not JSON.
+ * Parses JSON text so that `JSON.stringify` of the result keeps the text of every number as it was sent: `1.0`, `1e5`, `-0`, digits beyond those of a double.
+ * Replaces lone surrogates by U+FFFD; of a key that an object has twice the last one stays. Throws a SyntaxError for text that is not JSON.
  */
 export function parseExact(text: string): unknown {
-  const parsed: unknown = longNumber.test(text) ? parseWithNumbers(text) : JSON.parse(text);
+  const parsed: unknown = unusualNumber.test(text) ? parseWithNumbers(text) : JSON.parse(text);
   return surrogate.test(text) ? wellFormed(parsed) : parsed;
 }
 
@@ -32,6 +30,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
+/** A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the same; as it is where that would take digits from it or add an exponent. */
+export function shortNumber(text: string): string {
+  const digits = text
+    .replace(/[eE].*$/, '')
+    .replaceAll(/\D/g, '')
+    .replace(/^0+/, '');
+  const short = String(Number(text));
+  return digits.length <= 15 && /^-?\d+(\.\d+)?$/.test(short) ? short : text;
+}
+
 /** True when arrays and objects lie inside each other more than `nesting_max` deep. Does not recurse, so that no depth can exhaust the stack. */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
@@ -40,7 +48,7 @@ export function isTooDeep(value: unknown): boolean {
     for (const item of level) {
       if (typeof item !== 'object' || item === null) continue;
       for (const child of Object.values(item))
-        if (typeof child === 'object' && child !== null) next.push(child);
+        if (Array.isArray(child) || isJsonObject(child)) next.push(child);
     }
     if (next.length === 0) return false;
     level = next;
@@ -50,13 +58,9 @@ export function isTooDeep(value: unknown): boolean {
 
 function parseWithNumbers(text: string): unknown {
   const keep = (_key: string, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== 'number') return value;
     const source = context?.source;
-    return typeof value === 'number' &&
-      source !== undefined &&
-      source.length >= long_source_length_min &&
-      longSource.test(source)
-      ? raw.rawJSON(source)
-      : value;
+    return source === undefined || String(value) === source ? value : raw.rawJSON(source);
   };
   return JSON.parse(text, keep);
 }

@@ -37,6 +37,10 @@ test('numbers come out exactly as they were sent, however large or fine', () => 
     '12345678.123456789',
     '1e400',
     '1.5E-999',
+    '1.0',
+    '-0.0',
+    '1.10',
+    '1e5',
     '[1,18446744073709551615]',
     '{"a":{"b":98765432109876543210}}',
   ];
@@ -44,7 +48,7 @@ test('numbers come out exactly as they were sent, however large or fine', () => 
     assert.equal(row(`"properties":{"n":${value}}`).properties, `{"n":${value}}`);
   assert.equal(
     row('"properties":{"id":"12345678901234567890", "small": 1.5e3}').properties,
-    '{"id":"12345678901234567890","small":1500}',
+    '{"id":"12345678901234567890","small":1.5e3}',
   );
 });
 
@@ -192,6 +196,11 @@ test('what looks like a long number and is none takes no time that grows with it
     `"${`:${'1'.repeat(17)}`.repeat(size / 18)}x"`,
     `"${`1e111${' '.repeat(50)}`.repeat(size / 55)}x"`,
     `"${'1'.repeat(20)}${' '.repeat(size)}x"`,
+    `".${'0'.repeat(size)}x"`,
+    `"${'.0'.repeat(size / 2)}"`,
+    `"${'.0 '.repeat(size / 3)}"`,
+    `"${`.0${' '.repeat(50)}`.repeat(size / 52)}"`,
+    `"${':-0 '.repeat(size / 4)}"`,
   ];
   for (const text of texts) {
     const started = performance.now();

@@ -128,7 +128,7 @@ export async function countRecords(
   return Number(row?.records ?? 0);
 }
 
-/** Streams one slice as the final (not yet compressed) bytes that ClickHouse writes itself. The stream errors when the query does; aborting the signal kills the query. */
+/** Streams one slice as the bytes that ClickHouse writes itself, final but for marks and compression, which `encodeStage` sees to. The stream errors when the query does; aborting the signal kills the query. */
 export async function streamSlice(
   store: Store,
   reading: Reading,
@@ -137,7 +137,7 @@ export async function streamSlice(
   encoding: Encoding,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const select = selectFor(encoding, columns);
+  const select = selectFor(encoding, columns, { marked: true });
   const isBounded = slice.inserted_from !== null && slice.inserted_to !== null;
   const where = isBounded
     ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}"

@@ -197,7 +197,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       missing: (config) => run(`DELETE FROM ${inDatabase(config)} LIMIT 1`),
       added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES ('stranger')`),
     },
-    has_nul: false,
+    has_nul: true,
     recovers: true,
   });
 

@@ -17,7 +17,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   column_set: 'tables',
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,
-  encoding: () => ({ format: 'TabSeparated', compression: null }),
+  encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
   check: checkMySql,

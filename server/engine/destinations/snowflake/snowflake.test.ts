@@ -228,6 +228,7 @@ testDestination({
       void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
   has_nul: false,
+  numbers_by_value: true,
   recovers: true,
 });
 

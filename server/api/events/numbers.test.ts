@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { extractText, readableJson } from '../../engine/query/values/readable_json.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness();
+});
+after(() => harness.close());
+
+const numbers = ['1.0', '1.10', '1e5', '1E+2', '-0.0', '-0', '0.0000001', '9007199254740993'];
+const nested = numbers.map((number, index) => `"n${index}":${number}`).join(',');
+
+test('numbers are stored as they were sent, by every way in, on events and persons', async () => {
+  const owner = await harness.newOrganization();
+  const event = (name: string) =>
+    `{"event":"${name}","distinct_id":"${name}","properties":{${nested},"$set":{${nested}}}}`;
+  const post = (body: string, type: string) =>
+    harness.request('POST', `/api/projects/${owner.project.id}/events/`, {
+      key: owner.key,
+      body,
+      headers: { 'content-type': type },
+    });
+  for (const [body, type] of [
+    [event('alone'), 'application/json'],
+    [`{"events":[${event('list')}]}`, 'application/json'],
+    [`${event('line')}\n`, 'application/x-ndjson'],
+  ] as const)
+    assert.equal((await post(body, type)).body.taken, 1);
+  for (const [table, column, text] of [
+    ['events', 'properties', `{${nested},"$set":{${nested}}}`],
+    ['events', 'person_properties', `{${nested}}`],
+    ['persons', 'properties', `{${nested}}`],
+  ] as const) {
+    const found = await harness.deps.clickhouse.query({
+      query: `SELECT ${column} AS text FROM ${table} WHERE team_id = {team_id:Int64}`,
+      query_params: { team_id: owner.project.id },
+      format: 'JSONEachRow',
+    });
+    const texts = (await found.json<{ text: string }>()).map((row) => row.text);
+    assert.deepEqual(texts, [text, text, text]);
+  }
+});
+
+test('a query reads a property the same however its number was written', async () => {
+  const pairs = [
+    ['1.0', '1'],
+    ['1.10', '1.1'],
+    ['1e5', '100000'],
+    ['1E+2', '100'],
+    ['-0', '0'],
+    ['0.0000001', '1e-7'],
+    ['1e+21', '1e21'],
+  ];
+  for (const pair of pairs) {
+    const [sent, canonical] = await Promise.all(
+      pair.map(async (number) => {
+        const document = readableJson(`'{"n":${number}}'`);
+        const text = extractText(document, ["'n'"]);
+        const found = await harness.deps.clickhouse.query({
+          query: `SELECT ${text} AS text, JSONExtractInt('{"n":${number}}', 'n') AS whole, JSONExtractFloat('{"n":${number}}', 'n') AS number`,
+          format: 'JSONEachRow',
+        });
+        return found.json<unknown>();
+      }),
+    );
+    assert.deepEqual(sent, canonical, pair.join(' and '));
+  }
+});

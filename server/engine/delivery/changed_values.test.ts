@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openQueryHouse } from '../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+
+let world: QueryHouse;
+let postgres: PostgresServer;
+let home: TestOrganization;
+
+before(async () => {
+  world = await openQueryHouse({ config: { outbound_allow: ['127.0.0.0/8'] } });
+  postgres = await openPostgresServer();
+  home = await world.house.newOrganization();
+  const events = { event: 'e', distinct_id: 'd' };
+  const at = ['2026-01-01T00:30:00Z', '2026-01-01T01:30:00Z'] as const;
+  for (const [instant, properties] of [
+    [at[0], '{"n":1e99999}'],
+    [at[0], '{"n":[1e-20000,"x"]}'],
+    [at[0], '{"a":"b\\u0000c"}'],
+    [at[1], '{"message":"commit 07e95121f318dc32","n":1.10}'],
+  ] as const)
+    await world.house.deps.clickhouse.insert({
+      table: 'events',
+      values: [
+        {
+          ...events,
+          team_id: home.project.id,
+          uuid: crypto.randomUUID(),
+          person_id: crypto.randomUUID(),
+          properties,
+          person_properties: '{}',
+          elements_chain: '',
+          timestamp: instant.replace(/[TZ]/g, ' ').trim(),
+          created_at: instant.replace(/[TZ]/g, ' ').trim(),
+          inserted_at: instant.replace(/[TZ]/g, ' ').trim(),
+        },
+      ],
+      format: 'JSONEachRow',
+    });
+});
+after(async () => {
+  await postgres?.close();
+  await world?.close();
+});
+
+async function warnings(destination: object): Promise<string[]> {
+  const made = await world.scheduled(home, { destination });
+  const runs = await world.runAll(made.id);
+  assert.ok(runs.every((run) => run.status === 'Completed'));
+  const { body } = await made.get('logs/?level=WARNING');
+  return body.results.map((line: { message: string }) => line.message);
+}
+
+test('a run says how many values the destination could not hold, and is silent where it held them', async () => {
+  const config = await postgres.freshConfig();
+  assert.deepEqual(await warnings({ type: 'Postgres', config }), [
+    'Slice 1 of 1: 2 values could not be held as JSON and became text; of 1 value characters were removed or replaced. The page of the destination says what it cannot hold.',
+  ]);
+  const { rows } = await postgres.pool.query<{ properties: unknown }>(
+    `SELECT properties::text FROM ${config.schema}.events ORDER BY inserted_at, properties::text`,
+  );
+  assert.deepEqual(
+    rows.map((row) => row.properties).toSorted(),
+    [
+      '"{\\"n\\":1e99999}"',
+      '"{\\"n\\":[1e-20000,\\"x\\"]}"',
+      '{"a": "bc"}',
+      '{"n": 1.10, "message": "commit 07e95121f318dc32"}',
+    ].toSorted(),
+  );
+});
+
+test('files hold every number and NUL, to the byte', async () => {
+  for (const file_format of ['JSONLines', 'CSV', 'Parquet'])
+    assert.deepEqual(
+      await warnings({ type: 'File', config: { prefix: file_format, file_format } }),
+      [],
+    );
+  const lines = Buffer.concat(await world.filesIn('JSONLines', '.jsonl')).toString('utf8');
+  for (const text of ['{"n":1e99999}', '{"n":[1e-20000,"x"]}', '{"a":"b\\u0000c"}', '"n":1.10}'])
+    assert.ok(lines.includes(text), text);
+});
