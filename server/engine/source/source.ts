@@ -138,15 +138,10 @@ export async function streamSlice(
   signal: AbortSignal,
 ): Promise<Readable> {
   const select = selectFor(encoding, columns);
-  const isBounded = slice.inserted_from !== null && slice.inserted_to !== null;
-  const where = isBounded
-    ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}"
-    : '';
+  const { where, parameters } = boundsOf(slice);
   const written = (format: string): Question => ({
     query: `SELECT ${select.expressions} FROM ${reading.text}${where} ORDER BY ${reading.order} FORMAT ${format}`,
-    parameters: isBounded
-      ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) }
-      : {},
+    parameters,
     settings:
       slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
     signal,
@@ -157,6 +152,22 @@ export async function streamSlice(
     streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }),
     { objectMode: false },
   );
+}
+
+/** The condition by which a reading's rows are those of a slice, and its parameters. */
+export function boundsOf({
+  inserted_from,
+  inserted_to,
+}: Pick<StoredSlice, 'inserted_from' | 'inserted_to'>): {
+  where: string;
+  parameters: Record<string, string>;
+} {
+  if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
+  return {
+    where:
+      " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}",
+    parameters: { inserted_from: plain(inserted_from), inserted_to: plain(inserted_to) },
+  };
 }
 
 /** The source's first rows in their order, in the bytes of the encoding before compression. */
@@ -180,20 +191,6 @@ export async function readFirst(
       chunks.push(chunk as Buffer);
     return Buffer.concat(chunks);
   });
-}
-
-/** The keys of the selected rows as text (uuid of events, distinct_id of persons), in no particular order, streamed; none where rows have no key. */
-export async function* streamKeys(store: Store, reading: Reading): AsyncGenerator<string> {
-  if (reading.key === undefined) return;
-  const result = await store.clickhouse.query({
-    ...asked(unhurried(reading), {
-      query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`,
-      signal: new AbortController().signal,
-    }),
-    format: 'JSONEachRow',
-  });
-  for await (const rows of result.stream<{ key: string }>())
-    for (const row of rows) yield row.json().key;
 }
 
 /**
