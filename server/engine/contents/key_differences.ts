@@ -1,10 +1,16 @@
 import type { Difference, ValueRow } from '../destination/destination.ts';
-import type { ComparedRows } from './compare_rows.ts';
+import type { Column } from '../models/column.ts';
 
 /** A row in canonical texts, and what it is told apart by. */
 export type RowTexts = { key: string; values: ValueRow };
 
-type Place = Pick<ComparedRows, 'name' | 'columns' | 'key' | 'is_shared'>;
+/** Where rows are compared, as `compareRows` is told. */
+type Place = {
+  name: string;
+  columns: Pick<Column, 'name' | 'type'>[];
+  key: string | undefined;
+  is_shared: boolean;
+};
 
 const shown_characters = 80;
 /** So many rows of one key are paired by how like they are; beyond that in their order. */

@@ -8,7 +8,6 @@ import type {
   SliceContents,
   ValueRow,
 } from '../destination/destination.ts';
-import type { TablePlace } from './contents.ts';
 import { hasInstants } from './layout.ts';
 
 /** The slices whose rows the source has no more, compared by number and digest. */
@@ -28,7 +27,7 @@ const endless = 1n << 62n;
 
 /** The slices of these deliveries, by the event time and the insertion time of their rows. Tells the reader what cannot be compared. */
 export function openGoneSlices(
-  place: TablePlace,
+  place: { name: string; is_shared: boolean },
   gone: DeliveredSlices[],
   source: ContentSource,
 ): GoneSlices {

@@ -73,7 +73,7 @@ async function compareRows(
 }
 
 /** Every value of the rows that a delivery can have brought as text: `c0`, `c1` and so on in the order of its columns, with the number of a page of about 4 MB. */
-export function textsQuery(
+function textsQuery(
   target: string,
   layout: Layout & { team_id: number },
   types: TableColumns,
