@@ -5,20 +5,22 @@ import type {
   DeliveredSlices,
   DestinationDefinition,
   Difference,
-  SourceKeys,
 } from '../engine/destination/destination.ts';
 import { findDestination } from '../engine/destinations/index.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import { openConfig } from '../engine/runs/run_input.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
-import type { Receipt } from '../engine/runs/receipt.ts';
-import { columnsOf, openReading } from '../engine/source/source_query.ts';
+import { columnsOf } from '../engine/source/source_query.ts';
 import { listSlices } from '../engine/runs/runs.ts';
-import { streamKeys } from '../engine/source/source.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError } from './user_error.ts';
+import { openContentSource } from './verify_source.ts';
+import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from './with_process.ts';
+
+const silence_milliseconds = 3_600_000;
+const progress_milliseconds = 10_000;
 
 type ExportRow = {
   id: string;
@@ -49,6 +51,8 @@ export type Finding = {
   is_readable: boolean;
   fault: string | null;
   differences: Difference[];
+  /** What was compared otherwise than row by row, in sentences. */
+  notes: string[];
 };
 
 /**
@@ -61,7 +65,7 @@ export async function verify(
 ): Promise<number> {
   const { say } = context;
   const findings = await withProcess(context, ({ deps }) =>
-    verifyExports(deps.engine, options.export),
+    verifyExports(deps.engine, options.export, (line) => process.stderr.write(`${line}\n`)),
   );
   if (options.json === true) say(JSON.stringify({ exports: findings }));
   else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
@@ -80,6 +84,7 @@ function tell(finding: Finding, say: (line: string) => void): void {
   if (finding.fault !== null) say(`  ${finding.fault}`);
   if (isWhole && !finding.is_readable)
     say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
+  for (const note of finding.notes) say(`  note       ${note}`);
   for (const difference of finding.differences)
     say(`  ${difference.kind.padEnd(10)} ${difference.name}: ${difference.detail}`);
 }
@@ -88,6 +93,7 @@ function tell(finding: Finding, say: (line: string) => void): void {
 export async function verifyExports(
   engine: Engine,
   exportId: string | undefined,
+  onProgress: (line: string) => void = () => undefined,
 ): Promise<Finding[]> {
   if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId))
     throw new UserError(`"${exportId}" is not the id of an export.`);
@@ -97,11 +103,15 @@ export async function verifyExports(
   if (rows.length === 0 && exportId !== undefined)
     throw new UserError(`There is no export ${exportId}.`);
   const findings: Finding[] = [];
-  for (const row of rows) findings.push(await verifyExport(engine, row));
+  for (const row of rows) findings.push(await verifyExport(engine, row, onProgress));
   return findings;
 }
 
-async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
+async function verifyExport(
+  engine: Engine,
+  row: ExportRow,
+  onProgress: (line: string) => void,
+): Promise<Finding> {
   const finding: Finding = {
     batch_export_id: row.id,
     name: row.name,
@@ -111,6 +121,7 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
     is_readable: true,
     fault: null,
     differences: [],
+    notes: [],
   };
   try {
     const definition = findDestination(row.destination_type);
@@ -119,27 +130,30 @@ async function verifyExport(engine: Engine, row: ExportRow): Promise<Finding> {
         'unknown_destination',
         `This server has no destination of type ${row.destination_type}: run a version that has it.`,
       );
-    await compare(engine, row, definition, finding);
+    await compare({ engine, row, definition, onProgress }, finding);
   } catch (error) {
     finding.fault = faultOf(engine, row, error);
   }
   return finding;
 }
 
+type Comparing = {
+  engine: Engine;
+  row: ExportRow;
+  definition: DestinationDefinition;
+  onProgress: (line: string) => void;
+};
+
 /** Fills the finding. What the receipts say stands in it also when the destination cannot be read. */
-async function compare(
-  engine: Engine,
-  row: ExportRow,
-  definition: DestinationDefinition,
-  finding: Finding,
-): Promise<void> {
+async function compare(comparing: Comparing, finding: Finding): Promise<void> {
+  const { engine, row, definition, onProgress } = comparing;
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   finding.is_readable = definition.shows_as_written !== true;
   const runs = await engine.db.rows<RunRow>(sql`
     SELECT id, delivery_id, data_interval_start, data_interval_end, receipt FROM batch_export_runs
     WHERE batch_export_id = ${row.id} AND revision = ${row.revision} AND status = 'Completed' AND receipt IS NOT NULL ORDER BY data_interval_start, created_at`);
   const delivered: DeliveredSlices[] = [];
-  const receipts = new Map<string, Receipt>();
+  const known = new Map<string, KnownDelivery>();
   for (const run of runs) {
     const receipt = readReceipt(run.receipt, engine.secrets.public_key);
     if (receipt === undefined) {
@@ -147,11 +161,10 @@ async function compare(
       finding.differences.push({ kind: 'changed', name: `receipt of run ${run.id}`, detail });
       continue;
     }
-    receipts.set(run.delivery_id, receipt);
+    const slices = await listSlices(engine, run.id);
+    known.set(run.delivery_id, { receipt, slices });
     finding.records += receipt.records;
-    const outcomes = (await listSlices(engine, run.id)).flatMap((slice) =>
-      slice.outcome === null ? [] : [slice.outcome],
-    );
+    const outcomes = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
     if (outcomes.length > 0)
       delivered.push({
         delivery: deliveryOf(row, run, definition.column_set),
@@ -162,16 +175,48 @@ async function compare(
   finding.deliveries = delivered.length;
   // Without a delivery nothing was made at the destination that could be missing there.
   if (!finding.is_readable || delivered.length === 0) return;
-  const source: SourceKeys = (deliveryId) => keysOf(engine, row, receipts.get(deliveryId));
-  const config = openConfig(engine, row.id, row);
-  finding.differences.push(
-    ...(await definition.verify(
-      config,
-      delivered,
-      source,
-      destinationDeps(engine, AbortSignal.timeout(3_600_000)),
-    )),
-  );
+  const patience = openPatience();
+  const source = openContentSource(engine, row, known, {
+    columns: columnsOf(row, definition.column_set),
+    signal: patience.signal,
+    note: (sentence) => void finding.notes.push(sentence),
+    onRow: rowCounter(2 * finding.records, (rows) => {
+      patience.refresh();
+      onProgress(`${row.name} (${row.id}): ${rows}`);
+    }),
+  });
+  const deps = destinationDeps(engine, patience.signal, () => patience.refresh());
+  try {
+    finding.differences.push(
+      ...(await definition.verify(openConfig(engine, row.id, row), delivered, source, deps)),
+    );
+  } finally {
+    patience.end();
+  }
+}
+
+/** A signal that is aborted when nothing has moved for an hour. */
+function openPatience(): { signal: AbortSignal; refresh(): void; end(): void } {
+  const stop = new AbortController();
+  const late = () => stop.abort(new DOMException('Nothing moved for an hour.', 'TimeoutError'));
+  const timer = setTimeout(late, silence_milliseconds);
+  return {
+    signal: stop.signal,
+    refresh: () => void timer.refresh(),
+    end: () => clearTimeout(timer),
+  };
+}
+
+/** Counts rows, and tells how many they are every ten seconds. */
+function rowCounter(total: number, tell: (rows: string) => void): () => void {
+  let rows = 0;
+  let told_at = performance.now();
+  return () => {
+    rows += 1;
+    if (rows % 1_000 !== 0 || performance.now() - told_at < progress_milliseconds) return;
+    told_at = performance.now();
+    tell(`${rows} of about ${total} rows read on both sides.`);
+  };
 }
 
 /** Why an export could not be compared, in a sentence without secrets. */
@@ -182,16 +227,6 @@ function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
     ? `${error.message} (${error.code})`
     : 'A fault without a name of its own; the log has it under the id of the export.';
   return `It could not be compared with its receipts: ${reason} Mend this, then verify it again with --export ${row.id}.`;
-}
-
-async function* keysOf(
-  engine: Engine,
-  row: ExportRow,
-  receipt: Receipt | undefined,
-): AsyncGenerator<string> {
-  if (receipt === undefined) return;
-  const { selection, data_interval_end } = receipt;
-  yield* streamKeys(engine, await openReading(engine, { ...row, selection, data_interval_end }));
 }
 
 function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'): Delivery {

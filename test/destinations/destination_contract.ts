@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import { NonRetryableError } from '../../server/engine/destination/destination.ts';
-import { large_bytes } from '../factories/contract_rows.ts';
+import { contractRows, large_bytes } from '../factories/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import { testValues } from './values_contract.ts';
@@ -301,6 +301,36 @@ function testVerify(contract: Contract): void {
       );
     });
   }
+
+  test('verify names the row and the column of each value that was changed', async () => {
+    const config = await under.configure();
+    const delivered = await contract.deliver(config, contract.delivery());
+    await under.damage.value(config, delivered.outcomes);
+    const differences = await contract.verify(config, [delivered]);
+    assert.deepEqual(
+      differences
+        .filter(({ column }) => column !== undefined)
+        .map(({ kind, name, column, expected, found }) => [
+          kind,
+          name.split(' uuid=')[1],
+          column,
+          expected,
+          found,
+        ]),
+      [
+        ['changed', contractRows[0]!.uuid, 'event', 'plain', 'plane'],
+        ['changed', contractRows[0]!.uuid, 'properties', '{\\"a\\":1}', '{\\"a\\":2}'],
+      ],
+      JSON.stringify(differences),
+    );
+    contract.is_source_gone = true;
+    const left = await contract.verify(config, [delivered]);
+    contract.is_source_gone = false;
+    assert.ok(
+      left.some(({ detail }) => detail.includes('The source has its rows no more')) ||
+        contract.notes.some((note) => note.includes('has no longer all rows')),
+    );
+  });
 
   test('verify names a manifest that is not the receipt', async () => {
     const config = await under.configure();

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type {
   CheckStep,
+  ContentSource,
   DeliveredSlices,
   Delivery,
   DestinationDefinition,
@@ -11,7 +12,8 @@ import type {
 } from '../../server/engine/destination/destination.ts';
 import { freshDelivery } from '../factories/deliveries.ts';
 import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
-import { selectFor } from '../../server/engine/formats/select.ts';
+import { readCsv } from '../../server/engine/formats/read_csv.ts';
+import { content_encoding, selectFor } from '../../server/engine/formats/select.ts';
 import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../servers/clickhouse_bytes.ts';
 import {
@@ -50,9 +52,9 @@ export type DestinationUnderTest = {
   misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
   /** Bodies that the schema or `validate` must refuse, with the key at fault. */
   invalid: { name: string; change: Config; attr: string }[];
-  /** Changes the place behind the destination's back, for `verify`. */
+  /** Changes the place behind the destination's back, for `verify`. `value` makes of the row with the event `plain` and the properties `{"a":1}` one with `plane` and `{"a":2}`. */
   damage: Record<
-    'changed' | 'missing' | 'added',
+    'changed' | 'missing' | 'added' | 'value',
     (config: Config, outcomes: SliceOutcome[]) => Promise<void>
   >;
   /** The place keeps no order of rows: then they are compared in the order of their uuids. */
@@ -81,6 +83,10 @@ export class Contract {
   readonly under: DestinationUnderTest;
   deps!: DestinationDeps;
   readonly planted = new PlantedConfigs();
+  /** What the last comparison told beside differences. */
+  notes: string[] = [];
+  /** Whether the source has lost the rows that were delivered. */
+  is_source_gone = false;
   private clickhouse!: ClickHouseBytes;
 
   constructor(under: DestinationUnderTest) {
@@ -188,13 +194,31 @@ export class Contract {
   }
 
   async verify(config: Config, delivered: DeliveredSlices[]): Promise<Difference[]> {
-    const source = async function* (): AsyncIterable<string> {
-      yield* contractRows.map((row) => row.uuid);
-    };
+    const notes: string[] = [];
     const differences = await this.planted.hearing(() =>
-      this.under.definition.verify(config, delivered, source, this.deps),
+      this.under.definition.verify(config, delivered, this.source(notes), this.deps),
     );
+    this.notes = notes;
     return this.planted.told('a difference', differences);
+  }
+
+  /** The contract's rows as the source of what was delivered, as the engine reads them. */
+  private source(notes: string[]): ContentSource {
+    const rows = async function* (this: Contract, slice?: number) {
+      const [from, to] = slice === undefined ? [0, contractRows.length] : slice_ranges[slice]!;
+      const bytes = await this.clickhouse.bytes(
+        selectFor(content_encoding, contractColumns),
+        `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
+      );
+      yield* readCsv(Readable.from([bytes]));
+    }.bind(this);
+    return {
+      rows: (_id, slice) => rows(slice),
+      isWhole: () => Promise.resolve(!this.is_source_gone),
+      contents: () => ({ selection: [], slices: [] }),
+      note: (sentence) => void notes.push(sentence),
+      onRow: () => undefined,
+    };
   }
 
   /** Is a commit seen afterwards? */

@@ -201,6 +201,10 @@ export class RedshiftWorld {
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
         changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
+        value: change(
+          (table) =>
+            `UPDATE ${table} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+        ),
         missing: change(
           (table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`,
         ),

@@ -33,6 +33,7 @@ const layers: Layer[] = [
     files: /^server\/engine\/sql_tables\//,
     may_import: [
       /^server\/engine\/sql_tables\//,
+      /^server\/engine\/contents\//,
       /^server\/engine\/destination\//,
       /^server\/platform\//,
     ],
@@ -113,6 +114,7 @@ const engine_order = [
   'object_store',
   'formats',
   'sql_tables',
+  'contents',
   'notices',
   'run.ts',
   'destination',

@@ -50,21 +50,10 @@ const forms: Form[] = [
     run: selectColumn,
   },
   {
-    pattern: new RegExp(`^SELECT ((?:CAST|FORMAT_TIMESTAMP)\\(.+)\\nFROM (${name})$`),
-    run: selectTexts,
-  },
-  {
-    pattern: new RegExp(`^SELECT COUNT\\(\\*\\) AS \`records\`\\nFROM (${name})$`),
-    run: countRows,
-  },
-  {
     pattern: new RegExp(
-      '^SELECT `key`, SUM\\(`in_keys`\\) AS `expected`, SUM\\(`in_table`\\) AS `found`\\n' +
-        `FROM \\(SELECT \`key\`, (COUNT\\(\\*\\)|1) AS \`in_keys\`, 0 AS \`in_table\`\\nFROM (${name})\\nGROUP BY \`key\`\\n` +
-        `UNION ALL SELECT CAST\\(\`(\\w+)\` AS STRING\\), 0, COUNT\\(\\*\\)\\nFROM (${name})(?:\\nWHERE \`team_id\` = (\\d+))?\\nGROUP BY 1\\)\\n` +
-        'GROUP BY `key`\\nHAVING SUM\\(`in_keys`\\) != SUM\\(`in_table`\\)$',
+      `^SELECT ((?:CAST|FORMAT_TIMESTAMP|TO_JSON_STRING)\\(.+)\\nFROM (${name})(?:\\nWHERE \`team_id\` = (\\d+))?$`,
     ),
-    run: compareKeys,
+    run: selectTexts,
   },
 ];
 
@@ -308,61 +297,29 @@ function selectColumn(
   };
 }
 
-/** The rows with every value as text: instants by their format, all others by a cast. */
+/** The rows with every value as text: instants by their format, JSON by its function, all others by a cast. */
 function selectTexts(
   world: StatementWorld,
   _parameters: Parameters,
-  [list = '', source]: string[],
+  [list = '', source, team]: (string | undefined)[],
 ): StatementResult {
   const table = tableOf(world, source);
   const value =
-    /(?:FORMAT_TIMESTAMP\('%F %H:%M:%E6S', `([^`]+)`, 'UTC'\)|CAST\(`([^`]+)` AS STRING\)) AS `(\w+)`(?:, |$)/gy;
+    /(?:FORMAT_TIMESTAMP\('%F %H:%M:%E6S', `([^`]+)`, 'UTC'\)|CAST\(`([^`]+)` AS STRING\)|TO_JSON_STRING\(`([^`]+)`\)) AS `(\w+)`(?:, |$)/gy;
   const values = [...list.matchAll(value)];
   if (values.map(([text]) => text).join('') !== list)
     throw new JobFailure('invalidQuery', `Syntax error in ${list}`);
-  const fields = values.map(([, instant, column]) => ({
-    field: fieldOf(table, instant ?? column ?? ''),
-    isInstant: instant !== undefined,
+  const fields = values.map(([, instant, column, json]) => ({
+    field: fieldOf(table, instant ?? column ?? json ?? ''),
+    read_as: instant !== undefined ? 'TIMESTAMP' : json !== undefined ? 'JSON' : 'STRING',
   }));
+  const rows = table.rows.filter((row) => team === undefined || row['team_id'] === BigInt(team));
   return {
-    names: values.map(([, , , alias = '']) => alias),
-    rows: table.rows.map((row) =>
-      fields.map(({ field, isInstant }) =>
-        textOf(field, row[field.name.toLowerCase()] ?? null, isInstant),
+    names: values.map(([, , , , alias = '']) => alias),
+    rows: rows.map((row) =>
+      fields.map(({ field, read_as }) =>
+        textOf(field, row[field.name.toLowerCase()] ?? null, read_as),
       ),
     ),
-  };
-}
-
-function countRows(
-  world: StatementWorld,
-  _parameters: Parameters,
-  [source]: string[],
-): StatementResult {
-  return { names: ['records'], rows: [[BigInt(tableOf(world, source).rows.length)]] };
-}
-
-function compareKeys(
-  world: StatementWorld,
-  _parameters: Parameters,
-  [counted, keys, column = '', source, team]: (string | undefined)[],
-): StatementResult {
-  const expected = Map.groupBy(tableOf(world, keys).rows, (row) => row['key'] ?? null);
-  const there = tableOf(world, source).rows.filter(
-    (row) => team === undefined || row['team_id'] === BigInt(team),
-  );
-  const found = Map.groupBy(there, (row) => row[column] ?? null);
-  const all = new Set([...expected.keys(), ...found.keys()]);
-  const rows = [...all].map((key) => {
-    const count = expected.get(key)?.length ?? 0;
-    return [
-      key,
-      BigInt(counted === '1' ? Math.min(count, 1) : count),
-      BigInt(found.get(key)?.length ?? 0),
-    ];
-  });
-  return {
-    names: ['key', 'expected', 'found'],
-    rows: rows.filter(([, one, other]) => one !== other),
   };
 }

@@ -62,12 +62,13 @@ export function checkedRow(fields: Field[], values: Row): Row {
   );
 }
 
-/** The text of a value: of an instant by the format with six digits, of all others by a cast to STRING. Throws for JSON, of which there is no cast, and for an instant that is cast, since its text would be in the project's time zone. */
-export function textOf({ name, type }: Field, value: Value, isInstant: boolean): string | null {
-  if (type === 'JSON' || isInstant !== (type === 'TIMESTAMP'))
+/** The text of a value: of an instant by the format with six digits, of JSON by its function, of all others by a cast to STRING. Throws for JSON that is cast, and for an instant that is, since its text would be in the project's time zone. */
+export function textOf({ name, type }: Field, value: Value, readAs: string): string | null {
+  const own = type === 'JSON' || type === 'TIMESTAMP' ? type : 'STRING';
+  if (readAs !== own)
     throw new JobFailure('invalidQuery', `No matching signature for the text of ${name}`);
   if (value === null) return null;
-  return isInstant ? String(value).replace('T', ' ').replace('Z', '') : String(value);
+  return own === 'TIMESTAMP' ? String(value).replace('T', ' ').replace('Z', '') : String(value);
 }
 
 function isoMicroseconds(instant: bigint): string {

@@ -29,6 +29,7 @@ import { SilenceWatch } from './stall.ts';
 import { openReading } from '../source/source_query.ts';
 import type { Reading } from '../source/source_query.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
+import { hasDigest, withDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
 
 /** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
@@ -202,14 +203,25 @@ async function writeSlice(
   const encoding = definition.encoding(config);
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const source = await streamSliceOnce(
+  const reads = {
+    reading: await readingOf(attempt),
+    slice,
+    columns: delivery.columns,
+    encoding,
+    signal: AbortSignal.any([signal, reading.signal]),
+  };
+  const streamed = await streamSliceOnce(
     engine,
-    await readingOf(attempt),
+    reads.reading,
     slice,
     delivery.columns,
     encoding,
-    AbortSignal.any([signal, reading.signal]),
+    reads.signal,
   );
+  const digested = hasDigest(delivery, definition.column_set)
+    ? withDigest(engine, streamed, reads)
+    : undefined;
+  const source = digested?.source ?? streamed;
   let isRead = false;
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
@@ -244,8 +256,14 @@ async function writeSlice(
         `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`,
       );
     }
+    const digest = await digested?.digest();
     return {
-      outcome: { number: slice.number, ...written, ...counted },
+      outcome: {
+        number: slice.number,
+        ...written,
+        ...counted,
+        ...(digest === undefined ? {} : { digest }),
+      },
       changed: sayChanged(stage.changed()),
     };
   } finally {

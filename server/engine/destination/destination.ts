@@ -3,6 +3,7 @@ import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Encoding } from './encoding.ts';
+import type { StoredRectangle } from '../ledger/ledger.ts';
 import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
 import type { ColumnSet } from '../models/column.ts';
@@ -41,6 +42,8 @@ export type SliceOutcome = {
   records: number;
   bytes: number;
   sha256: string;
+  /** Of the contents of the rows, where a table can be compared with it (see docs/decisions/0031). */
+  digest?: string;
   state: Json;
 };
 
@@ -71,19 +74,11 @@ export type Difference = {
   kind: 'missing' | 'changed' | 'added' | 'unreadable';
   name: string;
   detail: string;
+  /** Where one value differs: its column, and the value as it was delivered and as it is there, both clipped. */
+  column?: string;
+  expected?: string;
+  found?: string;
 };
-
-/** What the numbers say where rows have no key by which they could be told apart: nothing when they are equal. */
-export function countDifference(name: string, expected: number, found: number): Difference[] {
-  if (expected === found) return [];
-  return [
-    {
-      kind: found < expected ? 'missing' : 'added',
-      name,
-      detail: `${expected} rows were delivered and ${found} are there; the query has no key that tells which.`,
-    },
-  ];
-}
 
 /** The host of an address as it is written in a config, for `host`; undefined where there is none. */
 export function urlHost(address: unknown): string | undefined {
@@ -101,8 +96,31 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
   );
 }
 
-/** Reads source rows again, for destinations whose content is compared row by row. */
-export type SourceKeys = (delivery_id: string) => AsyncIterable<string>;
+/** The values of a row as texts, in the order of the columns; null is null. */
+export type ValueRow = (string | null)[];
+
+/** What is known of the contents of a slice: the insertions that it holds (null: all of its delivery), and the digest of its rows where the receipt has one. */
+export type SliceContents = {
+  number: number;
+  records: number;
+  inserted_from: string | null;
+  inserted_to: string | null;
+  digest: string | undefined;
+};
+
+/** The source as `verify` reads it again, for destinations whose contents are compared row by row. */
+export type ContentSource = {
+  /** The rows of a delivery, or of one slice of it, in the order in which they were delivered and with the values of its columns as text. */
+  rows(delivery_id: string, slice?: number): AsyncIterable<ValueRow>;
+  /** False when the source has not all rows of the delivery any more: then they can be compared by their digests only. */
+  isWhole(delivery_id: string): Promise<boolean>;
+  /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
+  contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
+  /** Tells the reader a sentence that is no difference. */
+  note(sentence: string): void;
+  /** Called for each row that was read again, on either side. */
+  onRow(): void;
+};
 
 /** What a destination may use of the house. */
 export type DestinationDeps = {
@@ -190,7 +208,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   verify(
     config: Static<Schema>,
     delivered: DeliveredSlices[],
-    source: SourceKeys,
+    source: ContentSource,
     deps: DestinationDeps,
   ): Promise<Difference[]>;
 };

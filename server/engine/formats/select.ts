@@ -1,10 +1,16 @@
 import type { Column } from '../models/column.ts';
 import { selectCsv } from './csv.ts';
-import type { Encoding } from '../destination/encoding.ts';
+import type { Encoding, FileFormat } from '../destination/encoding.ts';
 import { selectJsonLines } from './jsonlines.ts';
 import { selectParquet } from './parquet.ts';
 import type { FormatSelection } from './expression.ts';
 import { selectTabSeparated } from './tabseparated.ts';
+
+/** How source rows are read to be compared with what a destination holds: nothing is cured for the sake of a store, and null is told from text. */
+export const content_encoding = {
+  format: 'CSV' satisfies FileFormat,
+  compression: null,
+} as const;
 
 /**
  * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with

@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { DeliveredSlices, Difference, SliceOutcome } from '../destination/destination.ts';
+import { compareRows } from '../contents/compare_rows.ts';
+import type {
+  ContentSource,
+  DeliveredSlices,
+  Delivery,
+  Difference,
+  SliceOutcome,
+  ValueRow,
+} from '../destination/destination.ts';
+import { keyColumn } from '../sql_tables/layout.ts';
+import type { Encoding } from '../destination/encoding.ts';
+import { readFileRows } from './read_file.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
 
 /** What a comparison needs of a place that holds files or objects; names have `/` between folders. */
@@ -15,19 +26,27 @@ const manifest_bytes_max = 64 * 1024 * 1024;
 const manifest_head_bytes = 4 * 1024;
 
 /**
- * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; then names files that nobody accounts for in the folders of these
- * deliveries. Files that the manifest of another export names are left out. Memory holds names only, never contents.
+ * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; of a file that differs, the values that do are named where the source still has its rows. Then names files that nobody
+ * accounts for in the folders of these deliveries. Files that the manifest of another export names are left out. Memory does not grow with the files.
  */
 export async function verifyFiles(
   store: FileStore,
+  encoding: Encoding,
   delivered: DeliveredSlices[],
+  source: ContentSource,
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   const expected = new Set<string>();
-  for (const { outcomes, manifest } of delivered) {
+  for (const { delivery, outcomes, manifest } of delivered) {
     for (const outcome of outcomes) {
       expected.add(outcome.name);
-      differences.push(...(await compare(outcome.name, () => compareSlice(store, outcome))));
+      differences.push(
+        ...(await compare(outcome.name, async () => {
+          const found = await compareSlice(store, outcome);
+          if (found?.kind !== 'changed') return found === undefined ? [] : [found];
+          return withValues({ store, encoding, source }, delivery, outcome, found);
+        })),
+      );
     }
     const [first] = outcomes;
     if (first === undefined) continue;
@@ -56,17 +75,18 @@ async function compare(name: string, work: () => Promise<Difference[]>): Promise
   }
 }
 
-async function compareSlice(store: FileStore, outcome: SliceOutcome): Promise<Difference[]> {
+async function compareSlice(
+  store: FileStore,
+  outcome: SliceOutcome,
+): Promise<Difference | undefined> {
   const { name } = outcome;
   const content = await store.read(name);
   if (content === undefined)
-    return [
-      {
-        kind: 'missing',
-        name,
-        detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.`,
-      },
-    ];
+    return {
+      kind: 'missing',
+      name,
+      detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.`,
+    };
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
@@ -74,16 +94,66 @@ async function compareSlice(store: FileStore, outcome: SliceOutcome): Promise<Di
     bytes += chunk.length;
   }
   if (bytes !== outcome.bytes)
-    return [
-      {
-        kind: 'changed',
-        name,
-        detail: `It has ${bytes} bytes, the receipt says ${outcome.bytes}.`,
-      },
-    ];
-  if (hash.digest('hex') !== outcome.sha256)
-    return [{ kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' }];
-  return [];
+    return {
+      kind: 'changed',
+      name,
+      detail: `It has ${bytes} bytes, the receipt says ${outcome.bytes}.`,
+    };
+  return hash.digest('hex') === outcome.sha256
+    ? undefined
+    : { kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' };
+}
+
+type Reader = { store: FileStore; encoding: Encoding; source: ContentSource };
+
+/** The difference of a file, and those of its values as far as they can be told. */
+async function withValues(
+  { store, encoding, source }: Reader,
+  delivery: Delivery,
+  { name, number, records }: SliceOutcome,
+  difference: Difference,
+): Promise<Difference[]> {
+  const { delivery_id, columns } = delivery;
+  const because = (sentence: string): Difference[] => [
+    { ...difference, detail: `${difference.detail} ${sentence}` },
+  ];
+  if (!(await source.isWhole(delivery_id)))
+    return because('The source has its rows no more, so nothing tells which values differ.');
+  const found = async function* (): AsyncGenerator<ValueRow> {
+    const content = await store.read(name);
+    if (content !== undefined) yield* readFileRows(content, encoding, columns);
+  };
+  const expected = () => source.rows(delivery_id, number);
+  const key = keyColumn(delivery);
+  try {
+    const values = await compareRows({
+      name,
+      columns,
+      key,
+      is_shared: false,
+      records,
+      expected,
+      found,
+      onRow: () => source.onRow(),
+    });
+    if (values.length === 0) return because('Its values are those that were delivered.');
+    return [difference, ...values.map((value) => ({ ...value, kind: difference.kind }))];
+  } catch (error) {
+    // What the source says is no matter of this file.
+    if (!(error instanceof SyntaxError || isDamage(error))) throw error;
+    return because(`It can no longer be read as ${encoding.format}.`);
+  }
+}
+
+/** Faults of what the readers of files take apart: their own are plain errors, those of zlib have codes. */
+function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return (
+    (error.name === 'Error' && code === undefined) ||
+    error instanceof RangeError ||
+    (typeof code === 'string' && /^(Z_|ERR_|ZSTD_)/.test(code))
+  );
 }
 
 async function compareManifest(

@@ -57,14 +57,16 @@ export function defineObjectStore<Schema extends TObject>({
     },
     check: async (config, _columns, deps) =>
       check(await openStore(config, deps), filesOf(config), deps),
-    verify: async (config, delivered, _source, deps) => {
+    verify: async (config, delivered, source, deps) => {
       const store = await openStore(config, deps);
       const list = (folder: string) =>
         store.list(folder === '' ? '' : `${folder}/`, { direct: true });
       return withStoreFaults(store, () =>
         verifyFiles(
           { read: (name) => withStoreFaults(store, () => store.read(name)), list },
+          fileEncoding(filesOf(config)),
           delivered,
+          source,
         ),
       );
     },

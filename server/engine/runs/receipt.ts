@@ -25,7 +25,15 @@ export type Receipt = {
   bytes: number;
   encoding: Encoding;
   columns: { name: string; type: string; nullable: boolean }[];
-  slices: { number: number; name: string; records: number; bytes: number; sha256: string }[];
+  /** `digest` is over the contents of a slice's rows, whatever their order and spelling (see docs/decisions/0031); slices of files and of merged persons have none. */
+  slices: {
+    number: number;
+    name: string;
+    records: number;
+    bytes: number;
+    sha256: string;
+    digest?: string;
+  }[];
   created_at: string;
 };
 
@@ -56,12 +64,13 @@ export function makeReceipt(
     bytes: facts.outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0),
     encoding: facts.encoding,
     columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })),
-    slices: facts.outcomes.map(({ number, name, records, bytes, sha256 }) => ({
+    slices: facts.outcomes.map(({ number, name, records, bytes, sha256, digest }) => ({
       number,
       name,
       records,
       bytes,
       sha256,
+      ...(digest === undefined ? {} : { digest }),
     })),
     created_at: facts.created_at,
   };

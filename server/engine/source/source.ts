@@ -72,10 +72,18 @@ export async function streamSlice(
   );
 }
 
-/** The rows of a slice: from its first instant, or row of it, up to the first of the next one. */
-function boundsOf(
-  reading: Reading,
-  { inserted_from, key_from, inserted_to, key_to }: StoredSlice,
+/**
+ * The condition by which a reading's rows are those of a slice, and its parameters: from its first
+ * instant, or row of it, up to the first of the next one.
+ */
+export function boundsOf(
+  reading: Pick<Reading, 'key'>,
+  {
+    inserted_from,
+    key_from,
+    inserted_to,
+    key_to,
+  }: Pick<StoredSlice, 'inserted_from' | 'key_from' | 'inserted_to' | 'key_to'>,
 ): { where: string; parameters: Record<string, string> } {
   if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
   const type = reading.key === 'uuid' ? 'UUID' : 'String';
@@ -117,20 +125,6 @@ export async function readFirst(
       chunks.push(chunk as Buffer);
     return Buffer.concat(chunks);
   });
-}
-
-/** The keys of the selected rows as text (uuid of events, distinct_id of persons), in no particular order, streamed; none where rows have no key. */
-export async function* streamKeys(store: Store, reading: Reading): AsyncGenerator<string> {
-  if (reading.key === undefined) return;
-  const result = await store.clickhouse.query({
-    ...asked(unhurried(reading), {
-      query: `SELECT toString(${reading.key}) AS key FROM ${reading.text}`,
-      signal: new AbortController().signal,
-    }),
-    format: 'JSONEachRow',
-  });
-  for await (const rows of result.stream<{ key: string }>())
-    for (const row of rows) yield row.json().key;
 }
 
 /**

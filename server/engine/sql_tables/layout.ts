@@ -14,6 +14,15 @@ export function keyColumn({ model, columns }: Layout): string | undefined {
     : undefined;
 }
 
+/** Do the rows say when they happened and when they were inserted, as the model has it? By both together each row belongs to one slice of one delivery. */
+export function hasInstants({ model, columns }: Layout): boolean {
+  return model === 'events' && ['timestamp', 'inserted_at'].every((name) => hasOwn(columns, name));
+}
+
+function hasOwn(columns: Layout['columns'], name: string): boolean {
+  return columns.some((column) => column.name === name && column.is_calculated !== true);
+}
+
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
   return (

@@ -2,7 +2,7 @@ import { Socket, isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { stopError, throwIfStopped, unlessStopped } from '../destination/destination.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
@@ -29,6 +29,8 @@ export type Connection = {
   run(text: string): Promise<number>;
   /** Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took. */
   copy(statement: string, bytes: Readable): Promise<number>;
+  /** The bytes of `COPY ... TO STDOUT`, which are to be read to their end. */
+  copyOut(statement: string): AsyncIterable<Buffer>;
   /** Rows of a query in batches, in bounded memory; needs an open transaction. */
   batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
   /** Ends the session, and a statement that the server is still at; what is not committed is rolled back. */
@@ -206,6 +208,15 @@ function connectionOf(
         bytes.destroy();
       }
       return sink.rowCount;
+    },
+    copyOut: async function* (statement) {
+      const chunks = client.query(copyTo(statement)) as AsyncIterable<Buffer>;
+      const reader = chunks[Symbol.asyncIterator]();
+      for (;;) {
+        const chunk = await during(reader.next());
+        if (chunk.done === true) return;
+        yield chunk.value;
+      }
     },
     batches: async function* <Row extends pg.QueryResultRow>(text: string, size: number) {
       await rows(`DECLARE sluice_batches CURSOR FOR ${text}`);

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
+import type { ValueRow } from '../destination/destination.ts';
 
 const unescapes: Record<string, string> = {
   b: '\b',
@@ -7,6 +8,7 @@ const unescapes: Record<string, string> = {
   n: '\n',
   r: '\r',
   t: '\t',
+  v: '\v',
   '0': '\0',
 };
 
@@ -25,6 +27,11 @@ export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
     if (from < text.length) begun.push(text.slice(from));
   }
   if (begun.length > 0) throw new Error('The source ended in the middle of a line.');
+}
+
+/** The rows of such text, in the memory of one. */
+export async function* rowsOf(bytes: Readable): AsyncGenerator<ValueRow> {
+  for await (const line of linesOf(bytes)) yield line.split('\t').map(fieldText);
 }
 
 /** The text that a field of a line stands for, or null for the field that stands for null. */

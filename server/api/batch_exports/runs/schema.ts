@@ -110,6 +110,12 @@ export const Receipt = Type.Object(
         records: Type.Integer(),
         bytes: Type.Integer(),
         sha256: Type.String(),
+        digest: Type.Optional(
+          Type.String({
+            description:
+              'Sum over the contents of the rows, for tables that can be compared with it when the source has the rows no more.',
+          }),
+        ),
       }),
     ),
     signature: Type.Object({

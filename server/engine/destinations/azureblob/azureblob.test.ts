@@ -8,6 +8,7 @@ import {
   StorageSharedKeyCredential,
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
+import { changedFile } from '../../../../test/factories/changed_files.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { openAzureServer } from '../../../../test/servers/azure_server.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
@@ -173,6 +174,11 @@ testDestination({
       const bytes = await blob.downloadToBuffer();
       bytes[20] = (bytes[20] ?? 0) ^ 1;
       await blob.uploadData(bytes);
+    },
+    value: async (config, [outcome]) => {
+      const blob = reader.getBlockBlobClient(outcome?.name ?? '');
+      const bytes = await blob.downloadToBuffer();
+      await blob.uploadData(changedFile(bytes, azureblob.encoding(config as never)));
     },
     missing: async (_config, [outcome]) => void (await reader.deleteBlob(outcome?.name ?? '')),
     added: async (_config, [outcome]) =>

@@ -135,6 +135,10 @@ testDestination({
   ],
   damage: {
     changed: async (config) => void rowsOf(config).push({ ...rowsOf(config)[0]! }),
+    value: async (config) => {
+      const row = rowsOf(config).find(({ event }) => event === 'plain')!;
+      Object.assign(row, { event: 'plane', properties: '{"a": 2}' });
+    },
     missing: async (config) => void rowsOf(config).shift(),
     added: async (config) => void rowsOf(config).push({ ...rowsOf(config)[0]!, uuid: 'stranger' }),
   },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import {
   freshDelivery,
@@ -232,9 +233,7 @@ test('abort ends a commit that is under way', async () => {
 test('rows of a query without a key are counted, and shared tables hide what is added', async () => {
   const config = freshConfig();
   const calculated = freshDelivery({ columns: [{ ...uuid_only[0]!, is_calculated: true }] });
-  const source = async function* (): AsyncIterable<string> {
-    yield* ['one', 'two'];
-  };
+  const source = sourceOf([['one'], ['two']]);
   const delivered = async (given: Delivery) => {
     const sink = await bigquery.open(config, given, deps);
     const outcomes = [await write(sink)];

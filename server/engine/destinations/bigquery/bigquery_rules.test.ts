@@ -8,7 +8,7 @@ import type { Dataset, Field } from './api.ts';
 import type { BigQueryConfig } from './config.ts';
 import { quoted } from './config.ts';
 import { JobError, bigQueryError } from './faults.ts';
-import { comparisonQuery, replaceReceiptStatement, showScript, textsQuery } from './statements.ts';
+import { replaceReceiptStatement, showScript, textsQuery } from './statements.ts';
 import { bigQueryColumnFaults, newTable, requireColumns } from './table.ts';
 
 const config: BigQueryConfig = {
@@ -92,23 +92,15 @@ test('the other statements', () => {
     'UPDATE `my-project`.`d`.`sluice_receipts`\nSET `run_id` = @run_id, `records` = @records, `manifest` = @manifest\nWHERE `delivery_id` = @delivery_id',
   );
   assert.equal(
-    comparisonQuery(config, 'k', 'distinct_id', 7),
-    [
-      'SELECT `key`, SUM(`in_keys`) AS `expected`, SUM(`in_table`) AS `found`',
-      'FROM (SELECT `key`, 1 AS `in_keys`, 0 AS `in_table`',
-      'FROM `my-project`.`d`.`k`',
-      'GROUP BY `key`',
-      'UNION ALL SELECT CAST(`distinct_id` AS STRING), 0, COUNT(*)',
-      'FROM `my-project`.`d`.`my events`',
-      'WHERE `team_id` = 7',
-      'GROUP BY 1)',
-      'GROUP BY `key`',
-      'HAVING SUM(`in_keys`) != SUM(`in_table`)',
-    ].join('\n'),
-  );
-  assert.equal(
     textsQuery(config, 'k', [column('uuid', 'uuid'), column('c0', 'timestamp')]),
     "SELECT CAST(`uuid` AS STRING) AS `c0`, FORMAT_TIMESTAMP('%F %H:%M:%E6S', `c0`, 'UTC') AS `c1`\nFROM `my-project`.`d`.`k`",
+  );
+  assert.equal(
+    textsQuery(config, 'k', [column('uuid', 'uuid'), column('set', 'json')], {
+      json_columns: new Set(['set']),
+      team_id: 7,
+    }),
+    'SELECT CAST(`uuid` AS STRING) AS `c0`, TO_JSON_STRING(`set`) AS `c1`\nFROM `my-project`.`d`.`k`\nWHERE `team_id` = 7',
   );
   assert.equal(quoted('a`b\\c'), '`a\\`b\\\\c`');
 });

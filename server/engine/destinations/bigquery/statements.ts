@@ -103,44 +103,29 @@ export function deliveriesQuery(config: BigQueryConfig, count: number): string {
   return `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\nWHERE \`table_name\` = @table_name\nLIMIT ${count}`;
 }
 
-/** Gives `records`, the number of rows of a table of the dataset. */
-export function countQuery(config: BigQueryConfig, table: string): string {
-  return `SELECT COUNT(*) AS \`records\`\nFROM ${inDataset(config, table)}`;
-}
-
-/** Gives the rows of a table with the types of a stage, in no order and every value as text: `c0`, `c1` and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone that the project has for it. */
-export function textsQuery(config: BigQueryConfig, table: string, columns: Column[]): string {
-  const textOf = ({ name, type }: Column) =>
-    type === 'timestamp'
+/**
+ * Gives the rows of a table, or those of one team, in no order and every value as text: `c0`, `c1` and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone that the
+ * project has for it.
+ */
+export function textsQuery(
+  config: BigQueryConfig,
+  table: string,
+  columns: Column[],
+  options: { json_columns?: ReadonlySet<string>; team_id?: number } = {},
+): string {
+  const textOf = ({ name, type }: Column) => {
+    if (options.json_columns?.has(name) === true) return `TO_JSON_STRING(${quoted(name)})`;
+    return type === 'timestamp'
       ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${quoted(name)}, 'UTC')`
       : `CAST(${quoted(name)} AS STRING)`;
+  };
   const texts = columns.map((column, index) => `${textOf(column)} AS \`c${index}\``);
-  return `SELECT ${texts.join(', ')}\nFROM ${inDataset(config, table)}`;
+  const ofTeam = options.team_id === undefined ? '' : `\nWHERE \`team_id\` = ${options.team_id}`;
+  return `SELECT ${texts.join(', ')}\nFROM ${inDataset(config, table)}${ofTeam}`;
 }
 
 /** Doubles the rows of a table, as a transaction. */
 export function doubleScript(config: BigQueryConfig, table: string): string {
   const name = inDataset(config, table);
   return transaction([`INSERT INTO ${name}\nSELECT * FROM ${name}`]);
-}
-
-/**
- * Gives `key`, `expected` and `found` where the two numbers differ: how often the table of keys has a key, and the target. A merged row stands for all deliveries of its key, and only
- * those of its team count.
- */
-export function comparisonQuery(
-  config: BigQueryConfig,
-  keys: string,
-  key: string,
-  mergedTeamId: number | undefined,
-): string {
-  const expected = mergedTeamId === undefined ? 'COUNT(*)' : '1';
-  const ofTeam = mergedTeamId === undefined ? '' : `\nWHERE \`team_id\` = ${mergedTeamId}`;
-  return [
-    'SELECT `key`, SUM(`in_keys`) AS `expected`, SUM(`in_table`) AS `found`',
-    `FROM (SELECT \`key\`, ${expected} AS \`in_keys\`, 0 AS \`in_table\`\nFROM ${inDataset(config, keys)}\nGROUP BY \`key\``,
-    `UNION ALL SELECT CAST(${quoted(key)} AS STRING), 0, COUNT(*)\nFROM ${targetOf(config).quoted}${ofTeam}\nGROUP BY 1)`,
-    'GROUP BY `key`',
-    'HAVING SUM(`in_keys`) != SUM(`in_table`)',
-  ].join('\n');
 }

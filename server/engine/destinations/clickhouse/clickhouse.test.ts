@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { assertFault, freshDelivery } from '../../../../test/factories/deliveries.ts';
 import { openClickHouseProxy } from '../../../../test/servers/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../../../../test/servers/clickhouse_proxy.ts';
@@ -208,6 +209,12 @@ testDestination({
       run(
         `INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid LIMIT 1`,
       ),
+    value: async (config) => {
+      await run(
+        `INSERT INTO ${inDatabase(config)} SELECT * REPLACE ('plane' AS event, '{"a": 2}' AS properties) FROM (SELECT * FROM ${inDatabase(config)} WHERE event = 'plain')`,
+      );
+      await run(`DELETE FROM ${inDatabase(config)} WHERE event = 'plain'`);
+    },
     missing: (config) =>
       run(
         `DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid) FROM ${inDatabase(config)})`,
@@ -278,14 +285,20 @@ test('persons are merged: FINAL shows the highest version of each, whatever came
     found.map((person) => `${person.distinct_id} ${person.name}`),
     ['a five', 'b two', 'd one'],
   );
-  const keys = async function* (id: string): AsyncIterable<string> {
-    yield* id === given[0].delivery_id ? ['a', 'b'] : ['a', 'b', 'd'];
-  };
+  const person = (distinct: string, version: number, name: string) =>
+    `7|${distinct}|018f0000-0000-7000-8000-000000000001|{"name":"${name}"}|1|${version}|2020-01-01T00:00:00.000000Z|false|2020-01-01T00:00:00.000000Z`.split(
+      '|',
+    );
+  const source = sourceOf((id) =>
+    id === given[0].delivery_id
+      ? [person('a', 5, 'five'), person('b', 1, 'one')]
+      : [person('a', 4, 'older'), person('b', 2, 'two'), person('d', 1, 'one')],
+  );
   const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
-  assert.deepEqual(await clickhouse.verify(config, delivered, keys, deps), []);
+  assert.deepEqual(await clickhouse.verify(config, delivered, source, deps), []);
   await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
   assert.deepEqual(
-    (await clickhouse.verify(config, delivered, keys, deps)).map((difference) => difference.kind),
+    (await clickhouse.verify(config, delivered, source, deps)).map((difference) => difference.kind),
     ['missing'],
   );
 });

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { stopError, throwIfStopped } from '../../destination/destination.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
+import type { DestinationDeps, ValueRow } from '../../destination/destination.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { answerError } from './faults.ts';
 
@@ -16,6 +16,8 @@ type Parameters = Record<string, string>;
 export type Connection = {
   /** All rows of a query with a small answer; 64-bit integers are numbers. */
   rows<Row>(query: string, parameters?: Parameters): Promise<Row[]>;
+  /** The rows of a query whose columns are texts, in bounded memory. */
+  stream(query: string): AsyncIterable<ValueRow>;
   command(query: string, parameters?: Parameters): Promise<void>;
   /** Streams the bytes behind `INSERT INTO ... FORMAT ...`. Rejects with the error of `bytes` when they fail; then a part of them may be in the table. */
   insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<void>;
@@ -114,6 +116,22 @@ function connectionOf(
 ): Connection {
   return {
     rows: (query, parameters) => rows(client, signal, query, parameters),
+    stream: async function* (query) {
+      const answer = await unlessStopped(signal, () =>
+        client.query({
+          query,
+          clickhouse_settings: { http_send_timeout: 3_600 },
+          abort_signal: signal,
+          format: 'JSONCompactEachRow',
+        }),
+      );
+      const batches = answer.stream<ValueRow>()[Symbol.asyncIterator]();
+      for (;;) {
+        const batch = await unlessStopped(signal, () => batches.next());
+        if (batch.done === true) return;
+        for (const row of batch.value) yield row.json();
+      }
+    },
     command: (query, parameters = {}) =>
       unlessStopped(
         signal,

@@ -36,14 +36,6 @@ export type Table = {
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-/** The column by which rows are compared with the source, where the export has it and no query has made it. */
-export function keyColumn({ model, columns }: Layout): string | undefined {
-  const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true)
-    ? name
-    : undefined;
-}
-
 /** Do rows of this delivery take the place of those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
   return (

@@ -1,40 +1,25 @@
-import { randomBytes } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { countDifference, recordsOf } from '../../destination/destination.ts';
 import type {
+  ContentSource,
   DeliveredSlices,
+  Delivery,
   DestinationDeps,
   Difference,
-  SourceKeys,
 } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
-import { inDatabase, targetOf } from './config.ts';
+import { compareContents } from '../../sql_tables/contents.ts';
+import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { withClickHouseErrors } from './faults.ts';
 import { findReceipt } from './receipts.ts';
-import { findTable, isMerged, keyColumn } from './table.ts';
+import { findTable, isMerged } from './table.ts';
 
-/** More differences of one kind than this are counted, not named. */
-const named_max = 1_000;
-
-type Found = {
-  kind: 'missing' | 'changed' | 'added';
-  key: string;
-  expected: number;
-  found: number;
-  of_kind: number;
-};
-
-/**
- * Compares receipts, then the keys of the source with those of the table: the keys go into a scratch table of the server, so neither side has to fit into our
- * memory. A missing row, a row that is there too often, and one that no delivery holds are named, up to 1,000 of a kind. Rows of a query that have no key are counted.
- */
+/** Compares receipts, then all rows of the table with those of the source, value by value. */
 export function verifyClickHouse(
   config: ClickHouseConfig,
   delivered: DeliveredSlices[],
-  source: SourceKeys,
+  source: ContentSource,
   deps: DestinationDeps,
 ): Promise<Difference[]> {
   return withClickHouseErrors(async () => {
@@ -77,102 +62,34 @@ async function compareRows(
   connection: Connection,
   config: ClickHouseConfig,
   delivered: DeliveredSlices[],
-  source: SourceKeys,
+  source: ContentSource,
 ): Promise<Difference[]> {
   const [first] = delivered;
-  const key = first && keyColumn(first.delivery);
   if (first === undefined) return [];
   const target = targetOf(config);
   if ((await findTable(connection, config, target.table)) === undefined)
     return [{ kind: 'missing', name: target.name, detail: 'The table is gone.' }];
-  if (key === undefined) return compareCounts(connection, config, delivered);
-  const scratch = inDatabase(config, `sluice_keys_${randomBytes(6).toString('hex')}`);
-  await connection.command(`CREATE TABLE ${scratch} (key String) ENGINE = MergeTree ORDER BY ()`);
-  try {
-    await connection.insert(
-      `INSERT INTO ${scratch} FORMAT JSONCompactEachRow`,
-      Readable.from(linesOf(delivered, source)),
-    );
-    const merged = isMerged(first.delivery) ? first.delivery.team_id : undefined;
-    const rows = await connection.rows<Found>(comparison(target.quoted, scratch, key, merged));
-    // Rows of deliveries that are not ours cannot be told from added ones.
-    const isShared =
-      rows.some((row) => row.kind === 'added') &&
-      (await hasOtherDeliveries(connection, config, delivered));
-    return differencesOf(
-      rows.filter((row) => row.kind !== 'added' || !isShared),
-      target.name,
-      key,
-    );
-  } finally {
-    await connection.command(`DROP TABLE IF EXISTS ${scratch} SYNC`);
-  }
-}
-
-/** Rows without a key can only be counted, and only where the table holds nothing but these deliveries. */
-async function compareCounts(
-  connection: Connection,
-  config: ClickHouseConfig,
-  delivered: DeliveredSlices[],
-): Promise<Difference[]> {
-  const target = targetOf(config);
-  if (await hasOtherDeliveries(connection, config, delivered)) return [];
-  const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${target.quoted}`,
+  const query = textsQuery(target.quoted, first.delivery);
+  return compareContents(
+    {
+      name: target.name,
+      is_shared: await hasOtherDeliveries(connection, config, delivered),
+      rows: () => connection.stream(query),
+    },
+    delivered,
+    source,
   );
-  return countDifference(target.name, recordsOf(delivered), row?.records ?? 0);
 }
 
-/** A merged row stands for all deliveries of its key, and is what FINAL shows; otherwise each delivery brought one. */
-function comparison(
-  target: string,
-  scratch: string,
-  key: string,
-  mergedTeamId: number | undefined,
-): string {
-  const isKeyed = mergedTeamId !== undefined;
-  const there = isKeyed ? `${target} FINAL WHERE team_id = ${mergedTeamId}` : target;
-  return `SELECT multiIf(expected = 0, 'added', found < expected, 'missing', 'changed') AS kind, key, expected, found, count() OVER (PARTITION BY kind) AS of_kind
-    FROM (
-      SELECT key, sum(is_expected) AS expected, sum(is_found) AS found
-      FROM (
-        SELECT key, ${isKeyed ? '1' : 'count()'} AS is_expected, 0 AS is_found FROM ${scratch} GROUP BY key
-        UNION ALL SELECT toString(${identifier(key)}) AS key, 0, count() FROM ${there} GROUP BY key
-      ) GROUP BY key HAVING expected != found
-    ) ORDER BY kind, key LIMIT ${named_max} BY kind`;
-}
-
-function differencesOf(rows: Found[], table: string, key: string): Difference[] {
-  const differences = rows.map((row) => ({
-    kind: row.kind,
-    name: `${table} ${key}=${row.key}`,
-    detail: detailOf(row),
-  }));
-  for (const [kind, [row, ...others]] of Map.groupBy(rows, (found) => found.kind)) {
-    const unnamed = (row?.of_kind ?? 0) - others.length - 1;
-    if (unnamed > 0)
-      differences.push({ kind, name: table, detail: `${unnamed} more rows like these.` });
-  }
-  return differences;
-}
-
-function detailOf(row: Found): string {
-  if (row.expected === 0) return 'No delivery holds this row.';
-  if (row.found === 0) return 'The row is gone.';
-  return `It was delivered ${row.expected} times and is there ${row.found} times.`;
-}
-
-async function* linesOf(delivered: DeliveredSlices[], source: SourceKeys): AsyncIterable<Buffer> {
-  let lines = '';
-  for (const { delivery } of delivered) {
-    for await (const key of source(delivery.delivery_id)) {
-      lines += `${JSON.stringify([key])}\n`;
-      if (lines.length < 64 * 1024) continue;
-      yield Buffer.from(lines);
-      lines = '';
-    }
-  }
-  yield Buffer.from(lines);
+/** Every value of the rows that a delivery can have brought as text; of merged rows those that FINAL shows. */
+function textsQuery(target: string, { columns, team_id, model }: Delivery): string {
+  const texts = columns.map(({ name, type }) =>
+    type === 'timestamp'
+      ? `toString(toTimeZone(${identifier(name)}, 'UTC'))`
+      : `toString(${identifier(name)})`,
+  );
+  const from = isMerged({ model, columns }) ? `${target} FINAL WHERE team_id = ${team_id}` : target;
+  return `SELECT ${texts.map((text, index) => `${text} AS c${index}`).join(', ')} FROM ${from}`;
 }
 
 async function hasOtherDeliveries(

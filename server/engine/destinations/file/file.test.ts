@@ -15,6 +15,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { changedFile } from '../../../../test/factories/changed_files.ts';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
@@ -107,6 +109,10 @@ testDestination({
       bytes[20] = (bytes[20] ?? 0) ^ 1;
       await writeFile(path, bytes);
     },
+    value: async (config, [outcome]) => {
+      const path = join(root, outcome?.name ?? '');
+      await writeFile(path, changedFile(await readFile(path), file.encoding(config as never)));
+    },
     missing: (_config, [outcome]) => rm(join(root, outcome?.name ?? '')),
     added: (_config, [outcome]) =>
       writeFile(join(root, (outcome?.name ?? '').replace('-0000.', '-0007.')), 'x'),
@@ -187,7 +193,7 @@ test("files that another export's manifest names are not called added", async ()
     await sink.commit(outcomes, { name: 'manifest', text: manifest });
     delivered.push({ delivery: own, outcomes, manifest });
   }
-  const none = async function* (): AsyncIterable<string> {};
+  const none = sourceOf([]);
   assert.deepEqual(await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps), []);
   await appendFile(join(root, 'shared', 'readme.txt'), 'x');
   assert.deepEqual(

@@ -48,7 +48,8 @@ export const file: DestinationDefinition<typeof config> = {
   sliceBytes: fileSliceBytes,
   open: async (given, delivery, deps) => openFileSink(given, delivery, deps.export_dir),
   check: (given, _columns, deps) => check(given, deps.export_dir),
-  verify: (_given, delivered, _source, deps) => verifyFiles(storeOf(deps.export_dir), delivered),
+  verify: (config, delivered, source, deps) =>
+    verifyFiles(storeOf(deps.export_dir), fileEncoding(config), delivered, source),
 };
 
 function violations(given: Config): ConfigViolation[] {

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { changedFile } from '../../../../test/factories/changed_files.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
@@ -159,6 +160,10 @@ testDestination({
     changed: async (_config, [outcome]) => {
       const { bytes } = server.objects(bucket_name).get(outcome?.name ?? '')!;
       bytes[20] = (bytes[20] ?? 0) ^ 1;
+    },
+    value: async (config, [outcome]) => {
+      const object = server.objects(bucket_name).get(outcome?.name ?? '')!;
+      object.bytes = changedFile(object.bytes, gcs.encoding(config as never));
     },
     missing: async (_config, [outcome]) =>
       void server.objects(bucket_name).delete(outcome?.name ?? ''),

@@ -135,6 +135,7 @@ const under: DestinationUnderTest = {
   ],
   damage: {
     changed: async () => undefined,
+    value: async () => undefined,
     missing: async () => undefined,
     added: async () => undefined,
   },

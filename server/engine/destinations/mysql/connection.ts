@@ -180,7 +180,7 @@ function connectionOf(
       return 'affectedRows' in answer ? answer.affectedRows : 0;
     },
     stream: <Row>(statement: string) => {
-      const found: Readable = client.query(statement).stream({ highWaterMark: 1_000 });
+      const found: Readable = client.query(statement).stream({ highWaterMark: 100 });
       lost.catch((error: Error) => found.destroy(error));
       return found as AsyncIterable<Row>;
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import tls from 'node:tls';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { assertFault, deliverText, freshDelivery } from '../../../../test/factories/deliveries.ts';
 import { parseExact } from '../../../../test/factories/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
@@ -194,6 +195,10 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     damage: {
       changed: (config) =>
         run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} LIMIT 1`),
+      value: (config) =>
+        run(
+          `UPDATE ${inDatabase(config)} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+        ),
       missing: (config) => run(`DELETE FROM ${inDatabase(config)} LIMIT 1`),
       added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES ('stranger')`),
     },
@@ -252,14 +257,12 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       freshDelivery({ model: 'persons', columns }),
     ];
     for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n7\tB\n');
-    const keys = async function* (): AsyncIterable<string> {
-      yield* ['a\\b', 'b', 'B'];
-    };
+    const source = sourceOf(['a\\b', 'b', 'B'].map((distinct) => ['7', distinct]));
     const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
-    assert.deepEqual(await mysql.verify(config, delivered, keys, deps), []);
+    assert.deepEqual(await mysql.verify(config, delivered, source, deps), []);
     await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
     assert.deepEqual(
-      (await mysql.verify(config, delivered, keys, deps)).map((found) =>
+      (await mysql.verify(config, delivered, source, deps)).map((found) =>
         found.name.replace(/.*distinct_id=/, ''),
       ),
       ['b'],

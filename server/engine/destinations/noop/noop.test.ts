@@ -36,6 +36,7 @@ testDestination({
   invalid: [{ name: 'text is a number', change: { arg: 7 }, attr: 'arg' }],
   damage: {
     changed: async () => undefined,
+    value: async () => undefined,
     missing: async () => undefined,
     added: async () => undefined,
   },

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import {
   assertFault,
   deliverText,
@@ -155,6 +156,10 @@ testDestination({
       void (await pool.query(
         `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
       )),
+    value: async (config) =>
+      void (await pool.query(
+        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+      )),
     missing: async (config) =>
       void (await pool.query(
         `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
@@ -224,14 +229,15 @@ test('verify compares persons by key, once each however often they were delivere
     freshDelivery({ model: 'persons', columns }),
   ];
   for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n');
-  const keys = async function* (): AsyncIterable<string> {
-    yield* ['a\\b', 'b'];
-  };
+  const source = sourceOf([
+    ['7', 'a\\b'],
+    ['7', 'b'],
+  ]);
   const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
-  assert.deepEqual(await postgres.verify(config, delivered, keys, deps), []);
+  assert.deepEqual(await postgres.verify(config, delivered, source, deps), []);
   await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
   assert.deepEqual(
-    (await postgres.verify(config, delivered, keys, deps)).map((found) => found.kind),
+    (await postgres.verify(config, delivered, source, deps)).map((found) => found.kind),
     ['missing'],
   );
 });

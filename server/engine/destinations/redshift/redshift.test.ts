@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import type { SliceOutcome } from '../../destination/destination.ts';
+import type { SliceOutcome, ValueRow } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
 import { redshift } from './redshift.ts';
@@ -58,27 +59,29 @@ test('verify compares persons by key, once each however often they were delivere
     deliveryOf({ model: 'persons', columns }),
   ];
   for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
-  const keys = async function* (): AsyncIterable<string> {
-    yield* ['a\\b', 'b'];
-  };
+  const rows: ValueRow[] = [
+    ['7', 'a\\b'],
+    ['7', 'b'],
+  ];
   const delivered = given.map((delivery) => ({
     delivery,
     outcomes: [outcomeOf(1)],
     manifest: '{}',
   }));
-  const kinds = async (of: typeof delivered) =>
-    (await redshift.verify(config, of, keys, world.deps)).map((one) => one.kind);
+  const kinds = async (of: typeof delivered, source = sourceOf(rows)) =>
+    (await redshift.verify(config, of, source, world.deps)).map((one) => one.kind);
   assert.deepEqual(await kinds(delivered), []);
   const withoutKey = delivered.map((one) => ({
     ...one,
     delivery: { ...one.delivery, columns: columns.map((own) => ({ ...own, is_calculated: true })) },
   }));
-  assert.deepEqual(await kinds(withoutKey), []);
+  const onceEach = sourceOf((id) => [rows[id === given[0]!.delivery_id ? 0 : 1]!]);
+  assert.deepEqual(await kinds(withoutKey, onceEach), []);
   await world.pool.query(
     `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
   );
   assert.deepEqual(await kinds(delivered), ['missing']);
-  assert.deepEqual(await kinds(withoutKey), ['missing']);
+  assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
 });
 
 test("a table of the user's own keeps its defaults and types, in whatever letter case it was made", async () => {
@@ -148,14 +151,12 @@ test('a receipt of any length comes back whole', async () => {
   await sink.write({ number: 0, records: 1, is_last: true }, row());
   await sink.commit([outcomeOf(1)], { name: 'manifest', text });
   await sink.close();
-  const keys = async function* (): AsyncIterable<string> {
-    yield 'abc';
-  };
+  const source = sourceOf([['abc']]);
   assert.deepEqual(
     await redshift.verify(
       config,
       [{ delivery: given, outcomes: [outcomeOf(1)], manifest: text }],
-      keys,
+      source,
       world.deps,
     ),
     [],

@@ -19,7 +19,7 @@ import {
   stageStatement,
   tableStatement,
 } from './table.ts';
-import { comparison } from './verify.ts';
+import { textsQuery } from './verify.ts';
 
 const config: RedshiftConfig = {
   user: 'u',
@@ -68,8 +68,23 @@ test('the statements are those of the manual', () => {
       'INSERT INTO "s"."t" ("uuid", "say ""x""") SELECT "uuid", "say ""x""" FROM sluice_stage',
     ],
     [
-      comparison('"s"."t"', 'uuid', undefined).replaceAll(/\s+/g, ' '),
-      'SELECT row_key AS "key", CAST(SUM(expected) AS integer) AS expected, CAST(SUM(found) AS integer) AS found FROM ( SELECT row_key, COUNT(*) AS expected, 0 AS found FROM sluice_keys GROUP BY row_key UNION ALL SELECT CAST("uuid" AS varchar(65535)) AS row_key, 0 AS expected, COUNT(*) AS found FROM "s"."t" GROUP BY 1 ) AS compared GROUP BY row_key HAVING SUM(expected) <> SUM(found)',
+      textsQuery(
+        '"s"."t"',
+        { model: 'events', columns: two, team_id: 7 },
+        new Map([
+          ['uuid', 'super'],
+          ['say "x"', 'boolean'],
+        ]),
+      ),
+      `SELECT "uuid" AS c0, CASE WHEN "say ""x""" THEN 'true' WHEN NOT "say ""x""" THEN 'false' END AS c1 FROM "s"."t"`,
+    ],
+    [
+      textsQuery(
+        '"s"."t"',
+        { model: 'persons', columns: persons.columns.tables.slice(0, 2), team_id: 7 },
+        new Map(),
+      ),
+      'SELECT CAST("team_id" AS varchar(65535)) AS c0, CAST("distinct_id" AS varchar(65535)) AS c1 FROM "s"."t" WHERE team_id = 7',
     ],
   ];
   for (const [given, expected] of cases) assert.equal(given, expected);

@@ -4,6 +4,7 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import { changedFile } from '../../../../test/factories/changed_files.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
@@ -157,14 +158,14 @@ testDestination({
     changed: async (config, [outcome]) => {
       const bytes = await content(config, outcome?.name ?? '');
       bytes[20] = (bytes[20] ?? 0) ^ 1;
-      const bucket = bucketOf(config);
-      const facts = { mark: 'mark', content_type: 'text/plain' };
-      const id = await bucket.startUpload(outcome?.name ?? '', facts);
-      await bucket.completeUpload(
+      await replace(config, outcome?.name ?? '', bytes);
+    },
+    value: async (config, [outcome]) => {
+      const bytes = await content(config, outcome?.name ?? '');
+      await replace(
+        config,
         outcome?.name ?? '',
-        id,
-        await uploadParts(bucket, outcome?.name ?? '', id, Readable.from([bytes])),
-        facts,
+        changedFile(Buffer.from(bytes), s3.encoding(config as never)),
       );
     },
     missing: (config, [outcome]) => bucketOf(config).remove(outcome?.name ?? ''),
@@ -174,6 +175,14 @@ testDestination({
   has_nul: true,
   recovers: true,
 });
+
+async function replace(config: Config, name: string, bytes: Uint8Array): Promise<void> {
+  const bucket = bucketOf(config);
+  const facts = { mark: 'mark', content_type: 'text/plain' };
+  const id = await bucket.startUpload(name, facts);
+  const parts = await uploadParts(bucket, name, id, Readable.from([bytes]));
+  await bucket.completeUpload(name, id, parts, facts);
+}
 
 const delivery: Delivery = {
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',

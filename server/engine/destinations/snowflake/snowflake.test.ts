@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
 import {
   assertChanged,
@@ -220,6 +221,10 @@ testDestination({
       void (await pool.query(
         `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
       )),
+    value: async (config) =>
+      void (await pool.query(
+        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+      )),
     missing: async (config) =>
       void (await pool.query(
         `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
@@ -407,14 +412,28 @@ test('persons are merged: a row gives way to a higher version only, whole, and v
     found.rows.map(({ person }) => person),
     ['A:another:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
   );
-  const keys = async function* (id: string): AsyncIterable<string> {
-    yield* id === given[0].delivery_id ? ['a', 'b', 'c', 'A'] : ['a', 'b', 'c', 'd'];
-  };
+  const person = (distinct: string, version: number, mapping: number, name: string) =>
+    row(distinct, version, mapping, name).trimEnd().split('\t');
+  const source = sourceOf((id) =>
+    id === given[0].delivery_id
+      ? [
+          person('a', 5, 0, 'five'),
+          person('b', 1, 9, 'one'),
+          person('c', 1, 1, 'mapped'),
+          person('A', 1, 0, 'another'),
+        ]
+      : [
+          person('a', 4, 0, 'older'),
+          person('b', 2, 3, 'two'),
+          person('c', 1, 2, 'remapped'),
+          person('d', 3, 0, 'high'),
+        ],
+  );
   const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
-  assert.deepEqual(await snowflake.verify(config, delivered, keys, deps), []);
+  assert.deepEqual(await snowflake.verify(config, delivered, source, deps), []);
   await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
   assert.deepEqual(
-    (await snowflake.verify(config, delivered, keys, deps)).map(
+    (await snowflake.verify(config, delivered, source, deps)).map(
       ({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`,
     ),
     ['missing b'],

@@ -95,11 +95,7 @@ export async function checkTable(
       `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a standard table. Export to such a table.`,
     );
   }
-  const found = await connection.rows<{ name: string; type: string }>(
-    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
-    [config.schema, table],
-  );
-  const columns = new Map(found.map((column) => [column.name, column.type]));
+  const columns = await columnTypes(connection, config, table);
   const missing = layout.columns
     .filter((column) => !columns.has(column.name))
     .map((column) => `${column.name} ${types[column.type]}`);
@@ -109,6 +105,19 @@ export async function checkTable(
       `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
     );
   return columns;
+}
+
+/** The columns of a table that is there. */
+export async function columnTypes(
+  connection: Connection,
+  config: SnowflakeConfig,
+  table: string,
+): Promise<TableColumns> {
+  const found = await connection.rows<{ name: string; type: string }>(
+    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    [config.schema, table],
+  );
+  return new Map(found.map((column) => [column.name, column.type]));
 }
 
 /**

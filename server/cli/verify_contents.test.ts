@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { changedFile } from '../../test/factories/changed_files.ts';
+import { openPostgresServer } from '../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../test/servers/postgres_destination.ts';
+import { openQueryHouse } from '../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../test/factories/query_exports.ts';
+import { verifyExports } from './verify.ts';
+import type { Finding } from './verify.ts';
+
+let exporting: QueryHouse;
+let postgres: PostgresServer;
+before(async () => {
+  exporting = await openQueryHouse();
+  postgres = await openPostgresServer();
+});
+after(async () => {
+  await exporting.close();
+  await postgres.close();
+});
+
+type Home = Awaited<ReturnType<QueryHouse['house']['newOrganization']>>;
+
+/** A home with as many events, of which every seventh has a number that a double rounds, exported hour by hour to a table of its own. */
+async function exported(events: number): Promise<{ home: Home; id: string; table: string }> {
+  const home = await exporting.house.newOrganization();
+  const minute = (n: number) => String(10 + (n % 40)).padStart(2, '0');
+  await exporting.insert(
+    home,
+    Array.from({ length: events }, (_, n) => ({
+      event: n === 0 ? 'plain' : `event ${n}`,
+      at: `2026-01-01T0${n % 2}:${minute(n)}:00.${String(n).padStart(6, '0')}Z`,
+      properties:
+        n === 0 ? { a: 1 } : { n, 'ü "': [n / 7, { deep: null }], big: n % 7 ? n : 2 ** 60 },
+    })),
+  );
+  const config = await postgres.freshConfig();
+  const { id } = await exporting.scheduled(home, {
+    name: 'table',
+    destination: { type: 'Postgres', config },
+  });
+  await exporting.runAll(id);
+  return { home, id, table: `${config.schema}.events` };
+}
+
+async function found(id: string): Promise<Finding> {
+  const [finding] = await verifyExports(exporting.house.deps.engine, id);
+  assert.equal(finding?.fault, null);
+  return finding;
+}
+
+/** The source without this project's events, as after a restore from an older backup. */
+async function forget(home: Home): Promise<void> {
+  await exporting.house.deps.clickhouse.command({
+    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id} SETTINGS mutations_sync = 2`,
+  });
+}
+
+test('a value that was changed in a table is named while the source has the row, and its slice is when it has not', async () => {
+  // More than so many rows have their digest from the store, fewer from the bytes that pass.
+  for (const events of [2_500, 40]) {
+    const { home, id, table } = await exported(events);
+    assert.deepEqual((await found(id)).differences, []);
+    await postgres.pool.query(
+      `UPDATE ${table} SET properties = '{"a": 2}', event = NULL WHERE event = 'plain'`,
+    );
+    const { differences, notes } = await found(id);
+    assert.deepEqual(notes, []);
+    assert.deepEqual(
+      differences.map(({ kind, name, detail }) => [
+        kind,
+        name.replace(/uuid=[0-9a-f-]{36}$/, 'uuid=...'),
+        detail,
+      ]),
+      [
+        ['changed', `${table} uuid=...`, 'The column event was delivered as plain and is null.'],
+        [
+          'changed',
+          `${table} uuid=...`,
+          'The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
+        ],
+      ],
+    );
+    await forget(home);
+    const gone = await found(id);
+    assert.match(gone.notes.join(), /no longer all rows of 2 deliveries .* digests/);
+    assert.deepEqual(
+      gone.differences.map(({ kind, name, detail }) => [
+        kind,
+        name.replace(/delivery [0-9a-f-]{36}/, 'delivery'),
+        detail,
+      ]),
+      [
+        [
+          'changed',
+          `${table} delivery slice 1`,
+          `A value of its ${events / 2} rows was changed: their digest is not that of the receipt. The source has them no more and cannot tell which.`,
+        ],
+      ],
+    );
+    await postgres.pool.query(
+      `UPDATE ${table} SET properties = '{"a": 1}', event = 'plain' WHERE event IS NULL`,
+    );
+    assert.deepEqual((await found(id)).differences, []);
+    await postgres.pool.query(`DELETE FROM ${table} WHERE event IN ('event 2', 'event 1')`);
+    assert.deepEqual(
+      (await found(id)).differences.map(({ kind }) => kind),
+      ['missing', 'missing'],
+    );
+  }
+});
+
+test('a receipt without digests is compared as far as it can be, and says so', async () => {
+  const { home, id, table } = await exported(20);
+  const { db, secrets } = exporting.house.deps;
+  const runs = await db.rows<{ id: string; receipt: string }>(
+    sql`SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id} AND receipt IS NOT NULL`,
+  );
+  for (const run of runs) {
+    const { signature: _signature, ...receipt } = JSON.parse(run.receipt) as {
+      signature: object;
+      slices: { digest?: string }[];
+    };
+    for (const slice of receipt.slices) delete slice.digest;
+    const value = secrets.sign(JSON.stringify(receipt));
+    const signature = { algorithm: 'Ed25519', public_key: secrets.public_key, value };
+    const text = JSON.stringify({ ...receipt, signature });
+    await db.run(sql`UPDATE batch_export_runs SET receipt = ${text} WHERE id = ${run.id}`);
+    await postgres.pool.query(
+      `UPDATE ${table.replace('.events', '.sluice_receipts')} SET manifest = $1 WHERE manifest = $2`,
+      [text, run.receipt],
+    );
+  }
+  assert.deepEqual((await found(id)).differences, []);
+  await postgres.pool.query(`UPDATE ${table} SET event = 'plane' WHERE event = 'plain'`);
+  assert.equal((await found(id)).differences.length, 1);
+  await forget(home);
+  const { differences, notes } = await found(id);
+  assert.deepEqual(differences, []);
+  assert.match(notes.join(), /could not be compared/);
+  await postgres.pool.query(`DELETE FROM ${table} WHERE event = 'plane'`);
+  assert.deepEqual(
+    (await found(id)).differences.map(({ kind }) => kind),
+    ['missing'],
+  );
+});
+
+test('values of a file are named in each format and compression', async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, [
+    { event: 'plain', at: '2026-01-01T00:10:00Z', properties: { a: 1 } },
+    { event: 'b\u2028"\n', at: '2026-01-01T00:20:00Z', properties: { a: 1 / 3 } },
+  ]);
+  for (const [file_format, compression] of [
+    ['JSONLines', null],
+    ['JSONLines', 'brotli'],
+    ['CSV', 'gzip'],
+    ['CSV', 'zstd'],
+    ...['zstd', 'lz4', 'snappy', 'gzip', 'brotli', null].map((one) => ['Parquet', one] as const),
+  ] as const) {
+    const prefix = `${file_format}_${compression}`;
+    const { id } = await exporting.scheduled(home, {
+      name: prefix,
+      destination: { type: 'File', config: { prefix, file_format, compression } },
+    });
+    await exporting.runAll(id);
+    assert.deepEqual((await found(id)).differences, [], prefix);
+    const folder = join(exporting.folder, prefix);
+    const [name] = (await readdir(folder)).filter((one) => !one.endsWith('_manifest.json'));
+    const path = join(folder, name!);
+    const bytes = await readFile(path);
+    // What is compressed inside a Parquet file cannot be changed by hand: the file is taken for that of another row.
+    const isSealed = file_format === 'Parquet' && !['snappy', 'lz4', null].includes(compression);
+    await writeFile(
+      path,
+      isSealed
+        ? bytes.subarray(1)
+        : changedFile(bytes, { file_format, format: file_format, compression } as never),
+    );
+    const [first, ...values] = (await found(id)).differences;
+    assert.equal(first?.kind, 'changed');
+    if (isSealed) assert.match(first.detail, /can no longer be read as Parquet/);
+    else
+      assert.deepEqual(
+        values.map(({ column, expected, found: is }) => [column, expected, is]),
+        [
+          ['event', 'plain', 'plane'],
+          ['properties', '{\\"a\\":1}', '{\\"a\\":2}'],
+        ],
+        prefix,
+      );
+  }
+});

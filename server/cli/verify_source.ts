@@ -1,0 +1,62 @@
+import type { ContentSource, ValueRow } from '../engine/destination/destination.ts';
+import type { Engine } from '../engine/engine.ts';
+import { readCsv } from '../engine/formats/read_csv.ts';
+import { content_encoding } from '../engine/formats/select.ts';
+import type { Column } from '../engine/models/column.ts';
+import { openReading } from '../engine/source/source_query.ts';
+import type { Reading, Source } from '../engine/source/source_query.ts';
+import type { Receipt } from '../engine/runs/receipt.ts';
+import type { StoredSlice } from '../engine/run.ts';
+import { countRecords, streamSlice } from '../engine/source/source.ts';
+
+/** A delivery as the server has kept it. */
+export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };
+
+type Reader = Pick<ContentSource, 'note' | 'onRow'> & { columns: Column[]; signal: AbortSignal };
+
+/** The rows of one export's deliveries, read from the analytics store as they would be delivered now. */
+export function openContentSource(
+  engine: Engine,
+  row: Pick<Source, 'team_id' | 'model' | 'custom_query' | 'destination_config'>,
+  known: ReadonlyMap<string, KnownDelivery>,
+  { columns, signal, note, onRow }: Reader,
+): ContentSource {
+  const deliveryOf = (deliveryId: string): KnownDelivery => {
+    const found = known.get(deliveryId);
+    if (found === undefined) throw new Error(`No receipt is known of the delivery ${deliveryId}.`);
+    return found;
+  };
+  const readingOf = (deliveryId: string): Promise<Reading> => {
+    const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
+    return openReading(engine, { ...row, selection, data_interval_end });
+  };
+  return {
+    rows: async function* (deliveryId, number): AsyncGenerator<ValueRow> {
+      const reading = await readingOf(deliveryId);
+      for (const slice of deliveryOf(deliveryId).slices)
+        if (number === undefined || slice.number === number)
+          yield* readCsv(
+            await streamSlice(engine, reading, slice, columns, content_encoding, signal),
+          );
+    },
+    isWhole: async (deliveryId) =>
+      (await countRecords(engine, await readingOf(deliveryId), signal)) ===
+      deliveryOf(deliveryId).receipt.records,
+    contents: (deliveryId) => {
+      const { receipt, slices } = deliveryOf(deliveryId);
+      const digests = new Map(receipt.slices.map(({ number, digest }) => [number, digest]));
+      return {
+        selection: receipt.selection,
+        slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({
+          number,
+          records,
+          inserted_from,
+          inserted_to,
+          digest: digests.get(number),
+        })),
+      };
+    },
+    note,
+    onRow,
+  };
+}
