@@ -29,6 +29,7 @@ export async function followCompletedRuns<Run extends CompletedRun>(
       revision: run.revision,
       delivered_until: run.is_make_up ? null : run.data_interval_end,
       is_volume_unusual: volumes.get(run)?.is_unusual,
+      has_rows: run.records_completed > 0,
     });
     if (changes.length > 0) to_be_told.push(run);
     else {

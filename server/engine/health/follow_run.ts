@@ -47,6 +47,7 @@ export async function followRun(
     revision: run.revision,
     delivered_until,
     is_volume_unusual: volume?.is_unusual,
+    has_rows: (facts.records_completed ?? 0) > 0,
   };
   const { health, changes } = healthAfterRun(before, ended);
   await putHealth(tx, run.batch_export_id, health);

@@ -7,21 +7,25 @@ type Step = {
   status: EndedRun['status'];
   revision?: number;
   volume?: boolean;
+  has_rows?: boolean;
   end?: string | null;
 };
 const completed: Step = { status: 'Completed' };
 const failed: Step = { status: 'Failed' };
+const empty: Step = { status: 'Completed', has_rows: false };
 
 /** The changes of each step, as `+failing` or `-failing`, and the health at the end. */
 function follow(steps: Step[]): { changes: string[]; health: Health } {
   let health = newHealth(1);
   const changes: string[] = [];
-  for (const { status, revision = 1, volume, end = '2026-01-01T00:00:00Z' } of steps) {
+  for (const step of steps) {
+    const { status, revision = 1, volume, has_rows = true, end = '2026-01-01T00:00:00Z' } = step;
     const next = healthAfterRun(health, {
       status,
       revision,
       delivered_until: end,
       is_volume_unusual: volume,
+      has_rows,
     });
     changes.push(
       next.changes
@@ -63,6 +67,18 @@ const cases: [what: string, steps: Step[], changes: string[], health: Partial<He
     [failed, { status: 'Cancelled' }, failed],
     ['+failing', '', ''],
     { consecutive_failures: 2 },
+  ],
+  [
+    'a run without rows asked the destination nothing, so failures go on over it',
+    [failed, empty, failed, completed],
+    ['+failing', '', '', '-failing'],
+    { is_failing: false, consecutive_failures: 0 },
+  ],
+  [
+    'failures add up over runs without rows, which say how far the schedule is all the same',
+    [failed, { ...empty, end: '2026-01-02T00:00:00Z' }, { ...failed, end: null }, empty],
+    ['+failing', '', '', ''],
+    { consecutive_failures: 2, is_failing: true, delivered_until: '2026-01-02T00:00:00Z' },
   ],
   [
     'a new revision goes on failing, and counts anew',

@@ -16,12 +16,13 @@ export type Condition = 'failing' | 'late' | 'unusual_volume';
 /** A condition that has begun or ended. */
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
-/** What a run that has ended says of its export: until when it has delivered the schedule's data (null for a run that made up for a backfill), and whether its rows are unusual (undefined where they cannot be judged). */
+/** What a run that has ended says of its export: until when it has delivered the schedule's data (null for a run that made up for a backfill), and whether its rows are unusual (undefined where they cannot be judged). A completed run without rows never asked the destination (`has_rows`). */
 export type EndedRun = {
   status: RunEnd['status'];
   revision: number;
   delivered_until: string | null;
   is_volume_unusual: boolean | undefined;
+  has_rows: boolean;
 };
 
 /** The health of an export that nothing is known of. */
@@ -38,7 +39,8 @@ export function newHealth(revision: number): Health {
 
 /**
  * The health after a run of the export's present revision, and what has changed by it. Guarantees: a condition changes only when it was not so before; a cancelled run changes nothing; a new
- * revision begins with no failures and a usual volume, and is failing until one of its runs completes when its predecessor was.
+ * revision begins with no failures and a usual volume, and is failing until one of its runs completes when its predecessor was. A run that had nothing to
+ * deliver ends no failure and adds none: whether the destination works is not known by it.
  */
 export function healthAfterRun(
   before: Health,
@@ -59,8 +61,7 @@ export function healthAfterRun(
   }
   const health = {
     ...current,
-    is_failing: false,
-    consecutive_failures: 0,
+    ...(run.has_rows ? { is_failing: false, consecutive_failures: 0 } : {}),
     is_volume_unusual: run.is_volume_unusual ?? current.is_volume_unusual,
     delivered_until: later(current.delivered_until, run.delivered_until),
   };

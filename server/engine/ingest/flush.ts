@@ -1,7 +1,6 @@
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
-import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { IncomingEvent } from './event.ts';
 import { endBatch } from './insert.ts';
@@ -75,10 +74,6 @@ async function flushBatch(
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
     // What was stored is stored, even when the lock could not be given back in good order.
-    if (outcome === undefined)
-      return failed(
-        isDatabaseError(error) && error.code === '23503' ? 'project_gone' : 'unavailable',
-      );
   }
   return outcome ?? failed('unavailable');
 }
@@ -118,17 +113,17 @@ async function writeBatch(
   const isUnchanged =
     latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
   const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
-  const written =
-    isUnchanged &&
-    (await writeRows(deps, tx, {
-      team_id: teamId,
-      inserted_at,
-      last_inserted_at: state.last_inserted_at,
-      rows,
-    }));
-  if (written === false) {
+  const written = isUnchanged
+    ? await writeRows(deps, tx, {
+        team_id: teamId,
+        inserted_at,
+        last_inserted_at: state.last_inserted_at,
+        rows,
+      })
+    : 'unavailable';
+  if (typeof written === 'string') {
     deps.persons.forget(teamId);
-    return failed('unavailable');
+    return failed(written);
   }
   if (written.length > 0)
     deps.persons.remember(

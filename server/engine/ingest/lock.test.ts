@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -63,10 +64,16 @@ function note(
 
 async function store(
   teamId: number,
-  fields: { through?: ClickHouse; seconds?: number; uuid?: string; set?: object } = {},
+  fields: {
+    through?: ClickHouse;
+    seconds?: number;
+    uuid?: string;
+    set?: object;
+    log?: typeof log;
+  } = {},
 ) {
   const ingestion = openIngestion(
-    { db, log, clickhouse: fields.through ?? clickhouse, settle_seconds: 15 },
+    { db, log: fields.log ?? log, clickhouse: fields.through ?? clickhouse, settle_seconds: 15 },
     { look_up_seconds_max: fields.seconds ?? 30 },
   );
   const sent = {
@@ -113,13 +120,13 @@ test('several planners may be promised at once, and a project that is gone is no
 test('a batch is noted only on the state that it was made from, and not below what was promised', async () => {
   const teamId = await newTeam();
   const until = Date.parse(await promise(teamId));
-  assert.equal(await noteBatch(db, note(teamId, isoInstant(until - 1))), false);
+  assert.equal(await noteBatch(db, note(teamId, isoInstant(until - 1))), 'refused');
   const first = note(teamId, isoInstant(until));
-  assert.equal(await noteBatch(db, first), true);
-  assert.equal(await noteBatch(db, note(teamId, inMinutes(1))), false);
-  assert.equal(await noteBatch(db, note(teamId, inMinutes(1), isoInstant(until + 5))), false);
+  assert.equal(await noteBatch(db, first), 'noted');
+  assert.equal(await noteBatch(db, note(teamId, inMinutes(1))), 'refused');
+  assert.equal(await noteBatch(db, note(teamId, inMinutes(1), isoInstant(until + 5))), 'refused');
   assert.equal((await readState(db, teamId)).batch_id, first.batch_id);
-  assert.equal(await noteBatch(db, note(teamId, inMinutes(1), isoInstant(until))), true);
+  assert.equal(await noteBatch(db, note(teamId, inMinutes(1), isoInstant(until))), 'noted');
 });
 
 test('a note does not wait for ever for whoever may be waiting for its writer', async () => {
@@ -132,14 +139,29 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
 });
 
+test('what arrives while its project is being deleted belongs to no project, and is no fault', async () => {
+  const teamId = await newTeam();
+  await store(teamId);
+  const told: unknown[] = [];
+  const heard = Object.assign(silentLog(), { error: (...line: unknown[]) => told.push(line) });
+  const arrived = await db.transaction(async (tx) => {
+    await tx.run(sql`DELETE FROM projects WHERE id = ${teamId}`);
+    const stored = store(teamId, { log: heard });
+    await eventually('the event does not wait for the deletion', async () => {
+      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      return (await db.row(waiting)) !== undefined;
+    });
+    return { stored };
+  });
+  assert.deepEqual(await arrived.stored, { failure: 'project_gone' });
+  assert.deepEqual(told, []);
+});
+
 test('a batch of unknown fate holds back after its time too, until it is resolved', async () => {
   const [over, running, busy] = [await newTeam(), await newTeam(), await newTeam()];
   const at = inMinutes(-10);
-  assert.ok(
-    (await noteBatch(db, note(over, at, null, -1))) &&
-      (await noteBatch(db, note(running, at))) &&
-      (await noteBatch(db, note(busy, at, null, -1))),
-  );
+  for (const left of [note(over, at, null, -1), note(running, at), note(busy, at, null, -1)])
+    assert.equal(await noteBatch(db, left), 'noted');
   assert.equal(Date.parse(await promise(over)), Date.parse(at));
   await db.transaction(async (tx) => {
     await lockForWriting(tx, busy);

@@ -66,14 +66,22 @@ export type BatchNote = {
 };
 
 /**
- * Leaves word that a batch is about to be written; is committed when it returns, before the store hears of the batch, and so outside the transaction that holds the lock. False, and nothing is
- * noted, when another batch came in between or the instant was promised to be final, which can only be when the lock was lost. Waits at most five seconds for locks, then throws: what it waits for may
+ * Leaves word that a batch is about to be written; is committed when it returns, before the store hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
+ * noted, when another batch came in between or the instant was promised to be final, which can only be when the lock was lost; `project_gone` when the project is deleted. Waits at most five seconds for locks, then throws: what it waits for may
  * itself wait for the writer, in a circle that the control store cannot see.
  */
-export async function noteBatch(db: Database, note: BatchNote): Promise<boolean> {
+export async function noteBatch(
+  db: Database,
+  note: BatchNote,
+): Promise<'noted' | 'refused' | 'project_gone'> {
   const generations = note.writes_persons ? 1 : 0;
   return db.transaction(async (tx) => {
     await tx.run(sql`SET LOCAL lock_timeout = '5s'`);
+    // Waits for a deletion of the project, which then gives no row instead of a broken foreign key.
+    const project = await tx.row(
+      sql`SELECT 1 FROM projects WHERE id = ${note.team_id} FOR KEY SHARE`,
+    );
+    if (project === undefined) return 'project_gone';
     // Compares and sets in one statement, on the row's latest version.
     const noted = await tx.run(sql`
       INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id, batch_ends_at)
@@ -81,7 +89,7 @@ export async function noteBatch(db: Database, note: BatchNote): Promise<boolean>
       ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at, persons_generation = s.persons_generation + excluded.persons_generation,
         batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
       WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)`);
-    return noted === 1;
+    return noted === 1 ? 'noted' : 'refused';
   });
 }
 

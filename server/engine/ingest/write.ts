@@ -20,14 +20,14 @@ type Batch = {
 };
 
 /**
- * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were written. False when they are not all known to be stored, or when the lock was lost on the
+ * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were written. `unavailable` when they are not all known to be stored, or when the lock was lost on the
  * way: then what may still appear is what `ingestion_states` names as the batch under way. Throws what the control store throws.
  */
 export async function writeRows(
   deps: WriteDeps,
   tx: Transaction,
   batch: Batch,
-): Promise<false | (Person & { distinct_id: string })[]> {
+): Promise<'unavailable' | 'project_gone' | (Person & { distinct_id: string })[]> {
   const { team_id, inserted_at, last_inserted_at } = batch;
   const batch_id = randomUUID();
   const at = storeInstant(Date.parse(inserted_at));
@@ -45,12 +45,14 @@ export async function writeRows(
     writes_persons: persons.length > 0,
     seconds_max: deps.seconds_max,
   };
-  if (!(await noteBatch(deps.db, note))) {
+  const noted = await noteBatch(deps.db, note);
+  if (noted === 'project_gone') return noted;
+  if (noted === 'refused') {
     deps.log.warn(
       { team_id },
       'a batch was given up, because its lock was lost before it was written',
     );
-    return false;
+    return 'unavailable';
   }
   // Persons first: an event is never there before the version of the person that it speaks of.
   for (const [table, rows, stamp] of [
@@ -59,7 +61,7 @@ export async function writeRows(
   ] satisfies [IngestionTable, object[], object][]) {
     if (rows.length === 0) continue;
     // Through the transaction: whoever lost the lock must not send, because the batch may have been declared ended.
-    if (!(await isNoted(tx, team_id, batch_id))) return false;
+    if (!(await isNoted(tx, team_id, batch_id))) return 'unavailable';
     const { outcome, error } = await insertBatch<object>(deps.clickhouse, {
       table,
       batch_id,
@@ -73,7 +75,7 @@ export async function writeRows(
       deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
     if (outcome === 'absent') await clearBatch(tx, team_id, batch_id);
-    return false;
+    return 'unavailable';
   }
   await clearBatch(tx, team_id, batch_id);
   return persons;

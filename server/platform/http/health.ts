@@ -4,7 +4,10 @@ import type { HttpContext } from './context.ts';
 
 const ready_timeout_ms = 3_000;
 
-/** Adds /healthz (the process runs), /readyz (its stores answer within 3 s, else 503) and /metrics (Prometheus, without anything about callers). */
+/**
+ * Adds /healthz (the process runs), /readyz (its stores answer within 3 s and the first start has
+ * made what it prints, else 503) and /metrics (Prometheus, without anything about callers).
+ */
 export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   const options = {
     config: { scope: 'public' as const, accepts_anything: true },
@@ -12,16 +15,20 @@ export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   };
   app.get('/healthz', options, () => ({ status: 'ok' }));
   app.get('/readyz', options, async (_request, reply) => {
-    const [postgres, clickhouse] = await Promise.all([
-      answers(context.db.row(sql`SELECT 1`).then(() => true)),
-      answers(context.clickhouse.ping().then((pong) => pong.success)),
+    // The server listens before the first owner and key exist, and a key that works is what ready means.
+    const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts WHERE name = 'first_start') AS is_done`;
+    const [first_start, clickhouse] = await Promise.all([
+      answer(context.db.row<{ is_done: boolean }>(started)),
+      answer(context.clickhouse.ping()),
     ]);
-    const ready = postgres && clickhouse;
+    const postgres = first_start !== undefined;
+    const answering = postgres && clickhouse?.success === true;
+    const ready = answering && first_start.is_done;
     void reply.code(ready ? 200 : 503);
     return {
-      status: ready ? 'ok' : 'unavailable',
+      status: ready ? 'ok' : answering ? 'starting' : 'unavailable',
       postgres: postgres ? 'ok' : 'unavailable',
-      clickhouse: clickhouse ? 'ok' : 'unavailable',
+      clickhouse: clickhouse?.success === true ? 'ok' : 'unavailable',
     };
   });
   app.get('/metrics', options, async (_request, reply) =>
@@ -29,12 +36,13 @@ export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   );
 }
 
-async function answers(question: Promise<boolean>): Promise<boolean> {
+/** What the question gives; undefined when it fails or takes too long. */
+async function answer<Result>(question: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ready_timeout_ms);
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ready_timeout_ms);
   });
   return Promise.race([question, late])
-    .catch(() => false)
+    .catch(() => undefined)
     .finally(() => clearTimeout(timer));
 }
