@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { call, serverEnvironment, until } from '../../test/server_process.ts';
+import { call, serverEnvironment, until } from '../../test/processes/server_process.ts';
 import { makeApiKey } from '../platform/http/api_key.ts';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));

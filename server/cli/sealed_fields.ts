@@ -20,6 +20,13 @@ export const sealed_fields: readonly SealedField[] = [
     owner: 'batch_export_id',
     context: secretsContext,
   },
+  {
+    table: 'batch_export_leftovers',
+    id: 'run_id',
+    field: 'destination_secrets',
+    owner: 'batch_export_id',
+    context: secretsContext,
+  },
   { table: 'notice_targets', id: 'id', field: 'secret', context: secretContext },
   { table: 'notice_targets', id: 'id', field: 'url_sealed', context: urlContext },
   { table: 'plugins', id: 'id', field: 'origin', context: (id) => pluginOriginContext(Number(id)) },

@@ -47,11 +47,13 @@ export type RunEnd =
   | { status: 'Completed' }
   | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
 
-/** A slice as it is stored: its bounds by insertion time (null: all rows of the run), its count at the source, and what was written once it is safe. */
+/** A slice as it is stored: its bounds by insertion time (null: all rows of the run), from and to a key where rows of one insertion are parted, its count at the source, and what was written once it is safe. */
 export type StoredSlice = {
   number: number;
   inserted_from: string | null;
   inserted_to: string | null;
+  key_from?: string | null;
+  key_to?: string | null;
   records: number;
   outcome: SliceOutcome | null;
 };

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
-import { advanceBackfills } from '../../server/engine/planning/backfill.ts';
+import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
 import { planDueExports } from '../../server/engine/planning/plan.ts';

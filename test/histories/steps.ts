@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { advanceBackfills } from '../../server/engine/planning/backfill.ts';
+import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
 import { planDueExports } from '../../server/engine/planning/plan.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { addEvent, lookForQuietRuns, work } from './world.ts';

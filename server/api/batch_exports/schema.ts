@@ -57,6 +57,14 @@ const fields = {
   ),
 };
 
+/** The interval of the scheduled run that comes next. */
+export const NextRun = Type.Object({
+  data_interval_start: instant('Start of its data interval (inclusive).'),
+  data_interval_end: instant(
+    'End of its data interval (exclusive); the run is planned when that is over and has settled.',
+  ),
+});
+
 /** The batch export as it is on the wire. */
 export const BatchExport = Type.Object(
   {
@@ -89,6 +97,11 @@ export const BatchExport = Type.Object(
     start_at: fields.start_at,
     end_at: fields.end_at,
     freshness_seconds: fields.freshness_seconds,
+    next_run: nullable({
+      ...NextRun,
+      description:
+        'The scheduled run that comes next; null while paused and after `end_at`. `runs/` says when it is due.',
+    }),
     latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
     custom_query: fields.custom_query,
     schema: nullable(
@@ -209,6 +222,17 @@ export const Backfill = Type.Object(
     runs: Type.Integer({
       description: 'How many runs it takes: the intervals that the range touches.',
     }),
+    detail: nullable(
+      Type.String({
+        description:
+          'What it will do and when, what it is at, or what it has done, as a sentence. Null for backfills of earlier versions.',
+      }),
+    ),
+    settles_at: nullable(
+      instant(
+        'When what was taken in before it was asked for has settled: its runs are planned from then on.',
+      ),
+    ),
     created_at: nullable(instant('When it was asked for.')),
     finished_at: nullable(instant('When it ended; null while it is under way.')),
     last_updated_at: nullable(instant('When anything about it changed last.')),
@@ -220,27 +244,36 @@ export const Backfill = Type.Object(
       records_total_count: Type.Integer({
         description: 'Rows counted at the source so far; for a dry run, all of them.',
       }),
+      records_elsewhere: Type.Integer({
+        description:
+          'Rows of the range that mode `missing` left out so far, because this export had delivered them or had them in other runs.',
+      }),
     }),
     plan: Type.Optional(
-      Type.Object(
-        {
-          records_delivered_count: nullable(
-            Type.Integer({
-              description:
-                'Rows of the range that this export has delivered already, or is delivering in runs under way; mode `missing` leaves them out. Null with a query whose rows are not those of the model.',
-            }),
-          ),
-          runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
-          runs: Type.Array(
-            Type.Object({
-              data_interval_start: instant('Start of the data interval (inclusive).'),
-              data_interval_end: instant('End of the data interval (exclusive).'),
-              records_total_count: Type.Integer({ description: 'Rows that the run delivers.' }),
-            }),
-            { description: `The runs that have rows, oldest first, at most ${listed_runs_max}.` },
-          ),
-        },
-        { description: 'Of a dry run only: what the backfill would do if it were started now.' },
+      nullable(
+        Type.Object(
+          {
+            records_delivered_count: nullable(
+              Type.Integer({
+                description:
+                  'Rows of the range that this export has delivered already, or is delivering in runs under way; mode `missing` leaves them out. Null with a query whose rows are not those of the model.',
+              }),
+            ),
+            runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
+            runs: Type.Array(
+              Type.Object({
+                data_interval_start: instant('Start of the data interval (inclusive).'),
+                data_interval_end: instant('End of the data interval (exclusive).'),
+                records_total_count: Type.Integer({ description: 'Rows that the run delivers.' }),
+              }),
+              { description: `The runs that have rows, oldest first, at most ${listed_runs_max}.` },
+            ),
+          },
+          {
+            description:
+              'What the backfill would do if it began now: in the answer to a dry run, and in the one that starts a backfill (null with a query, and where counting takes longer than two seconds).',
+          },
+        ),
       ),
     ),
   },

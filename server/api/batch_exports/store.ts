@@ -17,7 +17,9 @@ const latest_runs_max = 10;
 // The lateral join reads the newest runs of every export of a page in the one statement, from batch_export_runs_by_export. Columns are named: nothing secret can slip in.
 const selectExports = sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config', e.destination_config) AS destination, e."interval", e.paused,
-    e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at, e.freshness_seconds, latest.runs AS latest_runs, e.custom_query, e.schema
+    e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at, e.freshness_seconds,
+    CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
+      THEN json_build_object('data_interval_start', wire_instant(e.planned_until), 'data_interval_end', wire_instant(e.next_run_at)) END AS next_run, latest.runs AS latest_runs, e.custom_query, e.schema
   FROM batch_exports e CROSS JOIN LATERAL (
     SELECT coalesce(json_agg(run), '[]') AS runs FROM (
       SELECT ${runColumns((column) => sql`wire_instant(${column})`)} FROM batch_export_runs r

@@ -3,11 +3,13 @@ import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../destination/destination.ts';
 import { abandon } from './abandon.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
+import { counted } from '../../platform/counted.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { encodeStage } from '../formats/encode_stage.ts';
 import { openOrder, receiptText } from '../runs/run_input.ts';
 import type { Order } from '../runs/run_input.ts';
+import type { SizeBound } from '../source/measured_cut.ts';
 import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import { sayChanged } from '../formats/marks.ts';
@@ -56,7 +58,7 @@ export async function executeRun(
   signal: AbortSignal,
   onSilence: (isSilent: boolean) => void = () => undefined,
 ): Promise<void> {
-  if (run.break_offs >= break_offs_max) return giveUp(engine, run, signal);
+  if (run.break_offs >= break_offs_max) return giveUp(engine, run);
   try {
     const attempt = openAttempt(engine, run, signal);
     await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onSilence));
@@ -74,10 +76,6 @@ function isUnwanted(run: ClaimedRun): boolean {
 
 function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
   return { engine, run, ...openOrder(engine, run), signal };
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void): Promise<void> {
@@ -140,19 +138,20 @@ async function deliverTo(
 }
 
 async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
-  const { engine, run, definition, config } = attempt;
+  const { engine, run } = attempt;
   if (run.records_total_count !== null) return listSlices(engine, run.id);
   const slices =
     run.selection.length === 0
       ? []
-      : await cutSlicesOnce(
-          engine,
-          await readingOf(attempt),
-          definition.sliceBytes(config),
-          attempt.signal,
-        );
+      : await cutSlicesOnce(engine, await readingOf(attempt), sizeBoundOf(attempt), attempt.signal);
   await storeSlices(engine, run, slices);
   return slices;
+}
+
+function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
+  const bytes_max = definition.sliceBytes(config);
+  if (bytes_max === undefined) return undefined;
+  return { bytes_max, encoding: definition.encoding(config), columns: delivery.columns };
 }
 
 function readingOf(attempt: Attempt): Promise<Reading> {
@@ -279,9 +278,8 @@ async function cancel(attempt: Attempt): Promise<void> {
 }
 
 /** Ends a run that takes its process down. What it left at the destination is removed once; a removal that takes the process down as well is not repeated. */
-async function giveUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
-  if (run.committing_at === null && run.break_offs === break_offs_max)
-    await cleanUp(engine, run, signal);
+async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
+  if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);
   if (isUnwanted(run)) return endCancelled({ engine, run });
   return endRun(engine, run, {
     status: 'FailedRetryable',
@@ -305,7 +303,9 @@ async function settle(
   error: unknown,
   signal: AbortSignal,
 ): Promise<void> {
-  if (signal.reason === 'gone') return cleanUp(engine, run, signal);
+  if (signal.reason === 'gone') return removeGone(engine, run);
+  // A row that is gone is seen by the next statement before the signal tells of it.
+  if (error instanceof LostRunError && (await isGone(engine, run))) return removeGone(engine, run);
   if (error instanceof LostRunError || signal.reason === 'lost') return;
   if (signal.reason === 'shutdown') throw error;
   try {
@@ -334,7 +334,7 @@ async function recordFailure(
     (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
     return retryLater(engine, run, { code, message });
-  if (!state.is_committing) await cleanUp(engine, run, signal);
+  if (!state.is_committing) await cleanUp(engine, run);
   if (isCancelled)
     return endRun(engine, run, {
       status: 'Cancelled',
@@ -363,6 +363,18 @@ function inDoubt(message: string, isCommitting: boolean): string {
     : message;
 }
 
+/** What a run began whose row is gone. The row of what it left is removed last: until then others would do this after a kill. */
+async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
+  await cleanUp(engine, run);
+  await engine.db.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
+}
+
+async function isGone(engine: Engine, run: ClaimedRun): Promise<boolean> {
+  return (
+    (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`)) === undefined
+  );
+}
+
 /** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
 function findHeld(
   engine: Engine,
@@ -372,10 +384,11 @@ function findHeld(
     SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
 }
 
-async function cleanUp(engine: Engine, run: ClaimedRun, signal: AbortSignal): Promise<void> {
+/** Removes what a run has left at its destination and not committed, as `abandon` does. */
+export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
   let attempt: Attempt;
   try {
-    attempt = openAttempt(engine, run, signal);
+    attempt = openAttempt(engine, run, new AbortController().signal);
   } catch {
     // A destination that this server does not know or cannot sign in to: there is nobody to ask for the removal.
     return;

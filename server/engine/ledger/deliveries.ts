@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Transaction } from '../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { fromStored, subtract, toStored, union } from './ledger.ts';
 import type { Rectangle, StoredRectangle } from './ledger.ts';
 
@@ -16,13 +16,13 @@ export async function undelivered(
   return subtract(base, (await takenOf(tx, [{ id: exportId, revision }])).get(exportId) ?? []);
 }
 
-/** What must be left out of new runs of these exports, as `undelivered` says, by export. The caller holds the locks on their rows. */
+/** What must be left out of new runs of these exports, as `undelivered` says, by export. It stays so while the caller holds the locks on their rows. */
 export async function takenOf(
-  tx: Transaction,
+  db: Queryable,
   exports: { id: string; revision: number }[],
 ): Promise<Map<string, Rectangle[]>> {
   // The second half is answered by the index batch_export_runs_taken, which has the same condition.
-  const rows = await tx.rows<{ id: string; area: StoredRectangle[] }>(sql`
+  const rows = await db.rows<{ id: string; area: StoredRectangle[] }>(sql`
     WITH wanted AS (
       SELECT id, revision FROM unnest(${exports.map(({ id }) => id)}::uuid[], ${exports.map(({ revision }) => revision)}::int[]) AS wanted (id, revision)
     )

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
+import { fillEvents } from '../../../test/factories/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { advanceBackfills, startBackfill } from './backfill.ts';
+import { advanceBackfills } from '../runs/advance_backfills.ts';
+import { startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredRectangle } from '../ledger/ledger.ts';
@@ -30,10 +32,17 @@ const runsOf = (exportId: string) =>
     sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId} ORDER BY created_at, id`,
   );
 
-/** An hourly export whose last full hour has not been planned, and the start of that hour. */
+/** An hourly export of a project with an event whose last full hour has not been planned, and the start of that hour. */
 async function newLateExport(): Promise<{ id: string; from: number }> {
-  const { id } = (await newExport(house, await house.newOrganization())) as { id: string };
+  const home = await house.newOrganization();
+  const { id } = (await newExport(house, home)) as { id: string };
   const from = Math.floor(Date.now() / hour) * hour - hour;
+  await fillEvents(house.deps.clickhouse, {
+    team_id: home.project.id,
+    events: 1,
+    from,
+    to: from + hour,
+  });
   await house.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
   );
@@ -91,7 +100,7 @@ test('backfills that have enough under way do not keep another project from its 
     SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
   const { id } = await newExport(house, other);
   await house.deps.db.transaction((tx) =>
-    startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }),
+    startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }, 0),
   );
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal((await runsOf(id)).length, 1);
@@ -100,7 +109,7 @@ test('backfills that have enough under way do not keep another project from its 
 test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
   await house.deps.db.transaction((tx) =>
-    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }),
+    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
   );
   assert.equal(await advanceBackfills(engine), 1);
   assert.equal(await planDueExports(engine), 1);

@@ -184,6 +184,8 @@ export type PlannedRun = {
   selection: Rectangle[];
   delivery_id?: string;
   is_make_up?: boolean;
+  /** It is known to have few rows. */
+  is_small?: boolean;
   /** No worker takes it before so many seconds are over, unless somebody has looked at it before. */
   look_seconds?: number;
 };
@@ -206,6 +208,7 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       backfill_id: run.backfill_id,
       delivery_id: run.delivery_id ?? (run.is_make_up === true ? uuidv7() : id),
       is_make_up: run.is_make_up ?? false,
+      is_small: run.is_small ?? false,
       data_interval_start: iso(run.from),
       data_interval_end: iso(run.to),
       selection: toStored(run.selection),
@@ -213,10 +216,10 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
     };
   });
   const inserted = await tx.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, is_make_up, data_interval_start, data_interval_end, selection, due_at)
-    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.data_interval_start, planned.data_interval_end, planned.selection,
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id, delivery_id, is_make_up, is_small, data_interval_start, data_interval_end, selection, due_at)
+    SELECT planned.id, export.id, export.team_id, planned.host, planned.revision, planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.is_small, planned.data_interval_start, planned.data_interval_end, planned.selection,
       now() + make_interval(secs => planned.look_seconds)
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid, is_make_up boolean,
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid, batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid, is_make_up boolean, is_small boolean,
       data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb, look_seconds float8)
     JOIN batch_exports export ON export.id = planned.batch_export_id
     ON CONFLICT DO NOTHING RETURNING id`);

@@ -7,8 +7,8 @@ import type { ClaimedRun } from '../run.ts';
 const windows_per_turn_max = 20;
 const question_seconds_max = 10;
 
-/** So few rows of a project in a window make its runs small. */
-const few_records = 1_000;
+/** So few rows make a run small: it shares a slot with others. */
+export const few_records = 1_000;
 
 /** The insertions that runs of one model select at most, over all of their projects. */
 type Window = { table: 'events' | 'persons'; inserted_from: number; inserted_to: number };

@@ -69,15 +69,13 @@ export function makeReceipt(
 
 /** The receipt as signed JSON text. The signature is over the JSON text of the receipt without its last key, `signature`. */
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
-  const signed: SignedReceipt = {
-    ...receipt,
-    signature: {
-      algorithm: 'Ed25519',
-      public_key: secrets.public_key,
-      value: secrets.sign(JSON.stringify(receipt)),
-    },
+  const text = JSON.stringify(receipt);
+  const signature: SignedReceipt['signature'] = {
+    algorithm: 'Ed25519',
+    public_key: secrets.public_key,
+    value: secrets.sign(text),
   };
-  return JSON.stringify(signed);
+  return `${text.slice(0, -1)},"signature":${JSON.stringify(signature)}}`;
 }
 
 /** Reads signed receipt text. Gives undefined when the text is not a receipt or was not signed with the given public key, or was changed since. */

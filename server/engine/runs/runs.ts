@@ -17,7 +17,7 @@ import type { ClaimedRun, RunEnd, StoredSlice } from '../run.ts';
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
   return engine.db.rows<StoredSlice>(sql`
-    SELECT number, inserted_from, inserted_to, records, outcome FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
+    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
 /** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
@@ -61,9 +61,9 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
       UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0, silent_workers = '{}', last_updated_at = now()
       FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
-      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
-      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.records FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
-      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz, inserted_to timestamptz, records bigint)
+      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to, records)
+      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.key_from, slice.key_to, slice.records FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
+      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz, inserted_to timestamptz, key_from text, key_to text, records bigint)
     )
     SELECT id, attempt FROM held`);
 });

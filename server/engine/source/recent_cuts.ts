@@ -1,7 +1,8 @@
 import type { Reading } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 import { openMemo } from './memo.ts';
-import { cutSlices } from './source.ts';
+import { cutSlices } from './cut_slices.ts';
+import type { SizeBound } from './measured_cut.ts';
 import type { Store } from './source.ts';
 
 const remembered = openMemo<StoredSlice[]>(1_000);
@@ -13,15 +14,15 @@ const remembered = openMemo<StoredSlice[]>(1_000);
 export async function cutSlicesOnce(
   store: Store,
   reading: Reading,
-  bytesMax: number | undefined,
+  bound: SizeBound | undefined,
   signal: AbortSignal,
 ): Promise<StoredSlice[]> {
   if (reading.query !== undefined || reading.key !== 'uuid')
-    return cutSlices(store, reading, bytesMax, signal);
-  const question = JSON.stringify([reading.text, reading.parameters, bytesMax ?? null]);
+    return cutSlices(store, reading, bound, signal);
+  const question = JSON.stringify([reading.text, reading.parameters, bound ?? null]);
   const known = remembered.find(store.clickhouse, question);
   if (known !== undefined) return known;
-  const slices = await cutSlices(store, reading, bytesMax, signal);
+  const slices = await cutSlices(store, reading, bound, signal);
   if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
   return slices;
 }

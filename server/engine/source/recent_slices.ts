@@ -33,6 +33,8 @@ export async function streamSliceOnce(
     reading.parameters,
     slice.inserted_from,
     slice.inserted_to,
+    slice.key_from ?? null,
+    slice.key_to ?? null,
     slice.records,
     encoding,
     columns,

@@ -11,17 +11,8 @@ import type { ResolvedQuery } from '../query/query.ts';
 import type { Reading } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 
-/** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
-const slice_records_default = 1_000_000;
-
-/** The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file and a line of the receipt. */
-const slices_max = 10_000;
-
 /** So few rows are read by one thread: making more takes longer than they save. */
 const few_records = 10_000;
-
-/** How many rows are read to estimate a row's size when a destination bounds its files by bytes. */
-const sample_records = 10_000;
 
 /** While rows are streamed the store's own clock counts the reader's time too, so it is set to what no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left. */
 const streaming_settings = {
@@ -41,79 +32,6 @@ export type Question = {
   /** True where the answer is worth a way of its own. */
   is_large?: boolean;
 };
-
-/**
- * Counts the selection and cuts it by insertion time into slices of about `bytes_max` or `slice_records_default` rows. Rows inserted at the same instant are never parted, so a slice
- * may be larger by one batch. What cannot be cut is one slice without bounds. No rows give no slices. Aborting the signal kills the query.
- */
-export async function cutSlices(
-  store: Store,
-  reading: Reading,
-  bytesMax: number | undefined,
-  signal: AbortSignal,
-): Promise<StoredSlice[]> {
-  if (reading.key === undefined) {
-    const records = await countRecords(store, reading, signal);
-    return records === 0
-      ? []
-      : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
-  }
-  // Most runs are one slice, for which a plain count is a third cheaper than the cut.
-  const [whole] = await ask<CutRow>(store, reading, {
-    query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`,
-    signal,
-  });
-  const total = Number(whole?.records ?? 0);
-  if (whole === undefined || total === 0) return [];
-  const records =
-    bytesMax === undefined
-      ? slice_records_default
-      : await recordsWithin(store, reading, bytesMax, signal);
-  if (total <= records) return storedSlices([whole]);
-  const rows = await ask<CutRow>(store, reading, {
-    query: `
-      SELECT ${cut_columns}, toUInt64(sum(records)) AS records
-      FROM (
-        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - records,
-          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () / {slices_max:UInt64})))) AS slice
-        FROM (SELECT inserted_at, count() AS records FROM ${reading.text} GROUP BY inserted_at)
-      ) GROUP BY slice ORDER BY slice`,
-    parameters: { slice_records: records, slices_max },
-    signal,
-  });
-  return storedSlices(rows);
-}
-
-type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
-
-const cut_columns =
-  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to';
-
-function storedSlices(rows: CutRow[]): StoredSlice[] {
-  return rows.map((row, number) => ({
-    number,
-    inserted_from: utc(row.inserted_from),
-    inserted_to: utc(row.inserted_to),
-    records: Number(row.records),
-    outcome: null,
-  }));
-}
-
-async function recordsWithin(
-  store: Store,
-  reading: Reading,
-  bytesMax: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const [row] = await ask<{ bytes: number | null }>(store, reading, {
-    query: `SELECT avg(byteSize(*)) AS bytes FROM (SELECT * FROM ${reading.text} LIMIT ${sample_records})`,
-    signal,
-  });
-  return Math.max(
-    1,
-    Math.min(slice_records_default, Math.floor(bytesMax / Math.max(row?.bytes ?? 1, 1))),
-  );
-}
 
 /** How many rows the source has. */
 export async function countRecords(
@@ -138,15 +56,10 @@ export async function streamSlice(
   signal: AbortSignal,
 ): Promise<Readable> {
   const select = selectFor(encoding, columns, { marked: true });
-  const isBounded = slice.inserted_from !== null && slice.inserted_to !== null;
-  const where = isBounded
-    ? " WHERE inserted_at >= {inserted_from:DateTime64(6, 'UTC')} AND inserted_at < {inserted_to:DateTime64(6, 'UTC')}"
-    : '';
+  const bounds = boundsOf(reading, slice);
   const written = (format: string): Question => ({
-    query: `SELECT ${select.expressions} FROM ${reading.text}${where} ORDER BY ${reading.order} FORMAT ${format}`,
-    parameters: isBounded
-      ? { inserted_from: plain(slice.inserted_from!), inserted_to: plain(slice.inserted_to!) }
-      : {},
+    query: `SELECT ${select.expressions} FROM ${reading.text}${bounds.where} ORDER BY ${reading.order} FORMAT ${format}`,
+    parameters: bounds.parameters,
     settings:
       slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
     signal,
@@ -157,6 +70,30 @@ export async function streamSlice(
     streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }),
     { objectMode: false },
   );
+}
+
+/** The rows of a slice: from its first instant, or row of it, up to the first of the next one. */
+function boundsOf(
+  reading: Reading,
+  { inserted_from, key_from, inserted_to, key_to }: StoredSlice,
+): { where: string; parameters: Record<string, string> } {
+  if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
+  const type = reading.key === 'uuid' ? 'UUID' : 'String';
+  const [from, to] = ["{inserted_from:DateTime64(6, 'UTC')}", "{inserted_to:DateTime64(6, 'UTC')}"];
+  const parameters: Record<string, string> = {
+    inserted_from: plain(inserted_from),
+    inserted_to: plain(inserted_to),
+  };
+  let where = ` WHERE inserted_at >= ${from}`;
+  if (typeof key_from === 'string') {
+    where += ` AND (inserted_at > ${from} OR ${reading.key} >= {key_from:${type}})`;
+    parameters['key_from'] = key_from;
+  }
+  if (typeof key_to === 'string') {
+    where += ` AND (inserted_at < ${to} OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
+    parameters['key_to'] = key_to;
+  } else where += ` AND inserted_at < ${to}`;
+  return { where, parameters };
 }
 
 /** The source's first rows in their order, in the bytes of the encoding before compression. */
@@ -306,11 +243,6 @@ async function run<Result>(
   } catch (error) {
     throw queryFailure(query, store.query_limits, error);
   }
-}
-
-/** ClickHouse's `2024-01-02 03:04:05.678901` is UTC here; PostgreSQL is told so. */
-function utc(text: string): string {
-  return text.endsWith('Z') ? text : `${text.replace(' ', 'T')}Z`;
 }
 
 function plain(text: string): string {

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { advanceBackfills } from '../planning/backfill.ts';
+import { advanceBackfills } from '../runs/advance_backfills.ts';
 import { break_offs_alone, break_offs_max } from '../runs/worker_crashes.ts';
 import { claimRuns, placesOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
@@ -9,6 +9,7 @@ import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
 import type { StopReason } from '../delivery/execute.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { completeQuietRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../planning/plan.ts';
@@ -41,7 +42,7 @@ const silent_runs_factor = 4;
 
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
-  /** Makes the next plan at once instead of at the next tick. */
+  /** Makes the next plans at once instead of at the next tick. */
   wake(): void;
   /**
    * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have. What was not finished is taken up by another worker. With `is_fault` the process ends because of
@@ -78,6 +79,12 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
     while (!isLeaving && (await completeQuietRuns(engine)) > 0) claim.wake();
   });
+  const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
+    while (!isLeaving && (await advanceBackfills(engine)) > 0) claim.wake();
+  });
+  const leftovers = startLoop('removing what deleted runs left', tick_ms, engine.log, async () => {
+    await removeLeftovers(engine);
+  });
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
     const controller = new AbortController();
@@ -90,7 +97,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       active.delete(run);
       engine.metrics.runs_active.set(active.size);
       claim.wake();
-      if (run.backfill_id !== null) plan.wake();
+      if (run.backfill_id !== null) backfills.wake();
     });
     active.set(run, { controller, ended, is_silent: false });
     engine.metrics.runs_active.set(active.size);
@@ -112,7 +119,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
-    wake: plan.wake,
+    wake: () => {
+      plan.wake();
+      backfills.wake();
+    },
     stop: async (end = { is_fault: false }) => {
       isLeaving = true;
       // First of all: a process that is not given the time to stop in order must not look like one that died.
@@ -121,7 +131,14 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
         : outlast(() => beginStop(engine.db, worker_id)).catch((error: unknown) =>
             engine.log.warn({ err: error }, 'the stop could not be announced'),
           );
-      await Promise.all([announced, claim.stop(), plan.stop(), quiet.stop()]);
+      await Promise.all([
+        announced,
+        claim.stop(),
+        plan.stop(),
+        quiet.stop(),
+        backfills.stop(),
+        leftovers.stop(),
+      ]);
       for (const { controller } of active.values())
         controller.abort('shutdown' satisfies StopReason);
       await Promise.all([...active.values()].map(({ ended }) => ended));
@@ -191,7 +208,6 @@ async function planning(engine: Engine, onPlanned: () => void): Promise<boolean>
       () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0),
     ],
     ['planning', () => planAll(engine, onPlanned)],
-    ['advancing backfills', () => advanceBackfills(engine)],
   ];
   let planned = 0;
   for (const [name, step] of steps) {

@@ -10,7 +10,7 @@ import { checked } from '../../../platform/http/validator.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './store.ts';
-import { dryRun } from './dry_run.ts';
+import { dryRun, outlookOf } from './dry_run.ts';
 import { instantViolations, rangeViolations } from '../body/instants.ts';
 import type { Place } from '../place.ts';
 import { NewBackfill } from '../schema.ts';
@@ -48,8 +48,14 @@ export async function backfill(
     throw conflict(
       `${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`,
     );
-  const id = await startBackfill(tx, row.id, range);
-  return (await findBackfill(tx, place, row.id, id))!;
+  const planned = await outlookOf(engine, tx, row, range);
+  const outlook = planned && {
+    records: planned.progress.records_total_count,
+    runs: planned.plan.runs_with_records,
+    elsewhere: range.mode === 'all' ? 0 : planned.plan.records_delivered_count,
+  };
+  const id = await startBackfill(tx, row.id, range, engine.settle_seconds, outlook);
+  return { ...(await findBackfill(tx, place, row.id, id))!, plan: planned?.plan ?? null };
 }
 
 function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {

@@ -12,6 +12,7 @@ import type { Source } from '../../../engine/source/source_query.ts';
 import { countRecords } from '../../../engine/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
+import { isDatabaseError } from '../../../platform/postgres/database.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { readingNow } from '../drafts/reading_now.ts';
@@ -19,6 +20,8 @@ import type { StoreNow } from '../drafts/reading_now.ts';
 import type { Backfill } from '../schema.ts';
 import type { LockedExport } from '../store.ts';
 
+/** So long the answer to who starts a backfill waits for what it will do. */
+const outlook_ms_max = 2_000;
 /** More runs than this are not counted one by one while a request waits. */
 const counted_runs_max = 500;
 /** After this long no further run is counted. */
@@ -26,6 +29,8 @@ const counting_ms_max = 20_000;
 
 /** What a backfill would read, and what of its range is taken already: by runs that delivered it or are about to. */
 type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken: Rectangle[] };
+/** A backfill that was not started, with its plan. */
+type DryRun = Backfill & { plan: NonNullable<Backfill['plan']> };
 type Counted = BackfillCounts & { delivered: number | null };
 
 /** Says which runs and rows a backfill would be if it were started now, with the rows as they are now. Throws a 400 where that takes too long to count. */
@@ -34,7 +39,36 @@ export async function dryRun(
   tx: Transaction,
   row: LockedExport,
   range: BackfillRange,
-): Promise<Backfill> {
+): Promise<DryRun> {
+  return planOf(tx, row, range, (wanted) =>
+    readingNow(engine, null, (store, signal) => count(store, signal, row, wanted)),
+  );
+}
+
+/** Says the same of a backfill that is about to be started; undefined with a query, and where it takes longer than a moment. */
+export async function outlookOf(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  range: BackfillRange,
+): Promise<DryRun | undefined> {
+  if (row.custom_query !== null) return undefined;
+  const signal = AbortSignal.timeout(outlook_ms_max);
+  try {
+    return await planOf(tx, row, range, (wanted) => count(engine, signal, row, wanted));
+  } catch (error) {
+    if (isDatabaseError(error)) throw error;
+    engine.log.info({ err: error }, 'a backfill is started without a look at what it will do');
+    return undefined;
+  }
+}
+
+async function planOf(
+  tx: Transaction,
+  row: LockedExport,
+  range: BackfillRange,
+  countWanted: (wanted: Wanted) => Promise<Counted>,
+): Promise<DryRun> {
   const watermark = await databaseInstant(tx);
   const all = [backfillArea(range.by, range.from, range.to, watermark)].filter(
     (side) => side.inserted_from < side.inserted_to,
@@ -46,9 +80,7 @@ export async function dryRun(
     selection: range.mode === 'all' ? all : missing,
     taken: subtract(all, missing),
   };
-  const counted = await readingNow(engine, null, (store, signal) =>
-    count(store, signal, row, wanted),
-  );
+  const counted = await countWanted(wanted);
   const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
   return {
     id: null,
@@ -59,6 +91,8 @@ export async function dryRun(
     start_at: isoInstant(range.from),
     end_at: isoInstant(range.to),
     runs,
+    detail: 'A dry run: nothing was started.',
+    settles_at: null,
     created_at: null,
     finished_at: null,
     last_updated_at: null,
@@ -68,6 +102,7 @@ export async function dryRun(
       completed_runs: 0,
       records_completed: 0,
       records_total_count: counted.records,
+      records_elsewhere: range.mode === 'all' ? 0 : (counted.delivered ?? 0),
     },
     plan: {
       records_delivered_count: counted.delivered,

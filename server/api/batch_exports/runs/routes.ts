@@ -1,12 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
-import {
-  answerKeyset,
-  cursorPageOf,
-  cursorQuery,
-  keysetAsked,
-} from '../../../platform/http/cursor.ts';
+import { answerKeyset, cursorQuery, keysetAsked } from '../../../platform/http/cursor.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import { Problem } from '../../../platform/http/responses.ts';
 import { query } from '../../../platform/http/query.ts';
@@ -14,6 +9,7 @@ import { choicesAsked } from '../body/choices.ts';
 import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';
 import { answerLogs } from '../logs/logs.ts';
+import { RunPage, runsAhead } from './next_run.ts';
 import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';
@@ -39,7 +35,7 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
   const listed = {
     summary: "List a batch export's runs, newest first",
     querystring: RunsQuery,
-    response: { 200: cursorPageOf(BatchExportRun) },
+    response: { 200: RunPage },
   };
   app.get(list, { config: reading, schema: listed }, (request) => answerRuns(engine, request));
 
@@ -106,16 +102,13 @@ async function getRun(engine: Engine, request: FastifyRequest): Promise<BatchExp
 }
 
 async function answerRuns(engine: Engine, request: FastifyRequest) {
-  const { id } = await getExport(request, engine.db, 'batch_export_id');
+  const found = await getExport(request, engine.db, 'batch_export_id');
   const { after, before } = query(request, RunFilter);
   const keyset = keysetAsked(request, orders);
-  return answerKeyset(
-    request,
-    keyset,
-    await listRuns(engine.db, id, keyset, {
-      statuses: choicesAsked(request, 'status', run_statuses),
-      after,
-      before,
-    }),
-  );
+  const runs = await listRuns(engine.db, found.id, keyset, {
+    statuses: choicesAsked(request, 'status', run_statuses),
+    after,
+    before,
+  });
+  return { ...answerKeyset(request, keyset, runs), ...(await runsAhead(engine, found)) };
 }

@@ -1,0 +1,55 @@
+import sql from 'sql-template-tag';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { counted } from '../../../platform/counted.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { cursorPageOf } from '../../../platform/http/cursor.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { shortInstant } from '../body/instants.ts';
+import { BatchExportRun } from './schema.ts';
+import { NextRun } from '../schema.ts';
+import type { BatchExport } from '../schema.ts';
+
+const RunsAhead = Type.Object({
+  next_run: nullable(
+    Type.Object({
+      ...NextRun.properties,
+      due_at: Type.String({
+        format: 'date-time',
+        description: 'When it is planned: the end of its interval and the time to settle.',
+      }),
+    }),
+  ),
+  detail: Type.String({
+    description: 'When the next run is due, and what a run that is waited for waits for.',
+  }),
+});
+type RunsAhead = Static<typeof RunsAhead>;
+
+/** A page of runs, with what is to come beside them. */
+export const RunPage = Type.Object({
+  ...cursorPageOf(BatchExportRun).properties,
+  ...RunsAhead.properties,
+});
+
+/** Says when runs of the export are to come: that of its schedule, and those of a backfill that has not begun. */
+export async function runsAhead(engine: Engine, found: BatchExport): Promise<RunsAhead> {
+  const waiting = await engine.db.row<{ settles_at: string }>(sql`
+    SELECT settles_at FROM batch_export_backfills
+    WHERE batch_export_id = ${found.id} AND status = 'Starting' AND settles_at IS NOT NULL ORDER BY settles_at LIMIT 1`);
+  const backfill =
+    waiting === undefined
+      ? ''
+      : ` A backfill begins at ${waiting.settles_at}, when what was being taken in as it was asked for has settled.`;
+  const { next_run } = found;
+  if (next_run === null) {
+    const why = found.paused
+      ? 'The export is paused: no run is planned until it is unpaused.'
+      : 'The schedule has ended (end_at): no further run is planned.';
+    return { next_run: null, detail: `${why}${backfill}` };
+  }
+  const { settle_seconds } = engine;
+  const due_at = shortInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000);
+  const detail = `The next run is for what is taken in from ${next_run.data_interval_start} to ${next_run.data_interval_end}. It is planned at ${due_at}, ${counted(settle_seconds, 'second')} after its interval is over, when what was being taken in has settled.`;
+  return { next_run: { ...next_run, due_at }, detail: `${detail}${backfill}` };
+}

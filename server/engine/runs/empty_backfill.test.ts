@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { advanceBackfills } from './advance_backfills.ts';
+import { claimRun } from '../workers/claims.ts';
+import type { Engine } from '../engine.ts';
+import { executeRun } from '../delivery/execute.ts';
+import { readReceipt } from './receipt.ts';
+
+const hour = 3_600_000;
+const start = Date.parse('2026-01-01T00:00:00Z');
+const iso = (instant: number) => new Date(instant).toISOString();
+let house: Harness;
+let engine: Engine;
+
+before(async () => {
+  house = await openHarness({ config: { settle_seconds: 0 } });
+  engine = house.deps.engine;
+});
+after(() => house.close());
+
+/** A project with five events in each of the given hours of January. */
+async function newProject(hours: number[]): Promise<TestOrganization> {
+  const home = await house.newOrganization();
+  for (const at of hours)
+    await fillEvents(house.deps.clickhouse, {
+      team_id: home.project.id,
+      events: 5,
+      from: start + at * hour,
+      to: start + (at + 1) * hour,
+      inserted_from: start + 1000 * hour + at,
+      inserted_to: start + 1000 * hour + at,
+    });
+  return home;
+}
+
+type Started = { id: string; detail: string; plan: { runs_with_records: number } | null };
+
+async function begin(home: TestOrganization, id: string, hours: number, body = {}) {
+  const answer = await house.request('POST', `${projectBase(home)}${id}/backfill/`, {
+    key: home.key,
+    body: { start_at: iso(start), end_at: iso(start + hours * hour), ...body },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.backfill as Started;
+}
+
+const find = async (home: TestOrganization, exportId: string, id: string) =>
+  (
+    await house.request('GET', `${projectBase(home)}${exportId}/backfills/${id}/`, {
+      key: home.key,
+    })
+  ).body;
+
+type Row = { id: string; status: string; receipt: string | null; data_interval_start: string };
+
+const runsOf = (backfillId: string) =>
+  house.deps.db.rows<Row>(
+    sql`SELECT id, status, receipt, data_interval_start FROM batch_export_runs WHERE backfill_id = ${backfillId} ORDER BY data_interval_start`,
+  );
+
+async function work(backfillId: string): Promise<number> {
+  const open = (await runsOf(backfillId)).filter(({ status }) => status === 'Starting');
+  for (const { id } of open) {
+    const run = await claimRun(engine.db, id, randomUUID());
+    await executeRun(engine, run!, new AbortController().signal);
+  }
+  return open.length;
+}
+
+/** Advances and works until the backfill is over; gives how many runs went through a worker. */
+async function finish(home: TestOrganization, exportId: string, id: string): Promise<number> {
+  let worked = 0;
+  for (let turn = 0; turn < 200; turn += 1) {
+    await advanceBackfills(engine);
+    if ((await find(home, exportId, id)).finished_at !== null) return worked;
+    worked += await work(id);
+  }
+  throw new Error('The backfill does not end.');
+}
+
+test('runs of a backfill without rows complete together, with receipts, and the others are left to workers', async () => {
+  const home = await newProject([7, 3000]);
+  const made = await newExport(house, home, { paused: true });
+  const started = await begin(home, made.id, 4000);
+  assert.equal(started.plan?.runs_with_records, 2);
+  assert.match(
+    started.detail,
+    /^It begins at .+ 10 rows in 2 of its 4000 runs are to be delivered;/,
+  );
+  while ((await advanceBackfills(engine)) > 0);
+  const runs = await runsOf(started.id);
+  assert.equal(runs.length, 4000);
+  const open = runs.filter(({ status }) => status === 'Starting');
+  assert.deepEqual(
+    open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
+    [7, 3000],
+  );
+  const receipt = readReceipt(runs[3999]!.receipt!, engine.secrets.public_key);
+  assert.deepEqual(
+    [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
+    [runs[3999]!.id, 0, [], iso(start + 3999 * hour)],
+  );
+  const lines = await engine.db.rows(
+    sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${made.id} AND run_id IS NOT NULL`,
+  );
+  assert.equal(lines.length, 0, 'no line for a run without rows');
+  assert.equal(await finish(home, made.id, started.id), 2);
+  const ended = await find(home, made.id, started.id);
+  assert.equal(
+    ended.detail,
+    'Backfill ended: Completed. Delivered 10 rows in 2 runs; 3998 runs had no rows to deliver.',
+  );
+  assert.deepEqual(ended.progress, {
+    total_runs: 4000,
+    finished_runs: 4000,
+    completed_runs: 4000,
+    records_completed: 10,
+    records_total_count: 10,
+    records_elsewhere: 0,
+  });
+});
+
+test('a backfill over what is delivered says where the rows are, and delivers nothing twice', async () => {
+  const home = await newProject([1, 2, 30]);
+  const made = await newExport(house, home, { paused: true });
+  await finish(home, made.id, (await begin(home, made.id, 20)).id);
+  const again = await begin(home, made.id, 40);
+  assert.match(again.detail, /5 rows in 1 of its 40 runs .+ 10 rows of the range were left out/);
+  assert.equal(await finish(home, made.id, again.id), 1);
+  const ended = await find(home, made.id, again.id);
+  assert.equal(ended.progress.records_elsewhere, 10);
+  assert.match(ended.detail, /^Backfill ended: Completed\. Delivered 5 rows in 1 run; .+ 10 rows/);
+  const all = await begin(home, made.id, 40, { mode: 'all' });
+  assert.equal(await finish(home, made.id, all.id), 3);
+  assert.equal((await find(home, made.id, all.id)).progress.records_completed, 15);
+});
+
+test('of a query only what no row can come of is passed over', async () => {
+  const home = await newProject([5]);
+  const rows = await newExport(house, home, {
+    paused: true,
+    custom_query: "SELECT uuid, event FROM events WHERE event != 'nothing'",
+  });
+  assert.equal(await finish(home, rows.id, (await begin(home, rows.id, 24)).id), 1);
+  const sums = await newExport(house, home, {
+    paused: true,
+    custom_query: 'SELECT count() AS events FROM events',
+  });
+  const started = await begin(home, sums.id, 24);
+  assert.equal(started.plan, null);
+  assert.equal(await finish(home, sums.id, started.id), 24, 'a count of nothing is a row');
+  assert.equal((await find(home, sums.id, started.id)).progress.records_completed, 24);
+});
+
+test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
+  const home = await newProject(Array.from({ length: 30 }, (_, at) => at));
+  const made = await newExport(house, home, { paused: true });
+  const { id } = await begin(home, made.id, 500);
+  while ((await advanceBackfills(engine)) > 0);
+  const runs = await runsOf(id);
+  assert.ok(
+    runs.length <= 8 && runs.every(({ status }) => status === 'Starting'),
+    String(runs.length),
+  );
+  const answer = await house.request(
+    'POST',
+    `${projectBase(home)}${made.id}/backfills/${id}/cancel/`,
+    { key: home.key },
+  );
+  assert.equal(answer.body.detail, 'Cancelled; what had been delivered stays.');
+  assert.equal(await advanceBackfills(engine), 0);
+  assert.equal((await runsOf(id)).length, runs.length);
+});

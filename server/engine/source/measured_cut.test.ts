@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { cutSlices } from './cut_slices.ts';
+import type { Encoding } from '../destination/encoding.ts';
+import { models } from '../models/index.ts';
+import { openQueryBudget } from '../query/query_budget.ts';
+import type { Store } from './source.ts';
+import { streamSlice } from './source.ts';
+
+const mebibyte = 1024 * 1024;
+const columns = models.events.columns.files;
+let stores: TestStores;
+let clickhouse: ClickHouse;
+let store: Store;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
+  const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
+  store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
+  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion of 12 MiB, then one event of 3 MiB among small ones.
+  await fill(20_000, 48, 'toIntervalMillisecond(intDiv(number, 100))');
+  await fill(3_000, 4_000, 'toIntervalSecond(1000)');
+  await fill(1, 3 * mebibyte, 'toIntervalSecond(1001)');
+  await fill(500, 96, 'toIntervalSecond(1001)');
+});
+after(async () => {
+  await clickhouse.close();
+  await stores.close();
+});
+
+async function fill(rows: number, bytes: number, later: string): Promise<void> {
+  await clickhouse.command({
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, properties, timestamp, inserted_at)
+      SELECT 7, generateUUIDv4(number), 'a "quoted", event', 'd', concat('{"text":"', toString(number), repeat('0123456789abcde ', ${bytes / 16}), '"}'),
+        toDateTime64('2026-01-01 00:00:00', 6, 'UTC'), toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + ${later} FROM numbers(${rows})`,
+  });
+}
+
+const reading = {
+  team_id: 7,
+  text: '(SELECT * FROM events WHERE team_id = 7)',
+  parameters: {},
+  order: 'inserted_at, uuid',
+  key: 'uuid',
+  settings: {},
+  query: undefined,
+} as const;
+const never = new AbortController().signal;
+const cut = (encoding: Encoding, bytes_max: number) =>
+  cutSlices(store, reading, { bytes_max, encoding, columns }, never);
+
+for (const format of ['JSONLines', 'CSV', 'Parquet'] as const)
+  test(`no ${format} file is larger than it may be, but for one row that is`, async () => {
+    const encoding: Encoding = { format, compression: null };
+    const slices = await cut(encoding, mebibyte);
+    let large = 0;
+    let bytes = 0;
+    for (const slice of slices) {
+      const { length } = await buffer(
+        await streamSlice(store, reading, slice, columns, encoding, never),
+      );
+      bytes += length;
+      if (length <= mebibyte) continue;
+      large += 1;
+      assert.equal(slice.records, 1, `slice ${slice.number} has ${length} bytes`);
+    }
+    assert.equal(large, 1);
+    assert.equal(
+      slices.reduce((sum, { records }) => sum + records, 0),
+      23_501,
+    );
+    assert.ok(
+      slices.length < 2.5 * (bytes / mebibyte),
+      `${slices.length} files for ${bytes} bytes`,
+    );
+  });
+
+test('slices hold every row once and in order, also where they part rows of one insertion', async () => {
+  const encoding: Encoding = { format: 'JSONLines', compression: null };
+  const slices = await cut(encoding, mebibyte);
+  assert.ok(slices.some(({ key_from }) => typeof key_from === 'string'));
+  const parts: Buffer[] = [];
+  for (const slice of slices) {
+    const part = await buffer(await streamSlice(store, reading, slice, columns, encoding, never));
+    assert.equal(part.toString('latin1').split('\n').length - 1, slice.records);
+    parts.push(part);
+  }
+  const [whole] = await cutSlices(store, reading, undefined, never);
+  const all = await buffer(await streamSlice(store, reading, whole!, columns, encoding, never));
+  assert.ok(Buffer.concat(parts).equals(all));
+});
+
+test('what fits is one slice, and no rows are none', async () => {
+  const encoding: Encoding = { format: 'JSONLines', compression: null };
+  const [only, ...more] = await cut(encoding, 100 * mebibyte);
+  assert.deepEqual(
+    [only?.records, only?.key_from, only?.key_to, more.length],
+    [23_501, null, null, 0],
+  );
+  const none = { ...reading, text: '(SELECT * FROM events WHERE team_id = 8)' };
+  const bound = { bytes_max: mebibyte, encoding, columns };
+  assert.deepEqual(await cutSlices(store, none, bound, never), []);
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import { newExport } from '../../../test/factories/batch_exports.ts';
+import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { claimRun } from './claims.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { executeRun } from '../delivery/execute.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { openOrder } from '../runs/run_input.ts';
+import { insertRun } from '../planning/plan.ts';
+import type { ClaimedRun } from '../run.ts';
+import { beat } from './heartbeat.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-leftovers-'));
+const hour = 3_600_000;
+const from = Date.parse('2026-01-01T00:00:00Z');
+let house: Harness;
+let engine: Engine;
+
+before(async () => {
+  house = await openHarness({ config: { export_dir: folder } });
+  engine = house.deps.engine;
+});
+after(async () => {
+  await house.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A run of an export to files in a folder of its own, in a worker's hands. */
+async function newRun(
+  home: TestOrganization,
+  worker: string,
+): Promise<{ run: ClaimedRun; prefix: string }> {
+  const prefix = randomUUID();
+  const { id } = await newExport(house, home, {
+    destination: { type: 'File', config: { prefix, max_file_size_mb: 1 } },
+  });
+  const runId = await engine.db.transaction((tx) =>
+    insertRun(tx, {
+      export: { id, revision: 1 },
+      backfill_id: null,
+      from,
+      to: from + hour,
+      selection: [
+        {
+          event_from: -Infinity,
+          event_to: Infinity,
+          inserted_from: from,
+          inserted_to: from + hour,
+        },
+      ],
+    }),
+  );
+  return { run: (await claimRun(engine.db, runId!, worker))!, prefix };
+}
+
+const filesOf = (prefix: string) => {
+  try {
+    return readdirSync(join(folder, prefix));
+  } catch {
+    return [];
+  }
+};
+
+async function remove(home: TestOrganization, what: 'project' | 'organization'): Promise<void> {
+  const path =
+    what === 'project'
+      ? `/api/projects/${home.project.id}/`
+      : `/api/organizations/${home.organization.id}/`;
+  const answer = await house.request('DELETE', path, { key: home.key });
+  assert.equal(answer.status, 204, answer.text);
+}
+
+for (const what of ['project', 'organization'] as const)
+  test(`a ${what} that is deleted in the middle of a run leaves no file behind`, async () => {
+    const home = await house.newOrganization();
+    await fillEvents(house.deps.clickhouse, {
+      team_id: home.project.id,
+      events: 40_000,
+      from,
+      to: from + hour,
+    });
+    const worker = randomUUID();
+    await beat(engine.db, worker);
+    const { run, prefix } = await newRun(home, worker);
+    const working = executeRun(engine, run, new AbortController().signal);
+    await eventually('no file is begun', () => filesOf(prefix).length > 0);
+    await remove(home, what);
+    await working;
+    assert.deepEqual(filesOf(prefix), []);
+    assert.equal(await engine.db.row(sql`SELECT 1 FROM batch_export_leftovers`), undefined);
+  });
+
+test('what a killed worker left of a deleted project is removed by another one, and of a living one by itself', async () => {
+  const home = await house.newOrganization();
+  const [dead, living] = [randomUUID(), randomUUID()];
+  await beat(engine.db, living);
+  const runs = [await newRun(home, dead), await newRun(home, living)];
+  for (const { run } of runs) {
+    const { definition, config, delivery } = openOrder(engine, run);
+    const sink = await definition.open(
+      config,
+      delivery,
+      destinationDeps(engine, new AbortController().signal),
+    );
+    await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
+    await sink.close();
+  }
+  const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
+  assert.equal(filesOf(left).length, 1);
+  await remove(home, 'project');
+  assert.equal(await removeLeftovers(engine), 1);
+  assert.deepEqual([filesOf(left).length, filesOf(kept).length], [0, 1]);
+  await engine.db.run(sql`DELETE FROM workers WHERE id = ${living}`);
+  assert.equal(await removeLeftovers(engine), 1);
+  assert.deepEqual(filesOf(kept), []);
+  assert.equal(await removeLeftovers(engine), 0);
+});
