@@ -29,7 +29,7 @@ type Schema = {
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
   domain: ['verification'],
-  batch_export: ['freshness_seconds', 'pause_reason'],
+  batch_export: ['freshness_seconds', 'next_run', 'pause_reason'],
   batch_export_run: [
     'backfill',
     'bytes_completed',

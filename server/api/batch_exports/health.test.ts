@@ -43,6 +43,8 @@ async function withExport(body: Record<string, unknown> = {}) {
 test('failures in a row pause an export, with the reason visible everywhere; a good run or an unpause counts anew', async () => {
   const { home, id, get, send } = await withExport();
   for (const end of [failed, failed, completed, failed, failed]) await endedRun(house, id, end);
+  // An interval without rows is no success of the destination: it was not asked for anything.
+  await endedRun(house, id, completed, { rows: 0 });
   assert.equal((await get()).paused, false);
   await endedRun(house, id, {
     status: 'Cancelled',

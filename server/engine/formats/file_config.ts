@@ -48,7 +48,7 @@ export const file_keys = {
         maximum: 1_000_000,
         default: null,
         description:
-          'Split files at about this many MiB of uncompressed data. Null: by the number of rows alone.',
+          'A file has at most so many MiB before compression, but for a single row that is larger. Null: by the number of rows alone.',
       }),
     ),
   ),

@@ -248,19 +248,19 @@ test('an end that has to be told is left to a worker, who tells it', async () =>
     await insertRunRow(house, usual, { hour: 30 * 24 }),
   ];
   await lookAtAll();
+  // That there is nothing to deliver tells nothing of the destination that failed.
   assert.deepEqual(await Promise.all(runs.map(statusOf)), [
-    ['Starting', true],
+    ['Completed', false],
     ['Starting', true],
   ]);
-  for (const run of runs)
-    await executeRun(
-      engine,
-      (await claimRun(house.deps.db, run, randomUUID()))!,
-      new AbortController().signal,
-    );
+  await executeRun(
+    engine,
+    (await claimRun(house.deps.db, runs[1]!, randomUUID()))!,
+    new AbortController().signal,
+  );
   assert.deepEqual(
     [await toldOf(house, failing), await toldOf(house, usual)],
-    [['failing', 'recovered from failing'], ['unusual_volume']],
+    [['failing'], ['unusual_volume']],
   );
 });
 

@@ -26,9 +26,15 @@ test('a backfill answers the export with the backfill beside it, is listed and c
     body: { ...range, name: 'ignored', interval: 7 },
   });
   assert.equal(started.status, 200, started.text);
-  const { backfill, ...record } = started.body;
+  const {
+    backfill: { plan, ...backfill },
+    ...record
+  } = started.body;
+  assert.ok(plan === null, 'without a store nobody knows what there is');
   assert.deepEqual(record, made);
-  const { id, created_at, last_updated_at, ...rest } = backfill;
+  const { id, created_at, last_updated_at, settles_at, detail, ...rest } = backfill;
+  assert.match(detail, /^It begins at .+ Of its 3 runs those without rows end at once\.$/);
+  assert.equal(Date.parse(settles_at) - Date.parse(created_at) >= 14_000, true);
   assert.deepEqual(rest, {
     batch_export: made.id,
     status: 'Starting',
@@ -44,10 +50,11 @@ test('a backfill answers the export with the backfill beside it, is listed and c
       completed_runs: 0,
       records_completed: 0,
       records_total_count: 0,
+      records_elsewhere: 0,
     },
   });
   assert.ok(created_at !== null && last_updated_at !== null);
-  const second = (
+  const { plan: _plan, ...second } = (
     await house.request('POST', `${organizationBase(home)}${made.id}/backfill/`, {
       key: home.key,
       body: { ...range, mode: 'all' },
