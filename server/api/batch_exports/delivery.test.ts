@@ -224,6 +224,7 @@ test('scheduled runs deliver each hour once; receipt, logs and files agree; a ba
         completed_runs: 3,
         records_completed: 0,
         records_total_count: 0,
+        records_elsewhere: 30,
       },
     ],
   );

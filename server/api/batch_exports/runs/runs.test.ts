@@ -63,7 +63,7 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   let page = await get('?limit=3&ordering=data_interval_start');
   assert.deepEqual(
     [Object.keys(page.body), page.body.previous],
-    [['next', 'previous', 'results'], null],
+    [['next', 'previous', 'results', 'next_run', 'detail'], null],
   );
   await insertRunRow(house, made.id, { hour: -1 });
   for (;;) {
