@@ -73,6 +73,9 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   await db.run(
     sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
   );
+  await db.run(sql`
+    INSERT INTO batch_export_leftovers (run_id, batch_export_id, team_id, delivery_id, revision, attempt, data_interval_start, data_interval_end, selection, model, destination_type, destination_secrets)
+    SELECT gen_random_uuid(), id, team_id, gen_random_uuid(), revision, 1, now(), now(), '[]', model, destination_type, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`);
   const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
   const targeted = await house.request(
     'POST',

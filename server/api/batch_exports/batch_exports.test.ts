@@ -25,7 +25,11 @@ const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
 test('an export is made with defaults, found under both mounts and listed newest first', async () => {
   const home = await house.newOrganization({ level: 1 });
   const first = await make(home);
-  const { id, created_at, last_updated_at, ...rest } = first;
+  const { id, created_at, last_updated_at, next_run, ...rest } = first;
+  assert.equal(
+    Date.parse(next_run.data_interval_end) - Date.parse(next_run.data_interval_start),
+    3_600_000,
+  );
   assert.deepEqual(rest, {
     team_id: home.project.id,
     name: 'Nightly',
