@@ -5,7 +5,7 @@ import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { cursorPageOf } from '../../../platform/http/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { shortInstant } from '../body/instants.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 import { BatchExportRun } from './schema.ts';
 import { NextRun } from '../schema.ts';
 import type { BatchExport } from '../schema.ts';
@@ -49,7 +49,7 @@ export async function runsAhead(engine: Engine, found: BatchExport): Promise<Run
     return { next_run: null, detail: `${why}${backfill}` };
   }
   const { settle_seconds } = engine;
-  const due_at = shortInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000);
+  const due_at = isoInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000);
   const detail = `The next run is for what is taken in from ${next_run.data_interval_start} to ${next_run.data_interval_end}. It is planned at ${due_at}, ${counted(settle_seconds, 'second')} after its interval is over, when what was being taken in has settled.`;
   return { next_run: { ...next_run, due_at }, detail: `${detail}${backfill}` };
 }
