@@ -73,9 +73,10 @@ function heldSeconds({ retry_seconds }: Turn['running']): number {
 async function hold(
   { running, lease, log }: Turn,
   state: ConfigState,
-  { message }: HostNeededError,
+  error: HostNeededError,
   retry_seconds?: number,
 ): Promise<void> {
+  const message = log.mask(error.message);
   if (state.held_reason !== message) log.write('WARNING', message);
   const pause = retry_seconds === undefined ? {} : { retry_seconds };
   await saveProgress(running.db, lease, { ...state, ...pause, held: message });
