@@ -102,8 +102,8 @@ async function insertContinuation(
       model = e.model, custom_query = e.custom_query, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
     FROM batch_export_runs o, batch_exports e WHERE n.id = ${id} AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
-    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome)
-    SELECT ${id}, number, inserted_from, inserted_to, records, outcome FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to, records, outcome)
+    SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, records, outcome FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
   return id;
 }
 
