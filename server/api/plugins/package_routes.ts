@@ -24,6 +24,8 @@ export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Coll
   sourceRoutes(app, deps, collection);
 }
 
+const acting = { ...changing, if_match: true } as const;
+
 function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
   const own =
@@ -62,7 +64,7 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.post(
     `${one}upgrade/`,
     {
-      config: changing,
+      config: acting,
       schema: {
         summary: 'Install the newest version, or the one of a tag',
         description: `${upgrading} ${own}`,
@@ -76,7 +78,7 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.post(
     `${one}rollback/`,
     {
-      config: changing,
+      config: acting,
       schema: {
         summary: 'Go back to the code before the last upgrade or edit',
         description: `A second rollback goes forward again. 409 when there is no version before. ${own}`,
