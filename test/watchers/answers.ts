@@ -103,6 +103,19 @@ export function watchAnswers(app: FastifyInstance, is_whole: boolean): () => str
   };
 }
 
+/** How every instant of an answer is spelled: in UTC, with six digits after the second. */
+const wire_instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+
+/** The texts that are an instant in another spelling, wherever they stand. */
+function oddInstants(value: unknown): string[] {
+  if (typeof value === 'string')
+    return any_instant.test(value) && !wire_instant.test(value) ? [value] : [];
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(oddInstants)
+    : [];
+}
+
 /** The schema with `additionalProperties: false` on every object that lists its properties. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);

@@ -8,7 +8,7 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type JsonObject = { [name: string]: Json };
 
 /** Keywords of our validator that say nothing to readers of the document. A property of that name is an object and stays. */
-const own_keywords = new Set(['trim', 'wrong_detail']);
+const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after']);
 
 const description = `Management of organizations, their people, domains, plugins and scheduled exports.
 

@@ -103,6 +103,10 @@ function tell(error: ErrorObject): Told {
         code: 'max_value',
         detail: `Must be ${keyword === 'maximum' ? 'at most' : 'less than'} ${params['limit']}.`,
       };
+    case 'not_before':
+      return { code: 'min_value', detail: `Must not lie before ${String(error.schema)}.` };
+    case 'not_after':
+      return { code: 'max_value', detail: `Must not lie behind ${String(error.schema)}.` };
     case 'enum': {
       const told = choiceTold(params['allowedValues'] as unknown[]);
       return { ...told, detail: ownDetail(error) ?? told.detail };
