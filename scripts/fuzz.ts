@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
+import { openLog } from '../server/platform/log.ts';
 import { openHarness } from '../test/harness.ts';
 import { era_requests, runCampaign } from '../test/fuzz/campaign.ts';
 import type { Fault, Progress } from '../test/fuzz/campaign.ts';
@@ -25,7 +26,11 @@ const to = only === undefined ? from + Number(values.requests) : only + 1;
 const seed = Number(values.seed);
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-fuzz-'));
-const house = await openHarness({ config: { export_dir: join(folder, 'exports') } });
+const house = await openHarness({
+  config: { export_dir: join(folder, 'exports') },
+  // The log of tests is kept in memory and searched, which a million requests are too many for.
+  deps: { log: openLog('error') },
+});
 const address = await house.app.listen({ host: '127.0.0.1', port: 0 });
 // Some destinations are tried for a minute before they count as away.
 const agent = new Agent({ connections: 16, headersTimeout: 120_000, bodyTimeout: 120_000 });

@@ -77,7 +77,7 @@ export function openPathFinder(
     .map(([path, methods]) => ({
       path,
       methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
-      form: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      form: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]*')}$`),
       parameters: path.split('{').length,
     }))
     .toSorted((one, other) => one.parameters - other.parameters);

@@ -92,7 +92,8 @@ function makePath(random: Random, wrong: number, operation: Operation, era: Era)
   const path = segments
     .map((segment, index) => {
       if (!segment.startsWith('{')) return segment;
-      if (random.next() < wrong / 2) return encodeURIComponent(toWellFormed(hostileText(random)));
+      if (random.next() < wrong / 2)
+        return encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500));
       const collection = segments[index - 1]!;
       const current = random.next() < 0.1 ? '@current' : undefined;
       return current ?? era.idOf(collection, random) ?? '01890000-0000-7000-8000-000000000000';
@@ -111,7 +112,8 @@ function makeQuery(making: Making, operation: Operation, isEnding: boolean): str
     parts.push(`${parameter.name}=${encodeURIComponent(queryText(making, parameter))}`);
     if (random.next() < wrong) parts.push(`${parameter.name}=${encodeURIComponent('x')}`);
   }
-  if (random.next() < wrong) parts.push(encodeURIComponent(toWellFormed(hostileText(random))));
+  if (random.next() < wrong)
+    parts.push(encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500)));
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { large_body_size_bytes_max } from '../../platform/http/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import type { Collection } from './collections.ts';
 import { fetching } from './faults.ts';
@@ -116,6 +117,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.patch(
     `${one}update_source/`,
     {
+      bodyLimit: large_body_size_bytes_max,
       config: changing,
       schema: {
         ...schema,
@@ -129,6 +131,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.put(
     `${one}update_source/`,
     {
+      bodyLimit: large_body_size_bytes_max,
       config: changing,
       schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` },
     },

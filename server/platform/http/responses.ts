@@ -32,7 +32,7 @@ export const Problem = Type.Object(
     request_id: Type.String(),
     errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
       minItems: 1,
-      description: 'Every violation; the first is repeated above.',
+      description: 'Every violation, of more than 1,000 the first; the first is repeated above.',
     }),
   },
   { title: 'Problem' },
