@@ -92,7 +92,7 @@ export function documented(route: RouteOptions): FastifySchema {
   const own = (schema.response ?? {}) as Record<string, TSchema>;
   const response: Record<string, unknown> = {};
   for (const [status, body] of Object.entries(own))
-    response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
+    response[status] = { description: descriptionOf(Number(status), route), ...body };
   if (response['201'] !== undefined)
     response['200'] ??= {
       ...own['201'],
