@@ -88,6 +88,10 @@ function faultError(fault: ListFault): ApiError {
   switch (fault) {
     case 'not_utf8':
       return unparsable('The body is not UTF-8 text.');
+    case 'too_many':
+      return unparsable(
+        'The body holds more than two million values: send fewer events at a time.',
+      );
     case 'not_json':
       return unparsable('The body is not valid JSON.');
     case 'too_deep':

@@ -47,6 +47,8 @@ test('what is wrong with a body as a whole is the same from the thread as from h
     assert.deepEqual(await take(Buffer.from(text)), { fault });
     assert.deepEqual(await take(Buffer.from(text + long)), { fault });
   }
+  const many = `[${'1,'.repeat(2_000_000)}1]`;
+  assert.deepEqual(await take(Buffer.from(many)), { fault: 'too_many' });
   const broken = Buffer.concat([Buffer.from([0xff]), Buffer.from(long)]);
   assert.deepEqual(await take(broken), { fault: 'not_utf8' });
 });
@@ -98,11 +100,10 @@ test('whatever a long body holds, it takes this thread little of the time that r
   const size = 4 * 1024 * 1024;
   let keys = '{"k":1';
   for (let index = 0; keys.length < size; index += 1) keys += `,"${index.toString(36)}":1`;
-  for (const text of [`{"events":[],"junk":[${'1,'.repeat(size / 2)}1]}`, `${keys}}`]) {
-    // The first time it also starts the thread.
-    await take(Buffer.from(text));
-    const here = await processorTime(() => void JSON.parse(text));
-    const aside = await processorTime(() => take(Buffer.from(text)));
-    assert.ok(aside < here / 2, `${aside} ms here, ${here} ms to read it`);
-  }
+  const text = `${keys}}`;
+  // The first time it also starts the thread.
+  await take(Buffer.from(text));
+  const here = await processorTime(() => void JSON.parse(text));
+  const aside = await processorTime(() => take(Buffer.from(text)));
+  assert.ok(aside < here / 2, `${aside} ms here, ${here} ms to read it`);
 });

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { parentPort } from 'node:worker_threads';
 import type { AsideReply, AsideRequest } from './aside.ts';
 import type { ReadEvent } from './event.ts';
-import { readEventList } from './event_list.ts';
+import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
 /** The thread that reads long lines and lists of events. What it gives is small or text: both are cheap to take over for the event loop. */
@@ -16,6 +16,16 @@ function readLine(bytes: Uint8Array, now: number): ReadEvent | undefined {
   if (!isUtf8(bytes))
     return { problems: [{ attr: null, code: 'parse_error', detail: 'This line is not UTF-8.' }] };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  if (holdsTooMuch(text))
+    return {
+      problems: [
+        {
+          attr: null,
+          code: 'invalid_input',
+          detail: 'This line holds more than two million values.',
+        },
+      ],
+    };
   return text.trim() === '' ? undefined : parseEvent(text, now);
 }
 

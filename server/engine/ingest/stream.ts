@@ -96,11 +96,14 @@ export async function takeList(
   if ('fault' in list) return list;
   const taker = openTaker(ingestion, teamId);
   let index = 0;
-  for await (const reads of list.reads)
+  for await (const reads of list.reads) {
     for (const read of reads) {
       await taker.take(index, read);
       index += 1;
     }
+    // Nothing after a batch that failed would be counted, so the sender learns of it now.
+    if (taker.hasFailed()) break;
+  }
   return { ...(await taker.finish()), is_list: list.is_list };
 }
 
