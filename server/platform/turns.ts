@@ -9,10 +9,9 @@ const turn_ms = 8;
  */
 export function openTurns(): () => Promise<void> | undefined {
   let began = performance.now();
-  return () => {
-    if (performance.now() - began < turn_ms) return undefined;
-    return setImmediate().then(() => {
-      began = performance.now();
-    });
+  const giveTurn = async () => {
+    await setImmediate();
+    began = performance.now();
   };
+  return () => (performance.now() - began < turn_ms ? undefined : giveTurn());
 }

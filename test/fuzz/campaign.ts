@@ -1,6 +1,6 @@
 import { request as send } from 'undici';
 import type { Agent } from 'undici';
-import { openAnswerCheck } from '../answers.ts';
+import { openAnswerCheck } from '../watchers/answers.ts';
 import { openRandom } from '../chaos/random.ts';
 import type { Harness } from '../harness.ts';
 import { openEra } from './era.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../chaos/random.ts';
-import { noop_export } from '../batch_exports.ts';
+import { noop_export } from '../factories/batch_exports.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collection_names, setPluginsLevel, writtenPlugin } from '../plugins.ts';
+import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/plugins.ts';
 
 const ids_max = 40;
 

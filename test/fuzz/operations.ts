@@ -1,4 +1,4 @@
-import type { Document } from '../answers.ts';
+import type { Document } from '../watchers/answers.ts';
 
 /** A JSON schema as the document has it. */
 export type Schema = {

@@ -119,9 +119,11 @@ function makeQuery(making: Making, operation: Operation, isEnding: boolean): str
 
 function queryText(making: Making, { schema, name }: Parameter): string {
   const value = makeValue(making, schema, name);
-  return toWellFormed(
-    typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : String(value),
-  ).slice(0, 4_000);
+  const text = (one: unknown) => (typeof one === 'string' ? one : JSON.stringify(one));
+  return toWellFormed(Array.isArray(value) ? value.map(text).join(',') : text(value)).slice(
+    0,
+    4_000,
+  );
 }
 
 function makeHeaders(making: Making, operation: Operation, era: Era): Record<string, string> {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { buildApp } from '../../server/app.ts';
 import { query_instants } from '../../server/platform/http/query_instant.ts';
-import { newExport } from '../batch_exports.ts';
+import { newExport } from '../factories/batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../registered_routes.ts';
-import type { RegisteredRoute } from '../registered_routes.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 let house: Harness;
 let own: TestOrganization;
