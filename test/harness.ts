@@ -118,7 +118,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     ...options.deps,
   });
   const app = (options.build ?? buildApp)(deps);
-  const faultsOf = watchAnswers(app);
+  const faultsOf = watchAnswers(app, options.build === undefined);
   await app.ready();
   return {
     deps,

@@ -2,38 +2,97 @@ import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { FastifyInstance } from 'fastify';
 
-type JsonSchema = { [keyword: string]: unknown };
+type Json = { [keyword: string]: unknown };
+type Response = { content?: Record<string, { schema?: Json }> };
+type Operation = { responses: Record<string, Response> };
+/** What the check of answers needs of an OpenAPI document. */
+export type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Json> };
+};
+/** One answer: `path` is the document's path, with `{name}` for each parameter. */
+export type Answered = {
+  method: string;
+  path: string;
+  status: number;
+  content_type: string | undefined;
+  text: string;
+};
 
 /**
- * Watches every answer of an app: its status must be documented by the route and its body must be the documented shape, with not one field more and every instant with six digits. Gives a
- * function that returns the faults found since it was last called.
+ * Makes the check of answers against an OpenAPI document: the operation must declare the status and the media type, and JSON must have the declared shape, with not one field more and every instant with six digits. The check
+ * gives what is wrong with an answer. A path or method that the document does not have may only be refused (404, 405), be redirected, or answer OPTIONS.
  */
-export function watchAnswers(app: FastifyInstance): () => string[] {
+export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
   for (const format of ['uuid', 'email', 'uri']) ajv.addFormat(format, () => true);
   ajv.addFormat('date-time', (text) => wire_instant.test(text));
+  // Keywords of the document stand beside `$ref`, and its references lead to components.
+  ajv.addSchema({ $id: 'document', ...(closed({ components: document.components }) as Json) });
   const compiled = new Map<unknown, ValidateFunction>();
+  const validatorOf = (schema: Json) => {
+    const known = compiled.get(schema) ?? ajv.compile(rooted(closed(schema)) as Json);
+    compiled.set(schema, known);
+    return known;
+  };
+  return ({ method, path, status, content_type, text }) => {
+    const name = `${method} ${path} ${status}`;
+    const operations = document.paths[path];
+    const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
+    if (operation === undefined)
+      return [204, 308, 404, 405].includes(status)
+        ? []
+        : [`${name}: the document has no such operation`];
+    const response = operation.responses[String(status)];
+    if (response === undefined) return [`${name} is not documented`];
+    if (text === '' || method === 'HEAD') return [];
+    const type = content_type?.split(';')[0] ?? '';
+    const declared = response.content?.[type];
+    if (declared === undefined) return [`${name}: the media type "${type}" is not documented`];
+    if (declared.schema === undefined || !/[/+]json$/.test(type)) return [];
+    const validate = validatorOf(declared.schema);
+    const body: unknown = JSON.parse(text);
+    const odd = oddInstants(body).map((instant) => `${name}: ${instant} has not six digits`);
+    return validate(body)
+      ? odd
+      : [
+          ...odd,
+          ...(validate.errors ?? []).map(
+            (error: ErrorObject) =>
+              `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
+          ),
+        ];
+  };
+}
+
+/** The check of the whole application, whose document is the same for every test file that a process runs. */
+let whole: ReturnType<typeof openAnswerCheck> | undefined;
+
+/**
+ * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is the whole application. Gives a function that returns the faults found since it was last
+ * called.
+ */
+export function watchAnswers(app: FastifyInstance, is_whole: boolean): () => string[] {
+  let check = is_whole ? whole : undefined;
   let faults: string[] = [];
   app.addHook('onSend', (request, reply, payload, done) => {
-    const answers = request.routeOptions.schema?.response as Record<string, JsonSchema> | undefined;
-    const name = `${request.method} ${request.routeOptions.url} ${reply.statusCode}`;
-    if (answers !== undefined) {
-      const schema = answers[reply.statusCode];
-      if (schema === undefined) faults.push(`${name} is not documented`);
-      else if (typeof payload === 'string' && payload !== '' && request.method !== 'HEAD') {
-        let validate = compiled.get(schema);
-        if (validate === undefined)
-          compiled.set(schema, (validate = ajv.compile(closed(schema) as JsonSchema)));
-        const body: unknown = JSON.parse(payload);
-        faults.push(...oddInstants(body).map((text) => `${name}: ${text} has not six digits`));
-        if (!validate(body))
-          faults.push(
-            ...(validate.errors ?? []).map(
-              (error: ErrorObject) =>
-                `${name}: ${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
-            ),
-          );
-      }
+    const { url, schema } = request.routeOptions;
+    // Pages, health and the like stand in no document.
+    const isDocumented = url !== undefined && schema !== undefined && !('hide' in schema);
+    if (isDocumented) {
+      check ??= openAnswerCheck(app.swagger() as unknown as Document);
+      if (is_whole) whole = check;
+      const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+      faults.push(
+        ...check({
+          method: request.method,
+          path: url.replaceAll(/:(\w+)/g, '{$1}'),
+          status: reply.statusCode,
+          content_type: reply.getHeader('content-type')?.toString(),
+          // What comes piece by piece is looked at for its type alone.
+          text: isText ? payload.toString() : payload === null || payload === undefined ? '' : ' ',
+        }),
+      );
     }
     done(null, payload);
   });
@@ -61,10 +120,28 @@ function oddInstants(value: unknown): string[] {
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const inner: JsonSchema = Object.fromEntries(
+  const inner: Json = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)]),
   );
-  return typeof inner['properties'] === 'object' && !('additionalProperties' in inner)
-    ? { ...inner, additionalProperties: false }
-    : inner;
+  return isObjectSchema(inner) ? { ...inner, additionalProperties: false } : inner;
+}
+
+function isObjectSchema(schema: Json): boolean {
+  return (
+    typeof schema['properties'] === 'object' &&
+    schema['type'] !== undefined &&
+    !('additionalProperties' in schema)
+  );
+}
+
+/** References of the document lead to the schema that `openAnswerCheck` added. */
+function rooted(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(rooted);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [
+      keyword,
+      keyword === '$ref' ? `document${String(value)}` : rooted(value),
+    ]),
+  );
 }

@@ -13,6 +13,7 @@ export type RegisteredRoute = {
     string,
     { type?: unknown; title?: string; properties?: Record<string, unknown> }
   >;
+  query: { properties?: Record<string, Record<string, unknown>> } | undefined;
   body: { properties?: Record<string, unknown> } | undefined;
 };
 
@@ -36,6 +37,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (route.schema?.response ?? {}) as RegisteredRoute['responses'],
+        query: route.schema?.querystring as RegisteredRoute['query'],
         body: route.schema?.body as RegisteredRoute['body'],
       }));
 }

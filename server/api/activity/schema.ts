@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/cursor.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { queryInstant } from '../../platform/http/query_instant.ts';
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });
 
@@ -83,12 +84,8 @@ export const ActivityFilter = Type.Object({
   scope: name('Only what was done to this kind of thing.'),
   activity: name('Only what was done in this way.'),
   item_id: name('Only what was done to this thing.'),
-  after: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only from this instant on.' }),
-  ),
-  before: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only before this instant.' }),
-  ),
+  after: Type.Optional(queryInstant('Only from this instant on.')),
+  before: Type.Optional(queryInstant('Only before this instant.')),
 });
 
 /** The filters that a request brought. */

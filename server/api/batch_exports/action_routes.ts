@@ -17,7 +17,7 @@ import type { LockedExport } from './store.ts';
 
 /** `pause/`, `unpause/` and `logs/` of an export under one mount. */
 export function actionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  const writing = { scope: 'batch_export:write', within } as const;
+  const writing = { scope: 'batch_export:write', within, if_match: true } as const;
 
   const pausing = {
     summary: 'Pause a batch export',

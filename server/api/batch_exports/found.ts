@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { notFound } from '../../platform/http/errors.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
+import { ifMatch, showsMatch } from '../../platform/http/etag.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { uuidParameter } from './place.ts';
 import { lockRun } from './runs/store.ts';
@@ -28,8 +28,7 @@ export async function getLockedExport(
 ): Promise<LockedExport> {
   const row =
     (await lockBatchExport(tx, request.access, uuidParameter(request, name))) ?? missing();
-  if (request.headers['if-match'] !== undefined && name === 'id')
-    ifMatch(request, await getExport(request, tx, name));
+  if (name === 'id' && showsMatch(request)) ifMatch(request, await getExport(request, tx, name));
   return row;
 }
 

@@ -1,25 +1,26 @@
-import { isUtf8 } from 'node:buffer';
 import { PassThrough, Readable, pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
-import { isJsonObject, parseExact } from '../../engine/ingest/exact_json.ts';
-import { body_size_bytes_max, rawBody } from '../../platform/http/body.ts';
+import { rawBody } from '../../platform/http/body.ts';
 import { invalid, tooLarge, unparsable, unsupportedMediaType } from '../../platform/http/errors.ts';
 
 /** Media types of a body that is read line by line. */
 export const line_media_types = ['application/x-ndjson', 'application/ndjson'];
 
-/** A list of parsed events with the attribute in front of each, or the bytes of NDJSON, unpacked. */
+/** Largest JSON body with events, in bytes, also unpacked: 20 MiB. It is read beside the event loop. */
+export const events_size_bytes_max = 20 * 1024 * 1024;
+
+/** The bytes of a JSON body with events, or of NDJSON, unpacked. */
 export type EventsSent =
-  | { values: unknown[]; isList: boolean; lines?: undefined }
-  | { lines: AsyncIterable<Buffer> };
+  | { json: Buffer; lines?: undefined }
+  | { json?: undefined; lines: AsyncIterable<Buffer> };
 
 const unpack = promisify(gunzip);
 
 /**
- * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for JSON beyond 20 MiB (unpacked), 400 for broken gzip or JSON. NDJSON is not
- * read here and has no limit.
+ * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for JSON beyond 20 MiB (unpacked), 400 for broken gzip. Neither JSON nor NDJSON is
+ * read here, and NDJSON has no limit.
  */
 export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
   const isPacked = isGzip(request.headers['content-encoding']);
@@ -32,7 +33,7 @@ export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
       'Send "Content-Type: application/json" with a list of events, or "application/x-ndjson" with an event on each line.',
     );
   }
-  return eventsOf(parse(isPacked ? await unpackWhole(bytes) : bytes));
+  return { json: isPacked ? await unpackWhole(bytes) : bytes };
 }
 
 function isGzip(header: string | undefined): boolean {
@@ -50,32 +51,9 @@ function unpacked(body: Readable): Readable {
 
 async function unpackWhole(bytes: Buffer): Promise<Buffer> {
   try {
-    return await unpack(bytes, { maxOutputLength: body_size_bytes_max });
+    return await unpack(bytes, { maxOutputLength: events_size_bytes_max });
   } catch (error) {
-    if (error instanceof RangeError) throw tooLarge(body_size_bytes_max);
+    if (error instanceof RangeError) throw tooLarge(events_size_bytes_max);
     throw unparsable('The gzip data of the body is broken or cut off.');
   }
-}
-
-function parse(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw unparsable('The body is not UTF-8 text.');
-  try {
-    return parseExact(bytes.toString('utf8'));
-  } catch (error) {
-    throw unparsable(
-      error instanceof RangeError
-        ? 'The body is nested too deeply.'
-        : 'The body is not valid JSON.',
-    );
-  }
-}
-
-function eventsOf(body: unknown): EventsSent {
-  if (!isJsonObject(body))
-    throw invalid(null, 'invalid_input', 'The body must be an object with the list `events`.');
-  const { events } = body;
-  if (Array.isArray(events)) return { values: events, isList: true };
-  if (events === undefined && body['event'] !== undefined) return { values: [body], isList: false };
-  if (events === undefined) throw invalid('events', 'required', 'This field is required.');
-  throw invalid('events', events === null ? 'null' : 'not_a_list', 'Must be a list.');
 }

@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { openIngestion } from '../../engine/ingest/batcher.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
-import { checkOnly, takeEvents, takeLines } from '../../engine/ingest/stream.ts';
+import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
+import type { ListFault } from '../../engine/ingest/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
 import {
   ApiError,
+  invalid,
   invalidMany,
   notFound,
   unparsable,
@@ -13,7 +15,7 @@ import {
 } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/query.ts';
-import { eventsSent, line_media_types } from './body.ts';
+import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
 import { EventsBody, EventsTaken } from './schema.ts';
 
@@ -40,6 +42,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   app.post(
     url,
     {
+      bodyLimit: events_size_bytes_max,
       config: { scope: 'event:write', within: 'project' },
       schema: {
         summary: 'Send events',
@@ -60,23 +63,50 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
         for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
           if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
       }
-      return answer(taken, sent);
+      return answer(taken);
     },
   );
 }
 
-function take(
+/** What became of the events; `named` is what stands in front of an event's place in the names of its fields: undefined where there is one event and no list. */
+type Answered = Taken & { named: 'lines' | 'events' | undefined };
+
+async function take(
   ingestion: Ingestion,
   teamId: number,
   sent: EventsSent,
   now: () => number,
-): Promise<Taken> {
-  return sent.lines === undefined
-    ? takeEvents(ingestion, teamId, sent.values, now)
-    : takeLines(ingestion, teamId, sent.lines, now);
+): Promise<Answered> {
+  if (sent.lines !== undefined)
+    return { ...(await takeLines(ingestion, teamId, sent.lines, now)), named: 'lines' };
+  const taken = await takeList(ingestion, teamId, sent.json, now);
+  if ('fault' in taken) throw faultError(taken.fault);
+  return { ...taken, named: taken.is_list ? 'events' : undefined };
 }
 
-function answer(result: Taken, sent: EventsSent) {
+function faultError(fault: ListFault): ApiError {
+  switch (fault) {
+    case 'not_utf8':
+      return unparsable('The body is not UTF-8 text.');
+    case 'too_many':
+      return unparsable(
+        'The body holds more than two million values: send fewer events at a time.',
+      );
+    case 'not_json':
+      return unparsable('The body is not valid JSON.');
+    case 'too_deep':
+      return unparsable('The body is nested too deeply.');
+    case 'not_an_object':
+      return invalid(null, 'invalid_input', 'The body must be an object with the list `events`.');
+    case 'required':
+      return invalid('events', 'required', 'This field is required.');
+    case 'null':
+    case 'not_a_list':
+      return invalid('events', fault, 'Must be a list.');
+  }
+}
+
+function answer(result: Answered) {
   const { taken, duplicates, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
@@ -85,8 +115,8 @@ function answer(result: Taken, sent: EventsSent) {
       `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`,
     );
   const errors = result.problems.map(({ position, attr, code, detail }) => ({
-    line: sent.lines === undefined ? null : position,
-    ...placed(sent, position, attr),
+    line: result.named === 'lines' ? position : null,
+    ...placed(result, position, attr),
     code,
     detail,
   }));
@@ -95,14 +125,14 @@ function answer(result: Taken, sent: EventsSent) {
   return { taken, duplicates, rejected, errors };
 }
 
-function placed(sent: EventsSent, position: number, attr: string | null): { attr: string | null } {
-  const place =
-    sent.lines !== undefined
-      ? `lines__${position}`
-      : sent.isList
-        ? `events__${position}`
-        : undefined;
-  return { attr: place === undefined ? attr : attr === null ? place : `${place}__${attr}` };
+function placed(
+  { named }: Answered,
+  position: number,
+  attr: string | null,
+): { attr: string | null } {
+  if (named === undefined) return { attr };
+  const place = `${named}__${position}`;
+  return { attr: attr === null ? place : `${place}__${attr}` };
 }
 
 function notStored({ taken }: Taken): ApiError {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { readBody } from '../../platform/http/body.ts';
+import { large_body_size_bytes_max, readBody } from '../../platform/http/body.ts';
 import { unstorableIn } from '../../platform/http/json_text.ts';
 import { checked } from '../../platform/http/validator.ts';
 import { write } from '../../platform/http/write.ts';
@@ -71,6 +71,7 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
   app.post(
     `${base}bulk/`,
     {
+      bodyLimit: large_body_size_bytes_max,
       config,
       schema: {
         summary: 'Invite several people at once',

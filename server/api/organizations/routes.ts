@@ -6,7 +6,7 @@ import { conflict, forbidden, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
+import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { arePluginsUsedElsewhere } from '../plugins/store.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
@@ -156,6 +156,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const { organization_id, level } = request.access;
+        await lockOutWriters(tx, organization_id);
         const before =
           (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
         ifMatch(request, before);

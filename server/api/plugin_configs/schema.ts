@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { queryInstant } from '../../platform/http/query_instant.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /** Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it. Addresses are names here. */
@@ -104,12 +105,8 @@ export const PluginLogQuery = Type.Object({
   level: Type.Optional(
     Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { description: 'Only lines of this level.' }),
   ),
-  after: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only lines written after this instant.' }),
-  ),
-  before: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only lines written before this instant.' }),
-  ),
+  after: Type.Optional(queryInstant('Only lines written after this instant.')),
+  before: Type.Optional(queryInstant('Only lines written before this instant.')),
 });
 export type PluginLogQuery = Static<typeof PluginLogQuery>;
 

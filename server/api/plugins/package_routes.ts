@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { large_body_size_bytes_max } from '../../platform/http/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import type { Collection } from './collections.ts';
 import { fetching } from './faults.ts';
@@ -23,6 +24,8 @@ export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Coll
   updateRoutes(app, deps, collection);
   sourceRoutes(app, deps, collection);
 }
+
+const acting = { ...changing, if_match: true } as const;
 
 function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
@@ -62,7 +65,7 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.post(
     `${one}upgrade/`,
     {
-      config: changing,
+      config: acting,
       schema: {
         summary: 'Install the newest version, or the one of a tag',
         description: `${upgrading} ${own}`,
@@ -76,7 +79,7 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.post(
     `${one}rollback/`,
     {
-      config: changing,
+      config: acting,
       schema: {
         summary: 'Go back to the code before the last upgrade or edit',
         description: `A second rollback goes forward again. 409 when there is no version before. ${own}`,
@@ -114,6 +117,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.patch(
     `${one}update_source/`,
     {
+      bodyLimit: large_body_size_bytes_max,
       config: changing,
       schema: {
         ...schema,
@@ -127,6 +131,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   app.put(
     `${one}update_source/`,
     {
+      bodyLimit: large_body_size_bytes_max,
       config: changing,
       schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` },
     },

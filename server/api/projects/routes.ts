@@ -8,7 +8,7 @@ import { ApiError, forbidden, invalid, invalidMany, notFound } from '../../platf
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
-import { write } from '../../platform/http/write.ts';
+import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
@@ -133,12 +133,13 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
   app.delete(
     url,
     {
-      config: changing,
+      config: { ...changing, locks_organization: true },
       schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const id = request.access.team_id!;
+        await lockOutWriters(tx, request.access.organization_id);
         const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
         ifMatch(request, before);
         record(entryOf('deleted', before, undefined));

@@ -15,6 +15,8 @@ export type IncomingEvent = {
   elements_chain: string;
   set: JsonObject | undefined;
   set_once: JsonObject | undefined;
+  /** They are more than a person may hold, so they are not there, and the person stays as it is. */
+  is_set_too_large: boolean;
   /** About how much the event takes as a row, in bytes of UTF-8, without the person's properties. */
   bytes: number;
 };

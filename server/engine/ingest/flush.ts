@@ -102,7 +102,7 @@ async function writeBatch(
     return { is_duplicate: found.is_duplicate };
   }
   const { fresh, last_inserted_at } = found;
-  const rows = buildRows(teamId, fresh, found.persons, deps.bytes_max);
+  const rows = await buildRows(teamId, fresh, found.persons, deps.bytes_max);
   if (rows.oversized > 0)
     deps.log.warn(
       { team_id: teamId, events: rows.oversized },

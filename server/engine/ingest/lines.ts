@@ -2,36 +2,58 @@ import { isUtf8 } from 'node:buffer';
 
 /** One line of a text: its number from 1 and its text without the line end, or why it could not be read. */
 export type Line =
-  | { number: number; text: string; problem?: undefined }
-  | { number: number; text?: undefined; problem: 'too_long' | 'not_utf8' };
+  | { number: number; text: string; bytes?: undefined; problem?: undefined }
+  | { number: number; text?: undefined; bytes?: undefined; problem: 'too_long' | 'not_utf8' };
+
+/** A long line: its bytes as they came, which may be blank or no UTF-8. */
+export type LongLine = { number: number; text?: undefined; bytes: Buffer; problem?: undefined };
 
 /** Longest line that is read, in bytes. */
 export const line_bytes_max = 20 * 1024 * 1024;
 
 const line_feed = 0x0a;
 const byteOrderMark = '\uFEFF';
+const markBytes = Buffer.from(byteOrderMark);
 
 /**
  * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of `bytesMax` and one chunk. Guarantees: every line that is not blank comes
- * once, in order, with its number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind them.
+ * once, in order, with its number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind them. One of `longBytesMin` and more comes as bytes.
  */
+export function readLines(source: AsyncIterable<Buffer>, bytesMax?: number): AsyncGenerator<Line[]>;
+export function readLines(
+  source: AsyncIterable<Buffer>,
+  bytesMax: number,
+  longBytesMin: number,
+): AsyncGenerator<(Line | LongLine)[]>;
 export async function* readLines(
   source: AsyncIterable<Buffer>,
   bytesMax: number = line_bytes_max,
-): AsyncGenerator<Line[]> {
+  longBytesMin: number = Infinity,
+): AsyncGenerator<(Line | LongLine)[]> {
   let number = 1;
   let carried: Buffer[] = [];
   let carriedBytes = 0;
   let isSkipping = false;
   for await (const chunk of source) {
-    const lines: Line[] = [];
+    const lines: (Line | LongLine)[] = [];
     let from = 0;
     for (let end = chunk.indexOf(line_feed); end !== -1; end = chunk.indexOf(line_feed, from)) {
       const tail = chunk.subarray(from, end);
       from = end + 1;
+      // An empty line is the shortest: a body of nothing else must not cost more than others.
+      if (tail.length === 0 && carriedBytes === 0) {
+        number += 1;
+        continue;
+      }
       if (isSkipping || carriedBytes + tail.length > bytesMax)
         lines.push({ number, problem: 'too_long' });
-      else pushLine(lines, number, carriedBytes === 0 ? tail : Buffer.concat([...carried, tail]));
+      else
+        pushLine(
+          lines,
+          number,
+          carriedBytes === 0 ? tail : Buffer.concat([...carried, tail]),
+          longBytesMin,
+        );
       carried = [];
       carriedBytes = 0;
       isSkipping = false;
@@ -45,13 +67,23 @@ export async function* readLines(
     } else if (!isSkipping && rest.length > 0) carried.push(rest);
     if (lines.length > 0) yield lines;
   }
-  const last: Line[] = [];
+  const last: (Line | LongLine)[] = [];
   if (isSkipping) last.push({ number, problem: 'too_long' });
-  else if (carriedBytes > 0) pushLine(last, number, Buffer.concat(carried));
+  else if (carriedBytes > 0) pushLine(last, number, Buffer.concat(carried), longBytesMin);
   if (last.length > 0) yield last;
 }
 
-function pushLine(lines: Line[], number: number, bytes: Buffer): void {
+function pushLine(
+  lines: (Line | LongLine)[],
+  number: number,
+  bytes: Buffer,
+  longBytesMin: number,
+): void {
+  if (bytes.length >= longBytesMin) {
+    const withoutMark = number === 1 && bytes.subarray(0, 3).equals(markBytes);
+    lines.push({ number, bytes: withoutMark ? bytes.subarray(3) : bytes });
+    return;
+  }
   if (!isUtf8(bytes)) {
     lines.push({ number, problem: 'not_utf8' });
     return;

@@ -2,6 +2,7 @@ import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
+import { fitsPerson, values_max } from './person_size.ts';
 import { makeUuid } from './make_uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */
@@ -53,6 +54,9 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
         },
       ],
     };
+  const [set, set_once] = [nonEmpty(properties['$set']), nonEmpty(properties['$set_once'])];
+  const is_set_too_large =
+    textBytes > values_max && [set, set_once].some((one) => !fitsPerson(JSON.stringify(one ?? {})));
   const chain = properties['$elements_chain'];
   const row: IncomingEvent = {
     uuid: givenUuid ?? makeUuid(),
@@ -62,8 +66,9 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
     timestamp,
     properties: text,
     elements_chain: typeof chain === 'string' ? chain : '',
-    set: nonEmpty(properties['$set']),
-    set_once: nonEmpty(properties['$set_once']),
+    set: is_set_too_large ? undefined : set,
+    set_once: is_set_too_large ? undefined : set_once,
+    is_set_too_large,
     bytes:
       row_overhead_bytes + Buffer.byteLength(event) + Buffer.byteLength(distinctId) + textBytes,
   };

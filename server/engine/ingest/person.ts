@@ -2,12 +2,10 @@ import { v5 } from 'uuid';
 import type { IncomingEvent } from './event.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
+import { fitsPerson } from './person_size.ts';
 
 // Fixed for ever: the same project and distinct id give the same person id on every server.
 const person_namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
-
-/** Largest person, in bytes of its properties as JSON text. Every event carries a copy, so that what a person may hold is also what each of its rows may cost. */
-export const person_bytes_max = 512 * 1024;
 
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = {
@@ -46,19 +44,20 @@ export function draftOf(person: Person | undefined): PersonDraft {
 
 /**
  * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent, `$set` overwrites, and within one event `$set` wins. False when the person would
- * become larger than `person_bytes_max`: then it is left as it was.
+ * become larger than persons may be: then it is left as it was.
  */
 export function applySet(
   draft: PersonDraft,
-  event: Pick<IncomingEvent, 'set' | 'set_once'>,
+  event: Pick<IncomingEvent, 'set' | 'set_once' | 'is_set_too_large'>,
 ): boolean {
+  if (event.is_set_too_large) return false;
   if (event.set === undefined && event.set_once === undefined) return true;
   const before = (draft.parsed ??= parseExact(draft.properties) as JsonObject);
   if (!changes(before, event)) return true;
   const after = { ...event.set_once, ...before, ...event.set };
   const properties = JSON.stringify(after);
+  if (!fitsPerson(properties)) return false;
   const properties_bytes = Buffer.byteLength(properties);
-  if (properties_bytes > person_bytes_max) return false;
   Object.assign(draft, {
     properties,
     properties_bytes,

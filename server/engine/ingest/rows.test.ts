@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseEvent } from './parse.ts';
-import { person_bytes_max } from './person.ts';
+import { person_bytes_max } from './person_size.ts';
 import type { Person } from './person.ts';
 import { buildRows } from './rows.ts';
 
@@ -24,9 +24,9 @@ const build = (
   bytes_max = 1e9,
 ) => buildRows(1, events.map(event), new Map(before), bytes_max);
 
-test('a $set that would make a person too large leaves it as it was, and the event keeps its properties', () => {
+test('a $set that would make a person too large leaves it as it was, and the event keeps its properties', async () => {
   const half = 'ä'.repeat(person_bytes_max / 4);
-  const { events, persons, oversized } = build([
+  const { events, persons, oversized } = await build([
     { $set: { a: half } },
     { $set: { b: half } },
     { $set: { c: 1 } },
@@ -44,15 +44,15 @@ test('a $set that would make a person too large leaves it as it was, and the eve
   assert.equal(JSON.parse(events[1]!.properties).$set.b, half);
 });
 
-test('values that are there already, in any spelling of $set, make no version', () => {
+test('values that are there already, in any spelling of $set, make no version', async () => {
   const before: [string, Person][] = [['d', person('{"a":{"x":[1]},"n":12345678901234567890}')]];
   const same = parseEvent(
     '{"event":"e","distinct_id":"d","$set":{"a":{"x":[1]},"n":12345678901234567890},"$set_once":{"a":2}}',
     0,
   );
-  assert.deepEqual(buildRows(1, [same.event!], new Map(before), 1e9).persons, []);
+  assert.deepEqual((await buildRows(1, [same.event!], new Map(before), 1e9)).persons, []);
   assert.deepEqual(
-    build([{ $set: { a: 1 } }, { $set: { a: 2 } }], before).persons.map((row) => [
+    (await build([{ $set: { a: 1 } }, { $set: { a: 2 } }], before)).persons.map((row) => [
       row.properties,
       row.person_version,
     ]),
@@ -60,17 +60,21 @@ test('values that are there already, in any spelling of $set, make no version', 
   );
 });
 
-test('rows are bounded by what is written of them, and what the first one left out does to its person is left out too', () => {
+test('rows are bounded by what is written of them, and what the first one left out does to its person is left out too', async () => {
   const before: [string, Person][] = [['d', person(`{"a":"${'ä'.repeat(40_000)}"}`)]];
   const sent = Array.from({ length: 10 }, (_none, index) => ({ $set: { index } }));
-  const { events, persons } = build(sent, before, 250_000);
+  const { events, persons } = await build(sent, before, 250_000);
   assert.deepEqual([events.length, JSON.parse(persons[0]!.properties).index], [3, 2]);
-  assert.equal(build(sent, before, 1).events.length, 1);
-  const other = build([{}, { distinct_id: 'other', $set: { a: 'x'.repeat(1_000) } }], [], 1_000);
+  assert.equal((await build(sent, before, 1)).events.length, 1);
+  const other = await build(
+    [{}, { distinct_id: 'other', $set: { a: 'x'.repeat(1_000) } }],
+    [],
+    1_000,
+  );
   assert.deepEqual([other.events.length, other.persons], [1, []]);
 });
 
-test('many events of one large person take time that grows with their rows only', () => {
+test('many events of one large person take time that grows with their rows only', async () => {
   const before: [string, Person][] = [
     [
       'd',
@@ -86,6 +90,21 @@ test('many events of one large person take time that grows with their rows only'
   const sent = Array.from({ length: 2_000 }, () => ({ $set: { key1: 1 } }));
   const events = sent.map(event);
   const started = performance.now();
-  assert.equal(buildRows(1, events, new Map(before), 1e12).events.length, 2_000);
+  assert.equal((await buildRows(1, events, new Map(before), 1e12)).events.length, 2_000);
   assert.ok(performance.now() - started < 1_000);
+});
+
+test('a person holds at most 10,000 names and values: what would make more leaves it as it was', async () => {
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_none, index) => [`k${index}`, 1]));
+  const { events, persons, oversized } = await build([
+    { $set: keys(9_000) },
+    { $set: { nested: keys(2_000) } },
+    { $set: { ok: 1 } },
+    { $set: keys(20_000) },
+    { $set_once: { deep: [[keys(20_000)]] } },
+  ]);
+  assert.equal(oversized, 3);
+  assert.equal(Object.keys(JSON.parse(persons[0]!.properties)).length, 9_001);
+  assert.equal(Object.keys(JSON.parse(events[3]!.properties).$set).length, 20_000);
 });

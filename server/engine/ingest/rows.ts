@@ -1,9 +1,13 @@
+import { openTurns } from '../../platform/turns.ts';
 import type { IncomingEvent } from './event.ts';
 import { applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
 
 /** A row of `events` without its batch's instants. */
-export type EventRow = Omit<IncomingEvent, 'is_uuid_given' | 'set' | 'set_once' | 'bytes'> & {
+export type EventRow = Omit<
+  IncomingEvent,
+  'is_uuid_given' | 'set' | 'set_once' | 'is_set_too_large' | 'bytes'
+> & {
   team_id: number;
   person_id: string;
   person_properties: string;
@@ -22,19 +26,22 @@ export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: n
 
 /**
  * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they are written, persons' properties included, and at least one. `before` has the stored
- * persons. A person that changes gets one new version, however many of the events changed it.
+ * persons. A person that changes gets one new version, however many of the events changed it. Others get their turn on the event loop between events.
  */
-export function buildRows(
+export async function buildRows(
   teamId: number,
   events: IncomingEvent[],
   before: Map<string, Person>,
   bytes_max: number,
-): BatchRows {
+): Promise<BatchRows> {
   const drafts = new Map<string, PersonDraft & { person_id: string }>();
   const rows: EventRow[] = [];
   let oversized = 0;
   let bytes = 0;
+  const turn = openTurns();
   for (const event of events) {
+    const pause = turn();
+    if (pause !== undefined) await pause;
     const { uuid, event: name, distinct_id, properties, elements_chain, timestamp } = event;
     let draft = drafts.get(distinct_id);
     if (draft === undefined) {

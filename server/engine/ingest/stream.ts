@@ -1,7 +1,12 @@
+import { openTurns } from '../../platform/turns.ts';
+import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
 import type { Ingestion, Stored } from './batcher.ts';
 import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
+import { readEventList } from './event_list.ts';
+import type { ListFault } from './event_list.ts';
 import type { FlushFailure } from './flush.ts';
 import { line_bytes_max, readLines } from './lines.ts';
+import type { Line, LongLine } from './lines.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
 /** A violation in one line or item; `position` is the line's number from 1, or the item's index from 0. */
@@ -38,16 +43,17 @@ export async function takeLines(
   nowMilliseconds: () => number,
 ): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
+  const turn = openTurns();
   let lastLine = 0;
   try {
-    for await (const lines of readLines(source)) {
+    for await (const lines of readLines(source, line_bytes_max, aside_bytes_min)) {
       for (const line of lines) {
         lastLine = line.number;
-        const read =
-          line.problem === undefined
-            ? parseEvent(line.text, nowMilliseconds())
-            : { problems: [lineProblem(line.problem)] };
-        await taker.take(line.number, read);
+        const reading = readLine(line, nowMilliseconds());
+        const read = reading instanceof Promise ? await reading : reading;
+        if (read !== undefined) await taker.take(line.number, read);
+        const pause = turn();
+        if (pause !== undefined) await pause;
       }
       // Nothing after a batch that failed would be counted, so the sender learns of it now.
       if (taker.hasFailed()) break;
@@ -58,6 +64,49 @@ export async function takeLines(
   return taker.finish();
 }
 
+/** What stands in a line; undefined for a blank one. */
+function readLine(
+  line: Line | LongLine,
+  now: number,
+): ReadEvent | undefined | Promise<ReadEvent | undefined> {
+  if (line.problem !== undefined) return { problems: [lineProblem(line.problem)] };
+  return line.bytes === undefined ? parseEvent(line.text, now) : readLineAside(line.bytes, now);
+}
+
+/** What became of a list of events. */
+export type TakenList = Taken & { is_list: boolean };
+
+/**
+ * Takes the JSON of a body with a list of events, or with one; the same guarantees as `takeLines`, positions are indexes from 0. What is wrong with the body as a whole is a fault, and nothing
+ * of it is stored. A long body is read beside the event loop; its bytes are gone afterwards.
+ */
+export async function takeList(
+  ingestion: Ingestion,
+  teamId: number,
+  bytes: Buffer,
+  nowMilliseconds: () => number,
+): Promise<TakenList | { fault: ListFault }> {
+  if (bytes.length < aside_bytes_min) {
+    const list = readEventList(bytes);
+    if ('fault' in list) return list;
+    const taken = await takeEvents(ingestion, teamId, list.values, nowMilliseconds);
+    return { ...taken, is_list: list.is_list };
+  }
+  const list = await readListAside(bytes, nowMilliseconds());
+  if ('fault' in list) return list;
+  const taker = openTaker(ingestion, teamId);
+  let index = 0;
+  for await (const reads of list.reads) {
+    for (const read of reads) {
+      await taker.take(index, read);
+      index += 1;
+    }
+    // Nothing after a batch that failed would be counted, so the sender learns of it now.
+    if (taker.hasFailed()) break;
+  }
+  return { ...(await taker.finish()), is_list: list.is_list };
+}
+
 /** Takes a list of parsed events; the same guarantees as `takeLines`, positions are indexes from 0. */
 export async function takeEvents(
   ingestion: Ingestion,
@@ -66,8 +115,12 @@ export async function takeEvents(
   nowMilliseconds: () => number,
 ): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
-  for (const [index, value] of values.entries())
+  const turn = openTurns();
+  for (const [index, value] of values.entries()) {
     await taker.take(index, readEvent(value, nowMilliseconds()));
+    const pause = turn();
+    if (pause !== undefined) await pause;
+  }
   return taker.finish();
 }
 

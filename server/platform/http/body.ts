@@ -7,9 +7,11 @@ import { checked } from './validator.ts';
 
 const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
-/** Largest body that is taken, in bytes: 20 MiB. */
-export const body_size_bytes_max = 20 * 1024 * 1024;
-/** Largest body of a route that needs no credentials, in bytes: 64 KiB. Reading 20 MiB of JSON takes seconds, which strangers shall not have. */
+/** Largest body that is taken unless the route says otherwise, in bytes: 1 MiB. Together with the number of values that `readJson` takes it bounds how long a body holds up everybody else. */
+export const body_size_bytes_max = 1024 * 1024;
+/** Largest body of routes that take long texts or many records, in bytes: 5 MiB. */
+export const large_body_size_bytes_max = 5 * 1024 * 1024;
+/** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
 export const public_body_size_bytes_max = 64 * 1024;
 
 /** The bytes of the body as they came; undefined when there are none. */

@@ -51,6 +51,8 @@ declare module 'fastify' {
     session?: boolean;
     /** The write holds the organization's lock from its beginning, so that rules over several members cannot race. */
     locks_organization?: boolean;
+    /** A POST that is an action on one record and looks at `If-Match`, as every PUT, PATCH and DELETE may. */
+    if_match?: boolean;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
     /** Media types that the route can answer besides JSON; a request whose `Accept` takes one of them is served. */

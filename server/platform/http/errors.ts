@@ -123,9 +123,12 @@ export function invalid(attr: string | null, code: ErrorCode, detail: string): A
   return invalidMany([{ attr, code, detail }]);
 }
 
-/** 400 that lists every violation; there must be one at least. */
+/** Most violations that an answer lists: nobody reads on, and a body can have ten thousand. */
+const violations_max = 1_000;
+
+/** 400 that lists every violation, the first 1,000 of more; there must be one at least. */
 export function invalidMany(violations: Violation[]): ApiError {
-  return new ApiError(400, 'validation_error', violations);
+  return new ApiError(400, 'validation_error', violations.slice(0, violations_max));
 }
 
 /** 400 for a body that is not JSON. */

@@ -35,10 +35,17 @@ export function tagAnswer(
  * The caller holds a lock on the record, so nobody changes it between this look and the change.
  */
 export function ifMatch(request: FastifyRequest, record: unknown): void {
-  const wanted = request.headers['if-match'];
-  if (wanted === undefined) return;
+  if (!showsMatch(request)) return;
+  const wanted = request.headers['if-match']!;
   const tag = etagOf(JSON.stringify(record));
   if (!tagsOf(wanted).some((one) => one === '*' || one === tag)) throw preconditionFailed();
+}
+
+/** Does the request say which version of the record it is meant for? Throws on a POST whose route does not declare `if_match`: its 412 would stand in no document. */
+export function showsMatch(request: FastifyRequest): boolean {
+  if (request.method === 'POST' && request.routeOptions.config.if_match !== true)
+    throw new Error(`POST ${request.routeOptions.url} looks at If-Match and does not declare it.`);
+  return request.headers['if-match'] !== undefined;
 }
 
 function notModified(reply: FastifyReply): void {

@@ -39,18 +39,23 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
         ...hidden,
         method: lacking,
         url,
-        handler: (request) => {
-          throw methodNotAllowed(request.method, allowed);
-        },
+        onRequest: (request, _reply, done) => done(methodNotAllowed(request.method, allowed)),
+        handler: answered,
       });
     }
     app.route({
       ...hidden,
       method: [...all_methods, 'OPTIONS'],
       url: url.slice(0, -1),
-      handler: (request, reply) => reply.redirect(withSlash(request.url), 308),
+      onRequest: (request, reply) => void reply.redirect(withSlash(request.url), 308),
+      handler: answered,
     });
   }
+}
+
+/** The handler of a route that answers before a body is read: whatever it is, and however large, the answer is the same. */
+function answered(): never {
+  throw new Error('The request was answered already.');
 }
 
 /** The request's path with a slash at its end and its query; relative, so that it holds behind any proxy. */

@@ -2,12 +2,13 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../version.ts';
+import { withMediaTypes } from './responses.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
 
 /** Keywords of our validator that say nothing to readers of the document. A property of that name is an object and stays. */
-const own_keywords = new Set(['trim', 'wrong_detail']);
+const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after']);
 
 const description = `Management of organizations, their people, domains, plugins and scheduled exports.
 
@@ -35,6 +36,10 @@ export function describeApi(app: FastifyInstance): void {
       },
       security: [{ personal_api_key: [] }],
     },
+    transform: ({ schema, url, route }) => ({
+      schema: withMediaTypes(schema, route.config?.media_types),
+      url,
+    }),
     transformObject: (document) =>
       'openapiObject' in document
         ? (named(document.openapiObject as unknown as JsonObject) as never)
@@ -68,8 +73,29 @@ export function serveDocument(app: FastifyInstance): void {
 function named(document: JsonObject): JsonObject {
   const schemas: JsonObject = {};
   const paths = moved(document['paths'] ?? {}, schemas);
+  declareNotAllowed(paths as Record<string, Record<string, Operation>>);
   const components = { ...(document['components'] as JsonObject), schemas };
   return { ...document, paths, components };
+}
+
+type Operation = { responses: JsonObject };
+
+const not_allowed = {
+  description:
+    'A fixed path stands in the place of the parameter, and does not have the method; Allow names those that it has.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
+/** A fixed path such as `@current/` hides the one with a parameter in its place, also for methods that only the other has: those answer 405. */
+function declareNotAllowed(paths: Record<string, Record<string, Operation>>): void {
+  const all = Object.keys(paths);
+  for (const path of all) {
+    const form = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    const fixed = all.filter((other) => other !== path && form.test(other));
+    for (const [method, operation] of Object.entries(paths[path]!))
+      if (fixed.some((other) => !(method in paths[other]!)))
+        operation.responses['405'] ??= not_allowed;
+  }
 }
 
 function moved(value: Json, schemas: JsonObject): Json {

@@ -1,6 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
+import { body_size_bytes_max } from './body.ts';
 import { error_codes, error_types } from './errors.ts';
 import { nullable } from '../nullable.ts';
 
@@ -31,7 +32,7 @@ export const Problem = Type.Object(
     request_id: Type.String(),
     errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
       minItems: 1,
-      description: 'Every violation; the first is repeated above.',
+      description: 'Every violation, of more than 1,000 the first; the first is repeated above.',
     }),
   },
   { title: 'Problem' },
@@ -43,14 +44,13 @@ const descriptions: Record<number, string> = {
   202: 'Taken; the work goes on.',
   204: 'Done; no body.',
   304: 'Unchanged since the ETag in If-None-Match; no body.',
-  400: 'The body or query is wrong; `errors` lists every violation.',
+  400: 'The body or query is wrong (`errors` lists every violation), or the request shows two credentials.',
   401: 'No key, or an unknown, expired or revoked one.',
   403: 'The key lacks the scope, or the level in the organization is too low.',
   404: 'Unknown, or in an organization or project that the caller is not a member of.',
   406: 'The Accept header does not take JSON.',
   409: 'The present state does not allow it, or a request with this Idempotency-Key is running.',
   412: 'The record changed since the ETag in If-Match.',
-  413: 'The body is larger than 20 MiB.',
   415: 'The body is not application/json.',
   422: 'The Idempotency-Key was used for another request.',
   429: 'Too many requests; Retry-After says when to come back.',
@@ -92,7 +92,7 @@ export function documented(route: RouteOptions): FastifySchema {
   const own = (schema.response ?? {}) as Record<string, TSchema>;
   const response: Record<string, unknown> = {};
   for (const [status, body] of Object.entries(own))
-    response[status] = { description: descriptions[Number(status)] ?? 'The answer.', ...body };
+    response[status] = { description: descriptionOf(Number(status), route), ...body };
   if (response['201'] !== undefined)
     response['200'] ??= {
       ...own['201'],
@@ -102,7 +102,7 @@ export function documented(route: RouteOptions): FastifySchema {
     response[status] ??=
       status === 304
         ? { description: descriptions[304], type: 'null' }
-        : { ...Problem, description: descriptions[status] };
+        : { ...Problem, description: descriptionOf(status, route) };
   return {
     ...schema,
     ...namesOf(route.url, method, schema),
@@ -126,15 +126,46 @@ export function documented(route: RouteOptions): FastifySchema {
 }
 
 function statusesOf(route: RouteOptions, method: string): number[] {
-  if (route.config?.scope === 'public') return [500];
-  const statuses = [401, 403, 406, 429, 500, 503];
+  const statuses = [400, 500, 503];
+  if (changing.has(method)) statuses.push(413, 415);
   if (route.url.includes(':')) statuses.push(404);
-  if (changing.has(method) || route.schema?.querystring !== undefined) statuses.push(400);
+  if (route.config?.scope === 'public') return statuses;
+  statuses.push(401, 403, 406, 429);
   if (method === 'GET' && answersRecord(route)) statuses.push(304);
-  if (method === 'POST') statuses.push(409, 413, 415, 422);
-  if (method === 'PATCH' || method === 'PUT') statuses.push(412, 413, 415);
-  if (method === 'DELETE') statuses.push(412, 413);
-  return statuses.sort((one, other) => one - other);
+  if (method === 'POST') statuses.push(409, 422);
+  if (looksAtMatch(route, method)) statuses.push(412);
+  return statuses;
+}
+
+function looksAtMatch({ config }: RouteOptions, method: string): boolean {
+  return method === 'POST' ? config?.if_match === true : changing.has(method);
+}
+
+function descriptionOf(status: number, { bodyLimit = body_size_bytes_max }: RouteOptions): string {
+  return status === 413
+    ? `The body is larger than ${bodyLimit} bytes.`
+    : (descriptions[status] ?? 'The answer.');
+}
+
+/** The route's schema with each other media type beside JSON under the answer 200, for the document. */
+export function withMediaTypes(
+  schema: FastifySchema,
+  media_types: readonly string[] | undefined,
+): FastifySchema {
+  if (media_types === undefined) return schema;
+  const { description, ...json } = (schema.response as Record<string, TSchema>)[
+    '200'
+  ] as TSchema & {
+    description: string;
+  };
+  const content = Object.fromEntries([
+    ['application/json', { schema: json }],
+    ...media_types.map((type) => [type, { schema: Type.String() }]),
+  ]);
+  return {
+    ...schema,
+    response: { ...(schema.response as object), 200: { description, content } },
+  };
 }
 
 function scopeSentence({ config }: RouteOptions): string {
@@ -206,7 +237,7 @@ function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
           'The same key and body within 24 h give the stored answer instead of a second effect.',
       }),
     );
-  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE')
+  if (looksAtMatch(route, method))
     headers['If-Match'] = Type.Optional(
       Type.String({
         description: 'ETag of the record that the change is meant for; 412 when it has changed.',

@@ -29,6 +29,18 @@ ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));
 // Words for people that stand in schemas and check nothing.
 ajv.addVocabulary(['wrong_detail']);
+// Bounds of an instant, as `minimum` and `maximum` are of a number. What is no instant is the fault of `format`.
+for (const [keyword, isWithin] of [
+  ['not_before', (at: number, bound: number) => at >= bound],
+  ['not_after', (at: number, bound: number) => at <= bound],
+] as const)
+  ajv.addKeyword({
+    keyword,
+    type: 'string',
+    schemaType: 'string',
+    validate: (bound: string, text: string) =>
+      !isInstant(text) || isWithin(Date.parse(text), Date.parse(bound)),
+  });
 // `trim: true` takes the white space off both ends before the other rules of the text look at it.
 ajv.addKeyword({
   keyword: 'trim',

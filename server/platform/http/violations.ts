@@ -32,7 +32,7 @@ export function attrOf(pointer: string, last?: string): string | null {
 
 /** Every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one per field and code. */
 export function violationsOf(errors: readonly ErrorObject[], prefix = ''): Violation[] {
-  const unions = errors.filter(isUnion).map((error) => `${error.schemaPath}/`);
+  const unions = [...new Set(errors.filter(isUnion).map((error) => `${error.schemaPath}/`))];
   // A text that is too long is told that alone: that it has no address's form any more follows from it.
   const too_long = new Set(
     errors.filter(({ keyword }) => keyword === 'maxLength').map(({ instancePath }) => instancePath),
@@ -103,6 +103,10 @@ function tell(error: ErrorObject): Told {
         code: 'max_value',
         detail: `Must be ${keyword === 'maximum' ? 'at most' : 'less than'} ${params['limit']}.`,
       };
+    case 'not_before':
+      return { code: 'min_value', detail: `Must not lie before ${String(error.schema)}.` };
+    case 'not_after':
+      return { code: 'max_value', detail: `Must not lie behind ${String(error.schema)}.` };
     case 'enum': {
       const told = choiceTold(params['allowedValues'] as unknown[]);
       return { ...told, detail: ownDetail(error) ?? told.detail };

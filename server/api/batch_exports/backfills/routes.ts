@@ -28,7 +28,7 @@ export function backfillRoutes(
   app.post(
     `${base}:id/backfill/`,
     {
-      config: writing,
+      config: { ...writing, if_match: true },
       schema: {
         summary: 'Deliver a range of the past',
         description,

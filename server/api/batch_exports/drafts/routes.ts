@@ -13,6 +13,7 @@ import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 /** `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount. */
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;
+  const changing = { ...config, if_match: true };
   const testing = (body: TObject) => ({
     summary: 'Test the connection to a destination',
     description:
@@ -29,15 +30,18 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
     testDraft(engine, await newDraft(engine, request), isValidateOnly(request)),
   );
-  app.post(`${base}:id/test/`, { config, schema: testing(BatchExportPatch) }, async (request) =>
-    testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
+  app.post(
+    `${base}:id/test/`,
+    { config: changing, schema: testing(BatchExportPatch) },
+    async (request) =>
+      testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
   );
   app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
     preview(engine, await newDraft(engine, request)),
   );
   app.post(
     `${base}:id/preview/`,
-    { config, schema: previewing(BatchExportPatch) },
+    { config: changing, schema: previewing(BatchExportPatch) },
     async (request) => preview(engine, await changedDraft(engine, request)),
   );
 }

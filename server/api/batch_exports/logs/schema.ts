@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
+import { queryInstant } from '../../../platform/http/query_instant.ts';
 import { BatchExportRun } from '../runs/schema.ts';
 import { BatchExport } from '../schema.ts';
 
@@ -23,12 +24,8 @@ export const LogQuery = Type.Object({
       description: 'Lines to leave out at the beginning; default 0.',
     }),
   ),
-  after: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only lines written after this instant.' }),
-  ),
-  before: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only lines written before this instant.' }),
-  ),
+  after: Type.Optional(queryInstant('Only lines written after this instant.')),
+  before: Type.Optional(queryInstant('Only lines written before this instant.')),
   search: Type.Optional(
     Type.String({
       maxLength: 1000,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
+import { queryInstant } from '../../../platform/http/query_instant.ts';
 import { run_kinds } from '../runs/schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
@@ -12,9 +13,9 @@ export const metric_intervals = ['run', 'hour', 'day'] as const;
 /** The query parameters of `metrics/`. */
 export const MetricsQuery = Type.Object({
   after: Type.Optional(
-    instant('Only runs planned at or after this instant; default 30 days before `before`.'),
+    queryInstant('Only runs planned at or after this instant; default 30 days before `before`.'),
   ),
-  before: Type.Optional(instant('Only runs planned before this instant; default now.')),
+  before: Type.Optional(queryInstant('Only runs planned before this instant; default now.')),
   interval: Type.Optional(
     Type.Enum([...metric_intervals], {
       description:

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
+import { queryInstant } from '../../../platform/http/query_instant.ts';
 
 /** Every status that a run can have, in the order of a run's life. */
 export const run_statuses = [
@@ -88,8 +89,8 @@ export type BatchExportRun = Static<typeof BatchExportRun>;
 
 /** The query parameters that narrow the list of runs, beside those of a cursor list. */
 export const RunFilter = Type.Object({
-  after: Type.Optional(instant('Only runs whose ordering field lies after this instant.')),
-  before: Type.Optional(instant('Only runs whose ordering field lies before this instant.')),
+  after: Type.Optional(queryInstant('Only runs whose ordering field lies after this instant.')),
+  before: Type.Optional(queryInstant('Only runs whose ordering field lies before this instant.')),
 });
 
 /** The signed receipt of a completed run, as it lies at the destination. */

@@ -1,0 +1,98 @@
+// Asks a server of its own what no client would ask, after its OpenAPI document: npm run fuzz [-- --seed 1 --requests 100000] [--only 4711]
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Agent } from 'undici';
+import { openLog } from '../server/platform/log.ts';
+import { openHarness } from '../test/harness.ts';
+import { era_requests, runCampaign } from '../test/fuzz/campaign.ts';
+import type { Fault, Progress } from '../test/fuzz/campaign.ts';
+
+const eras_per_line = 20;
+const shown_max = 50;
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    requests: { type: 'string', default: '10000' },
+    from: { type: 'string', default: '0' },
+    'at-once': { type: 'string', default: '6' },
+    only: { type: 'string' },
+  },
+});
+const only = values.only === undefined ? undefined : Number(values.only);
+const from = only === undefined ? Number(values.from) : only - (only % era_requests);
+const to = only === undefined ? from + Number(values.requests) : only + 1;
+const seed = Number(values.seed);
+
+const folder = await mkdtemp(join(tmpdir(), 'sluice-fuzz-'));
+const house = await openHarness({
+  config: { export_dir: join(folder, 'exports') },
+  // The log of tests is kept in memory and searched, which a million requests are too many for.
+  deps: { log: openLog('error') },
+});
+const address = await house.app.listen({ host: '127.0.0.1', port: 0 });
+// Some destinations are tried for a minute before they count as away.
+const agent = new Agent({ connections: 16, headersTimeout: 120_000, bodyTimeout: 120_000 });
+const began = performance.now();
+let eras = 0;
+let told = 0;
+try {
+  console.log(`seed ${seed}, requests ${from} to ${to}, ${values['at-once']} at a time`);
+  const progress = await runCampaign(house, address, agent, {
+    seed,
+    from,
+    to,
+    // One after the other, so that a request that is repeated finds what it found.
+    at_once: only === undefined ? Number(values['at-once']) : 1,
+    tell: (so_far) => {
+      for (const fault of so_far.faults.slice(told, shown_max)) show(fault);
+      told = so_far.faults.length;
+      eras += 1;
+      if (eras % eras_per_line === 0) console.log(line(so_far));
+    },
+  });
+  console.log(line(progress));
+  summarize(progress);
+  process.exitCode = progress.faults.length === 0 ? 0 : 1;
+} finally {
+  await agent.close();
+  await house.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+function line({ requests, faults }: Progress): string {
+  const { rss, heapUsed, external } = process.memoryUsage();
+  const megabytes = (bytes: number) => Math.round(bytes / 1e6);
+  const seconds = (performance.now() - began) / 1000;
+  return `${Math.round(seconds)} s: ${requests} requests (${Math.round(requests / seconds)}/s), ${faults.length} faults; memory ${megabytes(rss)} MB, heap ${megabytes(heapUsed)} MB, buffers ${megabytes(external)} MB`;
+}
+
+function show({ number, what, request, answer }: Fault): void {
+  const { method, path, headers, body } = request;
+  console.log(`request ${number} of seed ${seed}: ${what.join('; ')}`);
+  console.log(`  ${method} ${path.slice(0, 300)} ${JSON.stringify(secretless(headers))}`);
+  if (body !== undefined) console.log(`  ${String(body).slice(0, 1000)}`);
+  if (answer !== '') console.log(`  -> ${answer}`);
+}
+
+function secretless(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      /^(authorization|cookie)$/.test(name) ? '...' : value,
+    ]),
+  );
+}
+
+function summarize({ requests, statuses, operations, faults }: Progress): void {
+  const counts = [...statuses].toSorted(([one], [other]) => one - other);
+  console.log(counts.map(([status, count]) => `${status}: ${count}`).join(', '));
+  const done = [...operations].filter(([, seen]) => [...seen].some((status) => status < 300));
+  console.log(
+    `${operations.size} operations asked, ${done.length} of them with success; ${requests} requests, ${faults.length} faults`,
+  );
+  for (const [name, seen] of operations)
+    if (![...seen].includes(405) && ![...seen].some((status) => status < 400))
+      console.log(`  never with success: ${name} ${[...seen].join(' ')}`);
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+/** Does a statement wait for a lock of another transaction? */
+async function isWaiting(): Promise<boolean> {
+  const row = await house.deps.db.row<{ waiting: number }>(
+    sql`SELECT count(*)::integer AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return row!.waiting > 0;
+}
+
+test('who deletes an organization or a project waits for writers before taking what they still need', async () => {
+  for (const table of ['organizations', 'projects'] as const) {
+    const { key, user, organization, project } = await house.newOrganization();
+    const id = table === 'organizations' ? organization.id : String(project.id);
+    const deleting = await house.deps.db.transaction(async (tx) => {
+      // What every write does first, and what it does when it adds a row under the organization or project.
+      await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR SHARE`);
+      const begun = house.request('DELETE', `/api/${table}/${id}/`, { key });
+      await eventually('The deletion does not wait.', isWaiting);
+      await tx.text("SET LOCAL lock_timeout = '5s'");
+      await tx.text(`SELECT 1 FROM ${table} WHERE id::text = '${id}' FOR KEY SHARE`);
+      return { begun };
+    });
+    assert.equal((await deleting.begun).status, 204);
+  }
+});

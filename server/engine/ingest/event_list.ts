@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer';
+import { countValues } from './count_values.ts';
+import { isJsonObject, parseExact } from './exact_json.ts';
+
+/** What keeps the bytes of a body from being a list of events. */
+export type ListFault =
+  | 'not_utf8'
+  | 'too_many'
+  | 'not_json'
+  | 'too_deep'
+  | 'not_an_object'
+  | 'required'
+  | 'null'
+  | 'not_a_list';
+
+/** The values of a list of events, not looked at yet; one event alone stands for a list of one and `is_list` is false. */
+export type EventList = { values: unknown[]; is_list: boolean };
+
+/** Most names and values in one body or line: 20 MiB of events have a million. Ten times as many would take gigabytes as objects. */
+const values_max = 2_000_000;
+
+/** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */
+export function holdsTooMuch(text: string): boolean {
+  return text.length > values_max && countValues(text) > values_max;
+}
+
+/** Reads the JSON of a body: `{"events": [...]}` or one event. Never throws for what the bytes hold. */
+export function readEventList(bytes: Uint8Array): EventList | { fault: ListFault } {
+  if (!isUtf8(bytes)) return { fault: 'not_utf8' };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  if (holdsTooMuch(text)) return { fault: 'too_many' };
+  let body: unknown;
+  try {
+    body = parseExact(text);
+  } catch (error) {
+    return { fault: error instanceof RangeError ? 'too_deep' : 'not_json' };
+  }
+  if (!isJsonObject(body)) return { fault: 'not_an_object' };
+  const { events } = body;
+  if (Array.isArray(events)) return { values: events, is_list: true };
+  if (events === undefined && body['event'] !== undefined)
+    return { values: [body], is_list: false };
+  if (events === undefined) return { fault: 'required' };
+  return { fault: events === null ? 'null' : 'not_a_list' };
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+
+type Operation = {
+  responses: Record<string, { content?: Record<string, object> }>;
+  parameters?: { name: string }[];
+};
+
+let harness: Harness;
+let own: TestOrganization;
+let paths: Record<string, Record<string, Operation>>;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  own = await harness.newOrganization();
+  paths = (await harness.request('GET', '/api/schema/')).body.paths;
+});
+after(() => harness.close());
+
+const operationOf = (method: string, path: string) =>
+  paths[path]?.[method] ?? assert.fail(`${method} ${path} is missing`);
+const statuses = (method: string, path: string) =>
+  Object.keys(operationOf(method, path).responses).map(Number);
+
+test('two credentials are 400 on every route that asks for one, and every one declares it', async () => {
+  for (const [path, operations] of Object.entries(paths))
+    for (const method of Object.keys(operations))
+      assert.ok(statuses(method, path).includes(400), `${method} ${path}`);
+  const cookie = await harness.newSession(own.user);
+  for (const path of ['/api/users/@me/', '/api/organizations/@current/'])
+    assert.equal(
+      (await harness.request('GET', path, { key: own.key, headers: { cookie } })).status,
+      400,
+    );
+});
+
+test('actions that look at If-Match declare it with its 412; those that do not look declare neither', () => {
+  const base = '/api/projects/{project_id}/batch_exports/';
+  for (const action of ['pause', 'unpause', 'backfill', 'test', 'preview']) {
+    const { parameters = [] } = operationOf('post', `${base}{id}/${action}/`);
+    assert.ok(statuses('post', `${base}{id}/${action}/`).includes(412), action);
+    assert.ok(parameters.some(({ name }) => name === 'If-Match'));
+  }
+  assert.ok(!statuses('post', base).includes(412));
+});
+
+test('a body of another kind is 415 on a DELETE too', async () => {
+  for (const [path, operations] of Object.entries(paths))
+    for (const method of ['post', 'put', 'patch', 'delete'])
+      if (method in operations)
+        assert.ok(statuses(method, path).includes(415), `${method} ${path}`);
+  const cookie = await harness.newSession(own.user);
+  const answer = await harness.request('DELETE', '/api/users/@me/', {
+    body: 'x',
+    headers: { cookie, 'content-type': 'text/plain' },
+  });
+  assert.equal(answer.status, 415);
+});
+
+test('a fixed path in the place of a parameter answers 405 for what it lacks, and the other declares that', async () => {
+  const { key } = own;
+  assert.ok(statuses('delete', '/api/personal_api_keys/{id}/').includes(405));
+  assert.ok(!statuses('get', '/api/personal_api_keys/{id}/').includes(405));
+  const answer = await harness.request('DELETE', '/api/personal_api_keys/@current/', { key });
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS');
+});
+
+test('the log as a file has its own media type in the document', () => {
+  const { content } = operationOf('get', '/api/organizations/{organization_id}/activity/')
+    .responses['200']!;
+  assert.deepEqual(Object.keys(content!), ['application/json', 'application/x-ndjson']);
+});

@@ -1,0 +1,131 @@
+import { request as send } from 'undici';
+import type { Agent } from 'undici';
+import { openAnswerCheck } from '../watchers/answers.ts';
+import { openRandom } from '../chaos/random.ts';
+import type { Harness } from '../harness.ts';
+import { openEra } from './era.ts';
+import type { Era } from './era.ts';
+import { listOperations, openPathFinder } from './operations.ts';
+import type { FuzzedDocument, Schema } from './operations.ts';
+import { makeRequest } from './requests.ts';
+import type { FuzzedRequest } from './requests.ts';
+
+/** Requests that share an organization. A request is repeated by repeating its era from the beginning. */
+export const era_requests = 500;
+
+/** What is to be asked: the requests `from` to `to` (from 0, half open) of the seed, so many at a time. */
+export type Campaign = {
+  seed: number;
+  from: number;
+  to: number;
+  at_once: number;
+  /** Called after each era. */
+  tell(progress: Progress): void;
+};
+
+/** What was asked so far, and what was wrong: `faults` names requests by their number. */
+export type Progress = {
+  requests: number;
+  statuses: Map<number, number>;
+  operations: Map<string, Set<number>>;
+  faults: Fault[];
+};
+
+/** An answer that breaks a promise, with the request that had it. */
+export type Fault = { number: number; what: string[]; request: FuzzedRequest; answer: string };
+
+/** Asks all requests of a campaign at the address where the house listens, and checks each answer: no 5xx, nothing that the document does not declare. */
+export async function runCampaign(
+  house: Harness,
+  address: string,
+  agent: Agent,
+  campaign: Campaign,
+): Promise<Progress> {
+  const document = house.app.swagger() as unknown as FuzzedDocument;
+  const world = {
+    operations: listOperations(document),
+    resolve: (ref: string) => document.components.schemas[ref.split('/').at(-1)!] as Schema,
+    check: openAnswerCheck(document),
+    pathOf: openPathFinder(document),
+  };
+  const progress: Progress = {
+    requests: 0,
+    statuses: new Map(),
+    operations: new Map(),
+    faults: [],
+  };
+  const first_era = Math.floor(campaign.from / era_requests);
+  for (let start = first_era * era_requests; start < campaign.to; start += era_requests) {
+    const era = await openEra(house);
+    let next = start;
+    const end = Math.min(start + era_requests, campaign.to);
+    const one = async () => {
+      while (next < end) {
+        const number = next++;
+        const random = openRandom(campaign.seed, number);
+        const request = makeRequest(random, world.operations, world.resolve, era);
+        await ask({ address, agent, era, progress, ...world }, number, request);
+      }
+    };
+    await Promise.all(Array.from({ length: campaign.at_once }, one));
+    campaign.tell(progress);
+  }
+  return progress;
+}
+
+type Asking = {
+  address: string;
+  agent: Agent;
+  era: Era;
+  progress: Progress;
+  check: ReturnType<typeof openAnswerCheck>;
+  pathOf: ReturnType<typeof openPathFinder>;
+};
+
+async function ask(asking: Asking, number: number, request: FuzzedRequest): Promise<void> {
+  const { address, agent, era, progress } = asking;
+  const { method, path, template, headers, body } = request;
+  progress.requests += 1;
+  let status = 0;
+  let text = '';
+  const what: string[] = [];
+  try {
+    const answer = await send(`${address}${path}`, {
+      dispatcher: agent,
+      method: method as 'GET',
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    status = answer.statusCode;
+    text = await answer.body.text();
+    const [plain = ''] = path.split('?');
+    const content_type = answer.headers['content-type']?.toString();
+    if (status >= 500) what.push(`answered ${status}`);
+    what.push(
+      ...asking.check({
+        method,
+        path: asking.pathOf(method, plain) ?? plain,
+        status,
+        content_type,
+        text,
+      }),
+    );
+    if (status < 300 && /json$|json;/.test(content_type ?? '') && text !== '')
+      era.learn(template, readJson(text), answer.headers['etag']?.toString());
+  } catch (error) {
+    what.push(`was not answered: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  progress.statuses.set(status, (progress.statuses.get(status) ?? 0) + 1);
+  const name = `${method} ${template}`;
+  const seen = progress.operations.get(name) ?? new Set();
+  progress.operations.set(name, seen.add(status));
+  if (what.length > 0) progress.faults.push({ number, what, request, answer: text.slice(0, 500) });
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { Random } from '../chaos/random.ts';
+import { noop_export } from '../factories/batch_exports.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
+import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/plugins.ts';
+
+const ids_max = 40;
+
+/** What requests of one era share: people who may do things in an organization of their own, and the ids of what is there. */
+export type Era = {
+  home: TestOrganization;
+  /** Headers of those who ask: the owner by key, a member by key, the owner by session. */
+  credentials: Record<string, string>[];
+  /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
+  ids: Map<string, string[]>;
+  /** ETags that answers had. */
+  tags: string[];
+  /** Remembers what an answer of the path showed. */
+  learn(path: string, body: unknown, tag: string | undefined): void;
+  /** Something that is there, for the parameter behind the segment. */
+  idOf(segment: string, random: Random): string | undefined;
+};
+
+/** Makes the people and one object of each kind, always the same. */
+export async function openEra(house: Harness): Promise<Era> {
+  const home = await house.newOrganization();
+  const member = await house.newMember(home.organization.id, 1);
+  await setPluginsLevel(house, home, 9);
+  const ids = new Map<string, string[]>();
+  const tags: string[] = [];
+  const add = (segment: string, id: unknown) => {
+    if (typeof id !== 'string' && typeof id !== 'number') return;
+    const known = ids.get(segment) ?? [];
+    ids.set(segment, known);
+    if (known.includes(String(id))) return;
+    known.push(String(id));
+    if (known.length > ids_max) known.splice(1, 1);
+  };
+  add('organizations', home.organization.id);
+  add('projects', home.project.id);
+  add('members', home.user.uuid);
+  add('members', member.user.uuid);
+  const learn = (path: string, body: unknown, tag: string | undefined) => {
+    if (tag !== undefined && tags.push(tag) > ids_max) tags.shift();
+    const segment = path.split('/').findLast((part) => part !== '' && !part.startsWith('{')) ?? '';
+    const { results, id } = (body ?? {}) as { results?: { id?: unknown }[]; id?: unknown };
+    for (const one of Array.isArray(results) ? results.slice(0, 3) : [])
+      add(segment, one?.id ?? undefined);
+    if (path.endsWith(`/${segment}/`) && results === undefined) add(segment, id);
+  };
+  const cookie = await house.newSession(home.user);
+  await furnish(house, home, cookie, learn);
+  return {
+    home,
+    credentials: [
+      { authorization: `Bearer ${home.key}` },
+      { authorization: `Bearer ${member.key}` },
+      { cookie },
+    ],
+    ids,
+    tags,
+    learn,
+    idOf: (segment, random) => {
+      const known = ids.get(segment);
+      if (known === undefined) return undefined;
+      return random.next() < 0.6 ? known[0] : random.one(known);
+    },
+  };
+}
+
+async function furnish(
+  house: Harness,
+  home: TestOrganization,
+  cookie: string,
+  learn: Era['learn'],
+): Promise<void> {
+  const [organization, project] = [
+    `/api/organizations/${home.organization.id}/`,
+    `/api/projects/${home.project.id}/`,
+  ];
+  const make = async (path: string, body: unknown) => {
+    const made = await house.request('POST', path, { headers: { cookie }, body });
+    assert.ok(made.status < 300, `${path} answered ${made.status}: ${made.text}`);
+    learn(path, made.body, made.headers['etag']);
+    return made.body;
+  };
+  const { id } = await make(`${project}batch_exports/`, noop_export);
+  const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
+  const { backfill } = await make(`${project}batch_exports/${id}/backfill/`, range);
+  learn('/backfills/', backfill, undefined);
+  const runs = await house.request('GET', `${project}batch_exports/${id}/runs/`, { key: home.key });
+  learn('/runs/', runs.body, undefined);
+  await make(`${project}notice_targets/`, { type: 'webhook', url: 'https://hooks.example.com/x' });
+  await make(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
+  await make(`${organization}domains/`, { domain: `d${home.project.id}.example.com` });
+  await make(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
+  await make('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });
+  for (const name of collection_names)
+    learn(`/${name}/`, await writtenPlugin(house, home, name), undefined);
+}

@@ -1,0 +1,89 @@
+import type { Document } from '../watchers/answers.ts';
+
+/** A JSON schema as the document has it. */
+export type Schema = {
+  type?: string | string[];
+  $ref?: string;
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  pattern?: string;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+};
+
+/** One parameter of an operation. */
+export type Parameter = {
+  in: 'path' | 'query' | 'header';
+  name: string;
+  required?: boolean;
+  schema: Schema;
+};
+
+/** An operation of the document: its method in capitals, its path with `{name}` for each parameter. */
+export type Operation = {
+  method: string;
+  path: string;
+  parameters: Parameter[];
+  body: Schema | undefined;
+};
+
+/** The document as a fuzzer reads it. */
+export type FuzzedDocument = Document & {
+  components: { schemas: Record<string, Schema> };
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters?: Parameter[];
+        requestBody?: { content: Record<string, { schema: Schema }> };
+        responses: object;
+      }
+    >
+  >;
+};
+
+/** Every operation of a document, in its order. */
+export function listOperations(document: FuzzedDocument): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      body: requestBody?.content['application/json']?.schema,
+    })),
+  );
+}
+
+/**
+ * Finds the path of the document that answers a request: of those that fit the one with the fewest parameters that has the method, else the first that fits at all; undefined when none
+ * does.
+ */
+export function openPathFinder(
+  document: FuzzedDocument,
+): (method: string, path: string) => string | undefined {
+  const known = Object.entries(document.paths)
+    .map(([path, methods]) => ({
+      path,
+      methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
+      form: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]*')}$`),
+      parameters: path.split('{').length,
+    }))
+    .toSorted((one, other) => one.parameters - other.parameters);
+  return (method, path) => {
+    const fitting = known.filter(({ form }) => form.test(path));
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    return (fitting.find(({ methods }) => methods.has(wanted)) ?? fitting[0])?.path;
+  };
+}

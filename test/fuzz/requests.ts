@@ -1,0 +1,182 @@
+import { gzipSync } from 'node:zlib';
+import type { Random } from '../chaos/random.ts';
+import type { Era } from './era.ts';
+import { hostileText } from './hostile.ts';
+import type { Operation, Parameter, Schema } from './operations.ts';
+import { makeValue } from './values.ts';
+import type { Making } from './values.ts';
+
+/** One request as it is sent. `template` is the path of the operation that it was made for. */
+export type FuzzedRequest = {
+  method: string;
+  path: string;
+  template: string;
+  headers: Record<string, string>;
+  body: Buffer | string | undefined;
+};
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const json_types = [
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/merge-patch+json',
+];
+const other_types = [
+  'text/plain',
+  'application/x-ndjson',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/json; charset=latin1',
+  'APPLICATION/JSON',
+  'nonsense',
+  '',
+];
+const broken_bodies = [
+  '',
+  '{',
+  '[]',
+  'null',
+  '"x"',
+  '1',
+  '{"a":1,}',
+  '\u0000',
+  '[[[[',
+  '{"events":[{}]}',
+];
+/** What compiles code, hashes a password or waits for strangers' servers: asked less often, because the time is better spent on the rest. */
+const costly =
+  /\/(update_source|sessions|password|test|verify|upgrade|totp|confirm|email|recovery_codes)\/$/;
+/** What ends the people or the organization of an era, with whom nothing can be found any more: seldom asked for in earnest. */
+const endings = /^\/api\/(organizations\/\{id\}|projects\/\{id\}|users\/@me|sessions)\/$/;
+
+/** Makes the request of a number: the operation, then a path, a query, headers and a body, each right or wrong as the numbers fall. */
+export function makeRequest(
+  random: Random,
+  operations: readonly Operation[],
+  resolve: Making['resolve'],
+  era: Era,
+): FuzzedRequest {
+  const picked = random.one(operations);
+  const operation =
+    costly.test(picked.path) && random.next() < 0.8 ? random.one(operations) : picked;
+  const wrong = random.one([0, 0, 0.02, 0.1, 0.4]);
+  const making: Making = { random, wrong, resolve, known: (name) => knownValue(era, random, name) };
+  const method = random.next() < 0.03 ? random.one(methods) : operation.method;
+  const sent = makeBody(making, operation, method);
+  const isEnding = method === 'DELETE' && endings.test(operation.path) && random.next() < 0.97;
+  return {
+    method,
+    template: operation.path,
+    path: `${makePath(random, wrong, operation, era)}${makeQuery(making, operation, isEnding)}`,
+    headers: { ...makeHeaders(making, operation, era), ...sent.headers },
+    body: sent.body,
+  };
+}
+
+/** Names of fields that lead to an object of the era. */
+const fields: Record<string, string> = {
+  plugin: 'pipeline_destinations',
+  team_id: 'projects',
+  batch_export_ids: 'batch_exports',
+  organization: 'organizations',
+};
+
+function knownValue(era: Era, random: Random, name: string): unknown {
+  const segment = fields[name];
+  const id = segment === undefined ? undefined : era.idOf(segment, random);
+  return id !== undefined && /^\d+$/.test(id) ? Number(id) : id;
+}
+
+function makePath(random: Random, wrong: number, operation: Operation, era: Era): string {
+  const segments = operation.path.split('/');
+  const path = segments
+    .map((segment, index) => {
+      if (!segment.startsWith('{')) return segment;
+      if (random.next() < wrong / 2)
+        return encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500));
+      const collection = segments[index - 1]!;
+      const current = random.next() < 0.1 ? '@current' : undefined;
+      return current ?? era.idOf(collection, random) ?? '01890000-0000-7000-8000-000000000000';
+    })
+    .join('/');
+  return random.next() < wrong / 20 ? path.slice(0, -1) : path;
+}
+
+function makeQuery(making: Making, operation: Operation, isEnding: boolean): string {
+  const { random, wrong } = making;
+  const parts: string[] = isEnding ? ['validate_only=true'] : [];
+  for (const parameter of operation.parameters) {
+    const isThere = parameter.name === 'validate_only' ? 0.1 : 0.4;
+    if (parameter.in !== 'query' || random.next() > isThere) continue;
+    if (isEnding && parameter.name === 'validate_only') continue;
+    parts.push(`${parameter.name}=${encodeURIComponent(queryText(making, parameter))}`);
+    if (random.next() < wrong) parts.push(`${parameter.name}=${encodeURIComponent('x')}`);
+  }
+  if (random.next() < wrong)
+    parts.push(encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500)));
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+function queryText(making: Making, { schema, name }: Parameter): string {
+  const value = makeValue(making, schema, name);
+  const text = (one: unknown) => (typeof one === 'string' ? one : JSON.stringify(one));
+  return toWellFormed(Array.isArray(value) ? value.map(text).join(',') : text(value)).slice(
+    0,
+    4_000,
+  );
+}
+
+function makeHeaders(making: Making, operation: Operation, era: Era): Record<string, string> {
+  const { random, wrong } = making;
+  const headers: Record<string, string> = { ...random.one(era.credentials) };
+  if (random.next() < wrong / 3) Object.assign(headers, ...era.credentials);
+  if (random.next() < wrong / 3) {
+    delete headers['authorization'];
+    delete headers['cookie'];
+  }
+  if (random.next() < wrong / 5)
+    headers['authorization'] = random.one(['Bearer x', 'Basic eDp5', 'Bearer ', 'x'.repeat(500)]);
+  for (const { in: place, name } of operation.parameters)
+    if (place === 'header' && random.next() < 0.3) headers[name] = headerText(making, era);
+  if (random.next() < wrong)
+    headers['accept'] = random.one(['text/html', 'application/x-ndjson', '*/*;q=0', 'x', '']);
+  if (headers['cookie'] !== undefined && random.next() < wrong)
+    headers['origin'] = random.one(['https://evil.example', 'null', 'x']);
+  return headers;
+}
+
+function headerText({ random, wrong }: Making, era: Era): string {
+  if (random.next() < wrong)
+    return hostileText(random)
+      .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?')
+      .slice(0, 2_000);
+  return random.one(['*', '"x"', `key-${random.between(0, 50)}`, ...era.tags.slice(-3)]);
+}
+
+type Sent = { headers: Record<string, string>; body: Buffer | string | undefined };
+
+function makeBody(making: Making, operation: Operation, method: string): Sent {
+  const { random, wrong } = making;
+  const mayHave = method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+  if (!mayHave || (operation.body === undefined && random.next() > wrong))
+    return { headers: {}, body: undefined };
+  const type = random.next() < wrong / 4 ? random.one(other_types) : random.one(json_types);
+  const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
+  if (random.next() < wrong / 4) return { headers, body: random.one(broken_bodies) };
+  const text = bodyText(makeValue(making, operation.body ?? ({} satisfies Schema)), type);
+  if (random.next() > wrong / 4) return { headers, body: text };
+  headers['content-encoding'] = random.one(['gzip', 'br', 'identity', 'x']);
+  return { headers, body: random.next() < 0.5 ? gzipSync(text) : text };
+}
+
+function bodyText(value: unknown, type: string): string {
+  const { events } = (value ?? {}) as { events?: unknown };
+  return type === 'application/x-ndjson' && Array.isArray(events)
+    ? events.map((event) => JSON.stringify(event)).join('\n')
+    : (JSON.stringify(value) ?? '');
+}
+
+/** Half surrogates cannot stand in an address. */
+function toWellFormed(text: string): string {
+  return text.toWellFormed();
+}

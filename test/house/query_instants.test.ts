@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { buildApp } from '../../server/app.ts';
+import { query_instants } from '../../server/platform/http/query_instant.ts';
+import { newExport } from '../factories/batch_exports.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+
+let house: Harness;
+let own: TestOrganization;
+let routes: RegisteredRoute[];
+let id: string;
+before(async () => {
+  let registered: () => RegisteredRoute[] = () => [];
+  house = await openHarness({
+    clickhouse: false,
+    build: (deps) => {
+      const app = buildApp(deps);
+      registered = collectRoutes(app);
+      return app;
+    },
+  });
+  routes = registered();
+  own = await house.newOrganization();
+  id = (await newExport(house, own, {})).id;
+});
+after(() => house.close());
+
+test('every instant in a query is bounded, by one schema', () => {
+  let found = 0;
+  for (const { method, path, query } of routes)
+    for (const [name, schema] of Object.entries(query?.properties ?? {})) {
+      if (schema.format !== 'date-time') continue;
+      found += 1;
+      assert.equal(schema.not_before, query_instants.earliest, `${method} ${path} ${name}`);
+      assert.equal(schema.not_after, query_instants.latest, `${method} ${path} ${name}`);
+    }
+  assert.ok(found > 10, String(found));
+});
+
+test('an instant beyond the bounds is 400 under its name; the bounds themselves are taken', async () => {
+  const { key, project } = own;
+  const base = `/api/projects/${project.id}/batch_exports/${id}/`;
+  for (const path of [`${base}metrics/`, `${base}logs/`, '/api/users/@me/activity/'])
+    for (const name of ['before', 'after']) {
+      const ask = (at: string) =>
+        house.request('GET', `${path}?${name}=${encodeURIComponent(at)}`, { key });
+      for (const [at, code] of [
+        ['0001-01-01T00:00:00Z', 'min_value'],
+        ['0001-02-01T00:00:00+00:01', 'min_value'],
+        ['9999-12-31T00:00:00Z', 'max_value'],
+        ['tomorrow', 'invalid_input'],
+      ]) {
+        const answer = await ask(at!);
+        assert.equal(answer.status, 400, `${path} ${name} ${at}`);
+        assert.deepEqual([answer.body.attr, answer.body.code], [name, code], `${path} ${at}`);
+        assert.equal(answer.body.errors.length, 1);
+      }
+      for (const at of [query_instants.earliest, query_instants.latest]) {
+        const { status, body } = await ask(at);
+        // An `after` that lies in the future is a range that ends before it begins.
+        if (status !== 200) assert.equal(body.attr, 'after', `${path} ${name} ${at}`);
+      }
+    }
+});
