@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 
 const runs = Number(process.argv[2] ?? '500000');

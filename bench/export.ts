@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { models } from '../server/engine/models/index.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { selectFor } from '../server/engine/formats/select.ts';
 import { models } from '../server/engine/models/index.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { openPostgresProxy } from '../test/servers/postgres_proxy.ts';
 import { openS3Server } from '../test/servers/s3_server.ts';

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { withProcess } from '../server/cli/with_process.ts';
 import { readConfig } from '../server/config/config.ts';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { findProcesses, serverEnvironment, startServer } from './processes/server_process.ts';
 

@@ -15,7 +15,7 @@ import { withEngine } from '../server/with_engine.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../server/platform/clock.ts';
-import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/session.ts';
+import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/caller/session.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';

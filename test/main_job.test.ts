@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { makeApiKey } from '../server/platform/http/api_key.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import {
   call,
   findProcesses,

@@ -4,7 +4,7 @@ import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.t
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
-import type { ImportFlags } from './import_command.ts';
+import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
 import { addKeyCommand, addUserCommand } from './people_commands.ts';
 import { NoStoreError } from './stores.ts';
@@ -155,7 +155,7 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--dry-run', 'show the first events as they would be stored, and send nothing')
     .action(
       wrap(async (context, file: string, options: ImportFlags) =>
-        (await import('./import_command.ts')).importCommand(context, file, options),
+        (await import('./import/command.ts')).importCommand(context, file, options),
       ),
     );
 }

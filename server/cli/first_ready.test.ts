@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { call, serverEnvironment, until } from '../../test/processes/server_process.ts';
-import { makeApiKey } from '../platform/http/api_key.ts';
+import { makeApiKey } from '../platform/http/caller/api_key.ts';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 

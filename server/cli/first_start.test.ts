@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
-import { makeApiKey } from '../platform/http/api_key.ts';
+import { makeApiKey } from '../platform/http/caller/api_key.ts';
 import { isPassword } from '../platform/passwords/password.ts';
 import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';

@@ -6,7 +6,7 @@ import { insertUser } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
-import { isWellFormedApiKey, makeApiKey } from '../platform/http/api_key.ts';
+import { isWellFormedApiKey, makeApiKey } from '../platform/http/caller/api_key.ts';
 import { hashPassword } from '../platform/passwords/password.ts';
 import { UserError } from './user_error.ts';
 

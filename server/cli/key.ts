@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
-import { all_scopes, isScope } from '../platform/http/scopes.ts';
+import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError } from './user_error.ts';

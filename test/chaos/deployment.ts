@@ -8,7 +8,7 @@ import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
-import { makeApiKey } from '../../server/platform/http/api_key.ts';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openStartLog } from './start_log.ts';

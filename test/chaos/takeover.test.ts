@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { break_offs_max } from '../../server/engine/runs/worker_crashes.ts';
 import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
-import { makeApiKey } from '../../server/platform/http/api_key.ts';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';

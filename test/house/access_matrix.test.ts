@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { buildApp } from '../../server/app.ts';
-import { targetParameter } from '../../server/platform/http/guard.ts';
+import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 import { collectRoutes } from '../watchers/registered_routes.ts';

@@ -1,4 +1,4 @@
-import { targetParameter } from '../../server/platform/http/guard.ts';
+import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import type { Harness, Member, TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 

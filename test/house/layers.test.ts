@@ -208,8 +208,8 @@ test('every import names a file that exists, with its extension', () => {
 
 test('the rule itself: what each layer is refused', () => {
   const refused: [string, string][] = [
-    ['server/platform/http/auth.ts', '../../engine/runs/runs.ts'],
-    ['server/platform/http/auth.ts', '../../config/config.ts'],
+    ['server/platform/http/caller/auth.ts', '../../../engine/runs/runs.ts'],
+    ['server/platform/http/caller/auth.ts', '../../../config/config.ts'],
     ['server/engine/planning/plan.ts', '../../api/organizations/store.ts'],
     ['server/engine/planning/plan.ts', '../destinations/file/file.ts'],
     ['server/engine/destinations/file/file.ts', '../noop/noop.ts'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { buildApp } from '../../server/app.ts';
-import { query_instants } from '../../server/platform/http/query_instant.ts';
+import { query_instants } from '../../server/platform/http/lists/query_instant.ts';
 import { newExport } from '../factories/batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import type { Scope } from '../../server/platform/http/scopes.ts';
+import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 
 /** A route as the app has it: `scope` is `public` for those without a key and `any` for those that ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`. */
 export type RegisteredRoute = {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Keyset } from '../../platform/http/cursor.ts';
+import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { ActivityWanted } from './schema.ts';
 import { listActivity, mayGoOn } from './store.ts';
 import type { ActivityView } from './store.ts';

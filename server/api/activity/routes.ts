@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/cursor.ts';
+import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
 import { invalid } from '../../platform/http/errors.ts';
-import { takesJson } from '../../platform/http/guard.ts';
-import { query } from '../../platform/http/query.ts';
+import { takesJson } from '../../platform/http/caller/guard.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { answerFile, lines_type } from './file.ts';
 import { ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
 import { listActivity } from './store.ts';

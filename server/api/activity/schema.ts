@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { cursorQuery } from '../../platform/http/cursor.ts';
+import { cursorQuery } from '../../platform/http/lists/cursor.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { queryInstant } from '../../platform/http/query_instant.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });
 

@@ -1,8 +1,8 @@
 import sql, { join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { Caller } from '../../platform/http/access.ts';
-import { keysetCondition, keysetOrder } from '../../platform/http/cursor.ts';
-import type { Keyset } from '../../platform/http/cursor.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
+import { keysetCondition, keysetOrder } from '../../platform/http/lists/cursor.ts';
+import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { ActivityRow, ActivityWanted } from './schema.ts';
 

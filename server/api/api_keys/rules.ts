@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
-import { isUuid } from '../../platform/http/access.ts';
-import { readBody } from '../../platform/http/body.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import { readBody } from '../../platform/http/bodies/body.ts';
 import { ApiError, conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { checked, isInstant } from '../../platform/http/validator.ts';
+import { checked, isInstant } from '../../platform/http/bodies/validator.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { limits_max } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';

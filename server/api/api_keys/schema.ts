@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { all_scopes } from '../../platform/http/scopes.ts';
+import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import { User } from '../users/schema.ts';
 
 /** The longest time for which a rolled key goes on to work beside its successor: a week. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import { body } from '../../platform/http/body.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';

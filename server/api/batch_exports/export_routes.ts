@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
-import { jsonBody } from '../../platform/http/body.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import { exportEntry, secretChanges } from './activity.ts';
 import { createBatchExport } from './create.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { isUuid } from '../../platform/http/access.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
 import { notFound } from '../../platform/http/errors.ts';
 
 /** Where a request looks: in one project, or in all projects of an organization. `request.access` is one. */

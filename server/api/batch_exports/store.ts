@@ -4,7 +4,7 @@ import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { readBody } from '../../platform/http/body.ts';
+import { readBody } from '../../platform/http/bodies/body.ts';
 import { ApiError, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { checked } from '../../platform/http/validator.ts';
+import { checked } from '../../platform/http/bodies/validator.ts';
 import { checkDomainName } from './domain_name.ts';
 import { refuseCertificates, refuseSignOnUrl, saml_fields } from './saml_fields.ts';
 import { DomainCreate, DomainPatch } from './schema.ts';

@@ -2,7 +2,7 @@ import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidSettings } from '../../platform/openid_providers.ts';

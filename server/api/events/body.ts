@@ -2,7 +2,7 @@ import { PassThrough, Readable, pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
-import { rawBody } from '../../platform/http/body.ts';
+import { rawBody } from '../../platform/http/bodies/body.ts';
 import { invalid, tooLarge, unparsable, unsupportedMediaType } from '../../platform/http/errors.ts';
 
 /** Media types of a body that is read line by line. */

@@ -14,7 +14,7 @@ import {
   unsupportedMediaType,
 } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/query.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
 import { EventsBody, EventsTaken } from './schema.ts';

@@ -1,8 +1,8 @@
 import { ApiError, forbiddenMany, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { unstorableIn } from '../../platform/http/json_text.ts';
-import { checked } from '../../platform/http/validator.ts';
-import { attrOf } from '../../platform/http/violations.ts';
+import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
+import { checked } from '../../platform/http/bodies/validator.ts';
+import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { level_names } from '../members/schema.ts';

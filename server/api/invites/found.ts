@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { isUuid } from '../../platform/http/access.ts';
-import type { Caller } from '../../platform/http/access.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
 import { ApiError, notFound, throttled } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isToken } from './link.ts';

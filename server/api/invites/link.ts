@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { isValidateOnly } from '../../platform/http/query.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';

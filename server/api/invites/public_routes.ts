@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { query } from '../../platform/http/query.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { acceptInvite } from './accept.ts';
 import { findPerson, getInviteFor } from './found.ts';

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/access.ts';
-import { body } from '../../platform/http/body.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { requireLevel } from '../../platform/http/guard.ts';
+import { requireLevel } from '../../platform/http/caller/guard.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { level_names } from '../members/schema.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { createRoutes } from './create_routes.ts';
 import { openInviteMailing } from './mailing.ts';
 import { publicInviteRoutes } from './public_routes.ts';

@@ -1,5 +1,5 @@
 import { conflict, forbidden } from '../../platform/http/errors.ts';
-import { requireLevel } from '../../platform/http/guard.ts';
+import { requireLevel } from '../../platform/http/caller/guard.ts';
 import { level_names } from './schema.ts';
 import type { Level, MemberRow } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';

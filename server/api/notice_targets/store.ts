@@ -1,6 +1,6 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeTargetRow } from './schema.ts';

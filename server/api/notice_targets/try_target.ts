@@ -10,7 +10,7 @@ import { postToTarget } from '../../engine/notices/send.ts';
 import { takeAttempt } from '../../platform/attempts.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { notFound, throttled } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/query.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import type { NoticeTargetRow, NoticeTargetTest } from './schema.ts';
 
 /** Tests send mails to any address: nobody shall flood one through this server. */

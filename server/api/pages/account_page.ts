@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
 import type { ApiKeyRow } from '../api_keys/schema.ts';
 import type { SessionRow } from '../sessions/schema.ts';
 import { apiKeySection } from './api_key_section.ts';

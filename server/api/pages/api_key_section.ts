@@ -1,6 +1,6 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
-import { all_scopes } from '../../platform/http/scopes.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
+import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import type { ApiKeyRow } from '../api_keys/schema.ts';
 import { field, form } from './form.ts';
 import { instant, section, seldom } from './section.ts';

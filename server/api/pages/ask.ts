@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Problem } from '../../platform/http/responses.ts';
-import { sessionTokenOf } from '../../platform/http/session.ts';
+import { sessionTokenOf } from '../../platform/http/caller/session.ts';
 import type { AccountRow } from '../users/schema.ts';
 
 /** Statuses under which a page has something of its own to say. */

@@ -1,5 +1,5 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 
 /** One line to fill in. `name` is that of the API's field; what the API says about it is shown beside it. */
 export type Field = {

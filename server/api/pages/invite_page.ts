@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { sendPage } from '../../platform/http/page.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
 import type { ShownInvite } from '../invites/schema.ts';
 import { ask, askAccount } from './ask.ts';
 import { expiredInvite, openInvite, unknownInvite } from './invite_views.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
-import type { Page } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
+import type { Page } from '../../platform/http/pages/page.ts';
 import type { ShownInvite } from '../invites/schema.ts';
 import { level_names } from '../members/schema.ts';
 import { codeStep, field, form, newPasswordField } from './form.ts';

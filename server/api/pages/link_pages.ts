@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
-import type { Page } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
+import type { Page } from '../../platform/http/pages/page.ts';
 import { form, newPasswordField } from './form.ts';
 import { page_route } from './page_route.ts';
 import { scripts } from './scripts.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
 import { askAccount } from './ask.ts';
 import { codeStep, field, form } from './form.ts';

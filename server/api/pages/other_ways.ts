@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { findVerifiedDomain } from '../domains/store.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
 
 const titles: Record<number, string> = { 429: 'Too many requests', 503: 'Not at the moment' };
 

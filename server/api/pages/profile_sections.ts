@@ -1,5 +1,5 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 import { level_names } from '../members/schema.ts';
 import type { AccountRow } from '../users/schema.ts';
 import { currentPassword, field, form, newPasswordField } from './form.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { serveAssets } from '../../platform/http/assets.ts';
-import { stylesheet } from '../../platform/http/page.ts';
-import { sessionTokenOf } from '../../platform/http/session.ts';
+import { serveAssets } from '../../platform/http/pages/assets.ts';
+import { stylesheet } from '../../platform/http/pages/page.ts';
+import { sessionTokenOf } from '../../platform/http/caller/session.ts';
 import { accountPage } from './account_page.ts';
 import { invitePage } from './invite_page.ts';
 import { linkPages } from './link_pages.ts';

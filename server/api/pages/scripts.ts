@@ -1,4 +1,4 @@
-import { readAsset } from '../../platform/http/assets.ts';
+import { readAsset } from '../../platform/http/pages/assets.ts';
 
 const form = readAsset(new URL('./assets/form.js', import.meta.url));
 const script = (name: string) => readAsset(new URL(`./assets/${name}.js`, import.meta.url), [form]);

@@ -1,5 +1,5 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 import type { AccountRow } from '../users/schema.ts';
 import { codeField, currentPassword, field, form } from './form.ts';
 import { section, seldom } from './section.ts';

@@ -1,5 +1,5 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 
 /** A section of a page. The script renews the part with this id, which is `body`, and says under the title what was done; `kept` stays. */
 export function section(id: string, title: string, body: Html, kept?: Html): Html {

@@ -1,5 +1,5 @@
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
 import type { SessionRow } from '../sessions/schema.ts';
 import { form } from './form.ts';
 import { instant, instantText, section } from './section.ts';

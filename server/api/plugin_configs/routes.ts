@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { body } from '../../platform/http/body.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
-import { query } from '../../platform/http/query.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { changesOf } from '../../platform/activity/changes.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { queryInstant } from '../../platform/http/query_instant.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /** Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it. Addresses are names here. */

@@ -1,7 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { pluginJson } from '../plugins/store.ts';

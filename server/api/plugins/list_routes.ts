@@ -2,7 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
-import { PageQuery, answerPage, pageAnswer, pageAsked } from '../../platform/http/pagination.ts';
+import {
+  PageQuery,
+  answerPage,
+  pageAnswer,
+  pageAsked,
+} from '../../platform/http/lists/pagination.ts';
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
 import { PluginConfig } from '../plugin_configs/schema.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { large_body_size_bytes_max } from '../../platform/http/body.ts';
+import { large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import type { Collection } from './collections.ts';
 import { fetching } from './faults.ts';

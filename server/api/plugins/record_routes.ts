@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
-import { body } from '../../platform/http/body.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/pagination.ts';
-import { isValidateOnly } from '../../platform/http/query.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { changePlugin } from './change.ts';

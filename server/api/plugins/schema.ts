@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { pageOf } from '../../platform/http/pagination.ts';
+import { pageOf } from '../../platform/http/lists/pagination.ts';
 
 // The code of `source` and `inline` is written through the API; that of the others comes from an origin.
 const plugin_types = [

@@ -1,10 +1,10 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../platform/http/access.ts';
-import { randomBase62 } from '../../platform/http/api_key.ts';
-import type { Page } from '../../platform/http/pagination.ts';
-import { isOpenTo } from '../../platform/http/second_factor.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
+import { randomBase62 } from '../../platform/http/caller/api_key.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
+import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';

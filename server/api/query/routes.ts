@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { checkQuery, queryLimits } from '../../engine/query/custom_query.ts';
 import type { CheckedQuery } from '../../engine/query/custom_query.ts';
-import { body } from '../../platform/http/body.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { QueryToValidate, QueryValidation } from './schema.ts';
 

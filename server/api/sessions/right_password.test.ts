@@ -13,7 +13,7 @@ import {
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
-import { countTry } from '../../platform/http/slowing.ts';
+import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { PasswordsBusyError } from '../../platform/passwords/password.ts';
 
 const clock = openTestClock();

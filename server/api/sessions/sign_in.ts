@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
-import { countTry } from '../../platform/http/slowing.ts';
+import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';

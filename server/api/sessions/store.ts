@@ -3,15 +3,15 @@ import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Caller } from '../../platform/http/access.ts';
-import type { Page } from '../../platform/http/pagination.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 import {
   makeSessionToken,
   session_idle_ms,
   session_lifetime_ms,
   sessionTokenOf,
   setSessionCookie,
-} from '../../platform/http/session.ts';
+} from '../../platform/http/caller/session.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';

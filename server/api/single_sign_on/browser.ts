@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { randomBase62 } from '../../platform/http/api_key.ts';
+import { randomBase62 } from '../../platform/http/caller/api_key.ts';
 import { request_lifetime_ms } from './store.ts';
 
 const well_formed = /^[0-9A-Za-z]{43}$/;

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { rawBody } from '../../platform/http/body.ts';
+import { rawBody } from '../../platform/http/bodies/body.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
-import { addressOf } from '../../platform/http/slowing.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
+import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { SignInRefused } from './refusal.ts';
 

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { randomBase62 } from '../../platform/http/api_key.ts';
+import { randomBase62 } from '../../platform/http/caller/api_key.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { findIdentityById, findUserByEmail } from '../users/store.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { refuseCrossSite } from '../../platform/http/cross_site.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
-import { query } from '../../platform/http/query.ts';
+import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import { startSession } from '../sessions/store.ts';
 import { browserRoute, countSignIn, readForm } from './browser_route.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { randomBase62 } from '../../platform/http/api_key.ts';
-import { html } from '../../platform/http/html.ts';
-import { sendPage } from '../../platform/http/page.ts';
-import { query } from '../../platform/http/query.ts';
+import { randomBase62 } from '../../platform/http/caller/api_key.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { sendPage } from '../../platform/http/pages/page.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { configuredProviders, openid_providers } from '../../platform/openid_providers.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { findVerifiedDomain } from '../domains/store.ts';

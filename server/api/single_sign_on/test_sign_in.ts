@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { html } from '../../platform/http/html.ts';
-import type { Html } from '../../platform/http/html.ts';
-import type { Page } from '../../platform/http/page.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
+import type { Page } from '../../platform/http/pages/page.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import type { Outcome, Received } from './outcome.ts';

@@ -1,7 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { randomBase62 } from '../../platform/http/api_key.ts';
+import { randomBase62 } from '../../platform/http/caller/api_key.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';

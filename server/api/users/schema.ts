@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { single_line } from '../../platform/http/validator.ts';
+import { single_line } from '../../platform/http/bodies/validator.ts';
 
 const person = {
   id: Type.Integer(),

@@ -2,7 +2,7 @@ import sql, { empty, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Caller } from '../../platform/http/access.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { sweepAttempts } from '../../platform/attempts.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { session_idle_ms } from '../../platform/http/session.ts';
+import { session_idle_ms } from '../../platform/http/caller/session.ts';
 
 /** Removes what no longer counts: sessions and links that have ended, and series of attempts that are forgotten. Harmless at any time and on several processes at once. */
 export async function sweepPeople(deps: Pick<Deps, 'db' | 'clock'>): Promise<void> {

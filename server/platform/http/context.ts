@@ -4,10 +4,10 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
-import type { Access, Caller, Within } from './access.ts';
+import type { Access, Caller, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
-import type { Limiter } from './rate_limit.ts';
-import type { Scope } from './scopes.ts';
+import type { Limiter } from './limits/rate_limit.ts';
+import type { Scope } from './caller/scopes.ts';
 
 /** What the HTTP layer needs of the process; the server's `Deps` fit. */
 export type HttpContext = {

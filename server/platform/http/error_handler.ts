@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PasswordsBusyError } from '../passwords/password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
-import { body_size_bytes_max } from './body.ts';
+import { body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import {
   ApiError,

@@ -4,10 +4,10 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import type { Queryable } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
-import { rawBody } from './body.ts';
+import { rawBody } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid } from './errors.ts';
-import { isValidateOnly } from './query.ts';
+import { isValidateOnly } from './lists/query.ts';
 import type { Claim } from './claim.ts';
 
 /** How long an answer is replayed: 24 h. */

@@ -1,7 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
-import { body_size_bytes_max } from './body.ts';
+import { body_size_bytes_max } from './bodies/body.ts';
 import { error_codes, error_types } from './errors.ts';
 import { nullable } from '../nullable.ts';
 

@@ -1,21 +1,21 @@
 import cookie from '@fastify/cookie';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { openAccessFinder } from './access.ts';
-import type { AccessFinder } from './access.ts';
-import { body_size_bytes_max, public_body_size_bytes_max } from './body.ts';
+import { openAccessFinder } from './caller/access.ts';
+import type { AccessFinder } from './caller/access.ts';
+import { body_size_bytes_max, public_body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
 import { errorBody, unparsable } from './errors.ts';
-import { authenticate, showsCredential } from './auth.ts';
-import { guard, limitedSubject } from './guard.ts';
+import { authenticate, showsCredential } from './caller/auth.ts';
+import { guard, limitedSubject } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
 import { keepHouse } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { collectMethods, completeMethods } from './methods.ts';
 import { describeApi, serveDocument } from './openapi.ts';
-import { openLimiter } from './rate_limit.ts';
+import { openLimiter } from './limits/rate_limit.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented } from './responses.ts';
 

@@ -5,13 +5,13 @@ import type { Activity, Actor, Chain } from '../activity/chain.ts';
 import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
-import type { Access, Caller } from './access.ts';
+import type { Access, Caller } from './caller/access.ts';
 import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
-import { requireLevel } from './guard.ts';
+import { requireLevel } from './caller/guard.ts';
 import { storeAnswer } from './idempotency.ts';
-import { isValidateOnly } from './query.ts';
-import { isOpenTo } from './second_factor.ts';
+import { isValidateOnly } from './lists/query.ts';
+import { isOpenTo } from './caller/second_factor.ts';
 
 /** Something outside of the control store (a mail, a signal to a worker) that is done once the change is committed; a fault is logged and does not undo the change. */
 export type Effect = () => Promise<unknown>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { randomBase62 } from '../http/api_key.ts';
+import { randomBase62 } from '../http/caller/api_key.ts';
 import { passwordFault } from './password_rules.ts';
 
 const own = ['grace.hopper@navy.example.com', 'Grace', 'Hopper'];

@@ -6,7 +6,7 @@ import { intervalCount, nominalLength } from '../../../engine/planning/interval.
 import { isoInstant } from '../../../platform/clock.ts';
 import { conflict, invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
-import { checked } from '../../../platform/http/validator.ts';
+import { checked } from '../../../platform/http/bodies/validator.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './store.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cancelBackfill } from '../../../engine/planning/backfill.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { jsonBody } from '../../../platform/http/body.ts';
+import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/pagination.ts';
+import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
 import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';

@@ -5,7 +5,7 @@ import type {
 import { destinations, findDestination } from '../../../engine/destinations/index.ts';
 import { configSchemaOf } from '../../../engine/models/event_filter.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
-import { checked } from '../../../platform/http/validator.ts';
+import { checked } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';
 
 /** A destination's full config, secrets included: in memory only. */

@@ -5,7 +5,7 @@ import { findDestination } from '../../../engine/destinations/index.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Column } from '../../../engine/models/column.ts';
 import { models } from '../../../engine/models/index.ts';
-import { jsonBody } from '../../../platform/http/body.ts';
+import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../../platform/http/errors.ts';
 import type { FullConfig } from '../body/destination_body.ts';
 import { noProject } from '../create.ts';

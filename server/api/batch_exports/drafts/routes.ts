@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { TObject } from 'typebox';
 import { destinationDeps } from '../../../engine/engine.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { isValidateOnly } from '../../../platform/http/query.ts';
+import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { DestinationTest, ExportPreview } from './schema.ts';
 import { changedDraft, newDraft } from './draft.ts';
 import type { Draft } from './draft.ts';

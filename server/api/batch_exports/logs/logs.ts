@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { pageAnswer } from '../../../platform/http/pagination.ts';
-import { query } from '../../../platform/http/query.ts';
+import { pageAnswer } from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { choicesAsked } from '../body/choices.ts';
 import { LogQuery, log_levels } from './schema.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
-import { query } from '../../../platform/http/query.ts';
+import { query } from '../../../platform/http/lists/query.ts';
 import { getExport } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
 import { listMetricPoints } from './store.ts';

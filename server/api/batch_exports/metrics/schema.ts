@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import { queryInstant } from '../../../platform/http/query_instant.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { run_kinds } from '../runs/schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });

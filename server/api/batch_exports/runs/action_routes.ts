@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { jsonBody } from '../../../platform/http/body.ts';
+import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { cursorPageOf } from '../../../platform/http/cursor.ts';
+import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { BatchExportRun } from './schema.ts';

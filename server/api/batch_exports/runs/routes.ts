@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
-import { answerKeyset, cursorQuery, keysetAsked } from '../../../platform/http/cursor.ts';
+import { answerKeyset, cursorQuery, keysetAsked } from '../../../platform/http/lists/cursor.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import { Problem } from '../../../platform/http/responses.ts';
-import { query } from '../../../platform/http/query.ts';
+import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import { queryInstant } from '../../../platform/http/query_instant.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 
 /** Every status that a run can have, in the order of a run's life. */
 export const run_statuses = [

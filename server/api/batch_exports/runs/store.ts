@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { StoredRectangle } from '../../../engine/ledger/ledger.ts';
-import { keysetCondition, keysetOrder } from '../../../platform/http/cursor.ts';
-import type { Keyset } from '../../../platform/http/cursor.ts';
+import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
+import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../place.ts';

@@ -13,7 +13,7 @@ import {
   until,
 } from '../../../../test/processes/server_process.ts';
 import type { ServerProcess } from '../../../../test/processes/server_process.ts';
-import { makeApiKey } from '../../../platform/http/api_key.ts';
+import { makeApiKey } from '../../../platform/http/caller/api_key.ts';
 
 const key = makeApiKey();
 const events_sent = 10_000;

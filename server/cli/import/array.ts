@@ -1,0 +1,71 @@
+import { isUtf8 } from 'node:buffer';
+import { line_bytes_max } from '../../engine/ingest/lines.ts';
+import type { Line } from '../../engine/ingest/lines.ts';
+
+const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
+  0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
+];
+
+/**
+ * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item and one chunk. It finds where items end and leaves it to the
+ * reader of each item to find what is wrong inside.
+ */
+export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  let depth = 0;
+  let inText = false;
+  let isEscaped = false;
+  let number = 0;
+  let carried: Buffer[] = [];
+  let carriedBytes = 0;
+  for await (const chunk of source) {
+    const items: Line[] = [];
+    let from = depth > 0 ? 0 : -1;
+    const finish = (end: number) => {
+      const tail = chunk.subarray(Math.max(from, 0), end);
+      const item =
+        carriedBytes + tail.length > line_bytes_max
+          ? 'too_long'
+          : Buffer.concat([...carried, tail]);
+      carried = [];
+      carriedBytes = 0;
+      if (Buffer.isBuffer(item) && isBlank(item)) return;
+      number += 1;
+      items.push(item === 'too_long' ? { number, problem: item } : toItem(number, item));
+    };
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (inText) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === backslash) isEscaped = true;
+        else if (byte === quote) inText = false;
+      } else if (byte === quote) inText = true;
+      else if (byte === openBrace || byte === openBracket) {
+        depth += 1;
+        if (depth === 1) from = at + 1;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        depth -= 1;
+        if (depth === 0) finish(at);
+      } else if (byte === comma && depth === 1) {
+        finish(at);
+        from = at + 1;
+      }
+    }
+    if (depth > 0) {
+      const rest = chunk.subarray(Math.max(from, 0));
+      if (carriedBytes <= line_bytes_max) carried.push(rest);
+      carriedBytes += rest.length;
+    }
+    if (items.length > 0) yield items;
+  }
+}
+
+/** The nothing between the brackets of an empty array. */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length < 1_000 && bytes.toString('utf8').trim() === '';
+}
+
+function toItem(number: number, bytes: Buffer): Line {
+  return isUtf8(bytes)
+    ? { number, text: bytes.toString('utf8').trim() }
+    : { number, problem: 'not_utf8' };
+}

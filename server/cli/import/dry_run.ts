@@ -1,0 +1,51 @@
+import { parseExact } from '../../engine/ingest/exact_json.ts';
+import { parseEvent } from '../../engine/ingest/parse.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Complaints } from './terminal.ts';
+import type { ImportMapping } from './mapping.ts';
+import { readRequests } from './requests.ts';
+import type { ImportSource } from './source.ts';
+
+const shown_max = 3;
+
+/**
+ * Reads the whole file as an import would, shows the first events as the server would store them, names the lines that it would refuse, and gives the exit code: 1 when there are any.
+ * Sends nothing.
+ */
+export async function dryRun(
+  source: ImportSource,
+  mapping: ImportMapping,
+  complaints: Complaints,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  let [good, bad] = [0, 0];
+  for await (const request of readRequests(source, mapping, 0, complaints)) {
+    signal.throwIfAborted();
+    bad += request.rejected;
+    for (const [index, json] of request.jsons.entries()) {
+      const number = request.numbers[index]!;
+      const { event, problems } = parseEvent(json, systemClock.now());
+      if (event === undefined) {
+        bad += 1;
+        for (const { attr, detail } of problems)
+          complaints.line(number, attr === null ? detail : `${attr}: ${detail}`);
+        continue;
+      }
+      good += 1;
+      if (good > shown_max) continue;
+      const hasTime = Object.hasOwn(JSON.parse(json) as object, 'timestamp');
+      const stored = {
+        uuid: event.uuid,
+        event: event.event,
+        distinct_id: event.distinct_id,
+        timestamp: hasTime ? `${event.timestamp.replace(' ', 'T')}Z` : 'when it arrives',
+        properties: parseExact(event.properties),
+      };
+      say(`line ${number}: ${JSON.stringify(stored, null, 2)}`);
+    }
+  }
+  say(`${good} lines would become events, ${bad} would be refused. Nothing was sent.`);
+  complaints.rest(bad);
+  return bad > 0 ? 1 : 0;
+}

@@ -1,0 +1,197 @@
+import { dryRun } from './dry_run.ts';
+import { checkMapping, describeMapping } from './mapping.ts';
+import type { ImportMapping } from './mapping.ts';
+import { readRequests } from './requests.ts';
+import type { ImportRequest } from './requests.ts';
+import { sendLines } from './send.ts';
+import type { SendTarget, Sent } from './send.ts';
+import { openImportSource } from './source.ts';
+import type { ImportSource } from './source.ts';
+import { openProgress } from './state.ts';
+import type { ImportProgress, ImportState } from './state.ts';
+import { openComplaints, openImportBar } from './terminal.ts';
+import type { Complaints, ImportBar, ImportTerminal } from './terminal.ts';
+import { signal_exit_codes } from '../stop_signal.ts';
+import type { StopSignal } from '../stop_signal.ts';
+import { UserError } from '../user_error.ts';
+
+/** What to import, where to, and how its lines are to be read. */
+export type ImportOptions = ImportMapping & {
+  /** Path, or `-` for standard input. */
+  file: string;
+  project: string;
+  /** Address of the server without a slash at the end. */
+  url: string;
+  /** Not needed to look at what would be stored. */
+  key: string;
+  /** Shows what would be stored, and sends nothing. */
+  dry_run?: boolean;
+  /** How long a server that cannot be reached is waited for; default ten minutes. */
+  patience_ms?: number;
+  /** Resolves when the person or the system wants the import to stop. */
+  stopped?: Promise<StopSignal>;
+};
+
+/** What is told on the way. */
+type Told = { bar: ImportBar; complaints: Complaints };
+
+const default_patience_ms = 600_000;
+
+/**
+ * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused, or that of the signal that stopped it. Guarantees: the same content never makes an event twice, however often and
+ * wherever the import is broken off; run again it goes on after the last line that the server answered; a bad line is named and skipped. Throws a UserError when the file cannot be read or the server refuses.
+ */
+export async function importFile(
+  options: ImportOptions,
+  terminal: ImportTerminal,
+): Promise<number> {
+  checkMapping(options);
+  const url = checkUrl(options.url);
+  const stopping = new AbortController();
+  let signal: StopSignal | undefined;
+  const stop = (name: StopSignal) => {
+    signal = name;
+    stopping.abort();
+  };
+  void options.stopped?.then(stop);
+  let kept: ImportProgress | undefined;
+  let source: ImportSource | undefined;
+  try {
+    source = await openImportSource(options.file, terminal.stdin, stopping.signal).catch(
+      explainFile(options.file),
+    );
+    kept = await openProgress(options.file === '-' ? undefined : stateFile(options.file), {
+      sha256: source.sha256.toString('hex'),
+      url,
+      project: options.project,
+      mapping: describeMapping(options),
+    });
+    const complaints = openComplaints(terminal);
+    if (options.dry_run === true) {
+      if (kept.differs_from !== undefined)
+        terminal.complain(differentMapping(options.file, kept.differs_from, kept.state));
+      return await dryRun(source, options, complaints, terminal.say, stopping.signal);
+    }
+    if (kept.differs_from !== undefined)
+      throw new UserError(differentMapping(options.file, kept.differs_from, kept.state));
+    return await importSource(source, { ...options, url }, kept, terminal, stopping.signal);
+  } catch (error) {
+    if (signal === undefined) throw error;
+    terminal.complain(howToGoOn(options.file, kept?.state, source?.lines_total));
+    return signal_exit_codes[signal];
+  } finally {
+    await source?.close();
+  }
+}
+
+async function importSource(
+  source: ImportSource,
+  options: ImportOptions,
+  kept: ImportProgress,
+  terminal: ImportTerminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const { state } = kept;
+  if (state.line > 0)
+    terminal.say(`Going on after line ${state.line} of an import that was broken off.`);
+  const bar = openImportBar(terminal, source.lines_total, state.line);
+  const complaints = openComplaints(terminal);
+  const target: SendTarget = {
+    url: options.url,
+    project: options.project,
+    key: options.key,
+    patience_ms: options.patience_ms ?? default_patience_ms,
+    onPause: (reason, seconds) => bar.note(`${reason}; trying again in ${seconds} s`),
+    signal,
+  };
+  await sendAll(source, options, target, kept, { bar, complaints });
+  state.is_finished = true;
+  await kept.save();
+  terminal.say(
+    `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} lines refused.`,
+  );
+  if (state.duplicates > 0)
+    terminal.say(
+      'What was there already stays as it was stored first, however its lines are read now.',
+    );
+  complaints.rest(state.rejected);
+  return state.rejected > 0 ? 1 : 0;
+}
+
+async function sendAll(
+  source: ImportSource,
+  mapping: ImportMapping,
+  target: SendTarget,
+  kept: ImportProgress,
+  { bar, complaints }: Told,
+): Promise<void> {
+  const { state } = kept;
+  const answer = async (request: ImportRequest, sent: Sent) => {
+    for (const { index, detail } of sent.refused)
+      complaints.line(request.numbers[index] ?? request.last_number, detail);
+    bar.advance(request.last_number - state.line);
+    state.line = request.last_number;
+    state.taken += sent.taken;
+    state.duplicates += sent.duplicates;
+    state.rejected += sent.rejected + request.rejected;
+    await kept.save();
+  };
+  // One request is under way while the next one is being read, which keeps both sides busy and the order of lines.
+  let underWay: Promise<void> = Promise.resolve();
+  for await (const request of readRequests(source, mapping, state.line, complaints)) {
+    await underWay;
+    target.signal.throwIfAborted();
+    const sending =
+      request.jsons.length === 0
+        ? Promise.resolve({ taken: 0, duplicates: 0, rejected: 0, refused: [] })
+        : sendLines(target, request.jsons);
+    underWay = sending.then((sent) => answer(request, sent));
+    // Its failure is thrown where it is awaited.
+    underWay.catch(() => {});
+  }
+  await underWay;
+}
+
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text.replace(/\/+$/, '');
+  throw new UserError(
+    `"${text}" is not the address of a server. --url takes one such as http://127.0.0.1:8000.`,
+  );
+}
+
+function stateFile(file: string): string {
+  return `${file}.sluice-import`;
+}
+
+function howToGoOn(file: string, state: ImportState | undefined, total: number | undefined) {
+  if (state === undefined) return 'Stopped before anything was sent.';
+  const reached = `Stopped after line ${state.line} of ${total}.`;
+  return file === '-'
+    ? `${reached} Give the same input again: what is stored is not stored twice.`
+    : `${reached} The same command goes on from there.`;
+}
+
+function differentMapping(file: string, earlier: ImportState, now: ImportState): string {
+  return [
+    `Lines 1 to ${earlier.line} of this file were imported with another mapping:`,
+    `  then  ${earlier.mapping}`,
+    `  now   ${now.mapping}`,
+    'Stored events do not change, so importing again does not put them right. Look with --dry-run until the',
+    'mapping is right, then import into a project that does not have them. To send the file to this one all the',
+    `same, delete ${stateFile(file)}: lines that are stored stay as they are, unless --uuid-field gives them`,
+    'other ids; then they are stored a second time.',
+  ].join('\n');
+}
+
+function explainFile(file: string) {
+  return (error: unknown): never => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'ENOENT') throw new UserError(`There is no file "${file}".`);
+    if (code === 'EACCES' || code === 'EISDIR')
+      throw new UserError(`The file "${file}" cannot be read.`);
+    if (code.startsWith('Z_'))
+      throw new UserError(`The gzip data of "${file}" is broken or cut off.`);
+    throw error;
+  };
+}

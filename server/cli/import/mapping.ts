@@ -1,0 +1,245 @@
+import { Temporal } from 'temporal-polyfill';
+import { v5 } from 'uuid';
+import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../engine/ingest/exact_json.ts';
+import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
+import { UserError } from '../user_error.ts';
+
+/** How the lines of a file become events. Fields are names, or paths with dots into nested objects; the defaults are the names of an event's own fields. */
+export type ImportMapping = {
+  /** The event name of every line; goes before `event_field`. */
+  event_name?: string | undefined;
+  /** Default `event`. */
+  event_field?: string | undefined;
+  /** Default `distinct_id`. */
+  distinct_id_field?: string | undefined;
+  /** The distinct id of lines in which that field is missing, null or empty; without it such lines are refused. */
+  distinct_id_default?: string | undefined;
+  /** Default `timestamp`, which may be missing in a line; a field named here may not. */
+  timestamp_field?: string | undefined;
+  /** Default `uuid`, likewise. */
+  uuid_field?: string | undefined;
+  /** IANA zone of timestamps that have none. */
+  timezone: string;
+};
+
+/**
+ * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood beside an
+ * object `properties` which has another value under the same name, with the names that they got.
+ */
+export type MappedLine =
+  | { json: string; renamed: [string, string][]; problem?: undefined }
+  | { json?: undefined; problem: string };
+
+// Ids of foreign systems become uuids under this namespace, the same for every import.
+const foreign_id_namespace = '2f3f7c0e-8a54-5a3e-9d55-6a7d1d0f3a27';
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Throws a `UserError` for a mapping with which no line could be read. */
+export function checkMapping({ timezone }: ImportMapping): void {
+  try {
+    Temporal.PlainDateTime.from('2000-01-01').toZonedDateTime(timezone);
+  } catch {
+    throw new UserError(
+      `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or an offset such as +02:00.`,
+    );
+  }
+}
+
+/** The mapping as the options that ask for it, without those that are defaults: equal texts read a line in the same way. */
+export function describeMapping(mapping: ImportMapping): string {
+  const fields = fieldsOf(mapping);
+  const options = [
+    ['--event-name', mapping.event_name],
+    ['--event-field', fields.event === 'event' ? undefined : fields.event],
+    ['--distinct-id-field', fields.distinct_id === 'distinct_id' ? undefined : fields.distinct_id],
+    ['--distinct-id-default', mapping.distinct_id_default],
+    ['--timestamp-field', fields.timestamp === 'timestamp' ? undefined : fields.timestamp],
+    ['--uuid-field', fields.uuid === 'uuid' ? undefined : fields.uuid],
+    ['--timezone', mapping.timezone === 'UTC' ? undefined : mapping.timezone],
+  ];
+  const asked = options.filter(([, value]) => value !== undefined);
+  return asked.length === 0
+    ? 'no option'
+    : asked.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
+}
+
+/**
+ * Turns one line into the event to send, always with a uuid: the line's own, or one that only the file's content and the line's number decide, so that the same file can be sent
+ * again. With the default fields the line must be an event already; with others, all fields that have no place in an event become properties.
+ */
+export function mapLine(
+  text: string,
+  number: number,
+  sha256: Buffer,
+  mapping: ImportMapping,
+): MappedLine {
+  let line: unknown;
+  try {
+    line = parseExact(text);
+  } catch {
+    return { problem: 'This is not valid JSON.' };
+  }
+  if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
+  try {
+    const renamed: [string, string][] = [];
+    const event = isForeign(mapping) ? mapForeign(line, mapping, renamed) : mapOwn(line, mapping);
+    const whole =
+      event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
+    return { json: JSON.stringify(whole), renamed };
+  } catch (error) {
+    if (error instanceof Unmappable) return { problem: error.message };
+    throw error;
+  }
+}
+
+/**
+ * A version 8 UUID of a line: 82 bits of the file's SHA-256, then the line's number in the lowest 40 bits, so that the lines of a file are neighbours in the
+ * store's order and are looked up together.
+ */
+function lineUuid(sha256: Buffer, number: number): string {
+  const bytes = Buffer.from(sha256.subarray(0, 16));
+  bytes[6] = 0x80 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  bytes.writeUIntBE(number % 2 ** 40, 11, 5);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+class Unmappable extends Error {}
+
+const own_fields = {
+  event: 'event',
+  distinct_id: 'distinct_id',
+  timestamp: 'timestamp',
+  uuid: 'uuid',
+};
+
+function fieldsOf(mapping: ImportMapping): typeof own_fields {
+  return {
+    event: mapping.event_field ?? own_fields.event,
+    distinct_id: mapping.distinct_id_field ?? own_fields.distinct_id,
+    timestamp: mapping.timestamp_field ?? own_fields.timestamp,
+    uuid: mapping.uuid_field ?? own_fields.uuid,
+  };
+}
+
+function isForeign(mapping: ImportMapping): boolean {
+  const fields = fieldsOf(mapping);
+  return (
+    mapping.event_name !== undefined ||
+    Object.entries(own_fields).some(
+      ([name, own]) => fields[name as keyof typeof own_fields] !== own,
+    )
+  );
+}
+
+function mapForeign(
+  line: JsonObject,
+  mapping: ImportMapping,
+  renamed: [string, string][],
+): JsonObject {
+  const fields = fieldsOf(mapping);
+  const event = mapping.event_name ?? nameAt(line, fields.event);
+  const distinct_id = defaultDistinctId(line, mapping) ?? nameAt(line, fields.distinct_id);
+  const given = valueAt(line, fields.timestamp);
+  const instant = scalarText(given);
+  const timestamp = instant && readForeignInstant(instant, mapping.timezone);
+  if (!timestamp && (given !== undefined || fields.timestamp !== own_fields.timestamp))
+    throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
+  const id = scalarText(valueAt(line, fields.uuid));
+  if (!id && fields.uuid !== own_fields.uuid)
+    throw new Unmappable(`The field "${fields.uuid}" holds no id.`);
+  // Of which the event keeps everything: what says more than the event then does stays a property.
+  const used = new Set([fields.distinct_id]);
+  if (mapping.event_name === undefined) used.add(fields.event);
+  if (instant && isExactInstant(instant)) used.add(fields.timestamp);
+  if (id && uuidPattern.test(id)) used.add(fields.uuid);
+  return {
+    event,
+    distinct_id,
+    ...(timestamp ? { timestamp } : {}),
+    ...(id ? { uuid: uuidOf(id) } : {}),
+    ...propertiesOf(line, used, renamed),
+  };
+}
+
+/** The fields that are not used up, beside what an object `properties` holds; `$set` and `$set_once` as an event has them. */
+function propertiesOf(
+  line: JsonObject,
+  used: Set<string>,
+  renamed: [string, string][],
+): { properties: JsonObject; $set?: unknown; $set_once?: unknown } {
+  const given = line['properties'];
+  const inside = isJsonObject(given) ? given : undefined;
+  const properties: JsonObject = { ...inside };
+  const persons: JsonObject = {};
+  for (const [name, value] of Object.entries(line)) {
+    if (used.has(name) || (name === 'properties' && inside !== undefined)) continue;
+    if ((name === '$set' || name === '$set_once') && isJsonObject(value)) {
+      persons[name] = value;
+      continue;
+    }
+    let free = name;
+    if (inside !== undefined && Object.hasOwn(inside, name)) {
+      if (JSON.stringify(inside[name]) === JSON.stringify(value)) continue;
+      while (Object.hasOwn(properties, free) || Object.hasOwn(line, free)) free = `_${free}`;
+      renamed.push([name, free]);
+    }
+    properties[free] = value;
+  }
+  return { properties, ...persons };
+}
+
+/** An event with what the server would not take converted: a number as a name, an instant without a zone or as a number, an id that is no UUID. The server refuses the rest and says why. */
+function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
+  const event = { ...line };
+  const name = defaultDistinctId(line, mapping) ?? scalarText(line['distinct_id']);
+  if (name !== undefined) event['distinct_id'] = name;
+  const given = scalarText(line['timestamp']);
+  const instant =
+    given === undefined || hasZone(given) ? undefined : readForeignInstant(given, mapping.timezone);
+  if (instant !== undefined) event['timestamp'] = instant;
+  const id = scalarText(line['uuid']);
+  if (!id || uuidPattern.test(id)) return event;
+  const properties = line['properties'] ?? {};
+  event['uuid'] = uuidOf(id);
+  if (isJsonObject(properties)) event['properties'] = { uuid: line['uuid'], ...properties };
+  return event;
+}
+
+/** The default where the line has no distinct id. A value that is there and is no name stays refused. */
+function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | undefined {
+  const given = valueAt(line, fieldsOf(mapping).distinct_id) ?? '';
+  return typeof given === 'string' && given.trim() === '' ? mapping.distinct_id_default : undefined;
+}
+
+function uuidOf(id: string): string {
+  return uuidPattern.test(id) ? id : v5(id, foreign_id_namespace);
+}
+
+function nameAt(line: JsonObject, field: string): string {
+  const text = scalarText(valueAt(line, field));
+  if (text === undefined || text.trim() === '')
+    throw new Unmappable(`The field "${field}" is missing or empty.`);
+  return text;
+}
+
+/** A field by its name, else by its path: `actor.login`. */
+function valueAt(line: JsonObject, field: string): unknown {
+  if (Object.hasOwn(line, field)) return line[field];
+  let value: unknown = line;
+  for (const step of field.split('.')) {
+    if (!isJsonObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+/** A string as it is, a number in its shortest form; undefined for everything else. */
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const isNumber =
+    typeof value === 'number' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
+  return isNumber ? shortNumber(JSON.stringify(value)) : undefined;
+}

@@ -1,0 +1,61 @@
+import type { Complaints } from './terminal.ts';
+import { mapLine } from './mapping.ts';
+import type { ImportMapping } from './mapping.ts';
+import type { ImportSource } from './source.ts';
+
+/** Lines that are sent together: their events and numbers; how many before `last_number` cannot become one. */
+export type ImportRequest = {
+  numbers: number[];
+  jsons: string[];
+  last_number: number;
+  rejected: number;
+};
+
+const lines_max = 5_000;
+const characters_max = 4 * 1024 * 1024;
+
+/** Reads the lines after number `after` and cuts them into requests, in their order; a line that cannot become an event is complained of and counted. */
+export async function* readRequests(
+  source: ImportSource,
+  mapping: ImportMapping,
+  after: number,
+  complaints: Pick<Complaints, 'line' | 'renamed'>,
+): AsyncGenerator<ImportRequest> {
+  const begin = (last_number: number): ImportRequest => ({
+    numbers: [],
+    jsons: [],
+    last_number,
+    rejected: 0,
+  });
+  let request = begin(after);
+  let characters = 0;
+  for await (const lines of source.lines()) {
+    for (const line of lines) {
+      if (line.number <= after) continue;
+      request.last_number = line.number;
+      const mapped =
+        line.problem === undefined
+          ? mapLine(line.text, line.number, source.sha256, mapping)
+          : { problem: unreadable[line.problem] };
+      if (mapped.json === undefined) {
+        complaints.line(line.number, mapped.problem);
+        request.rejected += 1;
+        continue;
+      }
+      for (const [from, to] of mapped.renamed) complaints.renamed(line.number, from, to);
+      request.numbers.push(line.number);
+      request.jsons.push(mapped.json);
+      characters += mapped.json.length;
+      if (request.jsons.length < lines_max && characters < characters_max) continue;
+      yield request;
+      request = begin(line.number);
+      characters = 0;
+    }
+  }
+  if (request.jsons.length > 0 || request.rejected > 0) yield request;
+}
+
+const unreadable = {
+  too_long: 'This line is longer than 20 MiB.',
+  not_utf8: 'This line is not UTF-8.',
+} as const;

@@ -1,0 +1,135 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { UserError } from '../user_error.ts';
+
+/** A line that the server refused; `index` counts the lines of the request from 0. */
+export type Refused = { index: number; detail: string };
+
+/** What the server made of one request. */
+export type Sent = { taken: number; duplicates: number; rejected: number; refused: Refused[] };
+
+/** Where to send and how patient to be. */
+export type SendTarget = {
+  url: string;
+  project: string;
+  key: string;
+  /** Told when the server has to be asked again, with the seconds until then. */
+  onPause: (reason: string, seconds: number) => void;
+  /** How long one request is repeated before the import gives up, in milliseconds. */
+  patience_ms: number;
+  /** Ends the request that is under way, and every pause. */
+  signal: AbortSignal;
+};
+
+const backoff_seconds_max = 30;
+// The server names so many problems at most.
+const named_errors_max = 1_000;
+
+type Answer = {
+  taken?: number;
+  duplicates?: number;
+  rejected?: number;
+  detail?: string;
+  errors?: { line?: number | null; attr?: string | null; detail: string }[];
+};
+
+/**
+ * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503), fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so repeating is
+ * harmless. Throws a UserError when patience is over or the server refuses the request as a whole (key, scope, project), and what aborting throws.
+ */
+export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
+  const body = gzipSync(lines.join('\n'), { level: 1 });
+  const started = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    const reply = await ask(target, body);
+    if (reply.status === 200)
+      return sentOf(accountedFor(reply.answer, lines.length, target), reply.answer.rejected ?? 0);
+    if (reply.status === 400 && refusesAll(reply.answer, lines.length))
+      return sentOf(reply.answer, lines.length);
+    const mayPass =
+      reply.status === 0 || reply.status === 408 || reply.status === 429 || reply.status >= 500;
+    const reason =
+      reply.status === 0
+        ? `the server at ${target.url} cannot be reached`
+        : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
+    if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
+    const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
+    if (performance.now() - started + seconds * 1_000 > target.patience_ms)
+      throw new UserError(
+        `The import stopped: ${reason} Run the same command again to go on where it stopped.`,
+      );
+    target.onPause(reason, seconds);
+    await pause(seconds * 1_000, undefined, { signal: target.signal });
+  }
+}
+
+// Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only when the answer speaks of them.
+function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
+  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines)
+    return answer;
+  throw new UserError(
+    `The import stopped: the answer of ${target.url} does not say what became of all ${lines} lines that were sent. Is it the address of the server? Run the same command again to go on where it stopped.`,
+  );
+}
+
+function refusesAll(answer: Answer, lines: number): boolean {
+  if (!Array.isArray(answer.errors) || answer.errors.length === 0) return false;
+  const named = new Set(answer.errors.map(({ attr }) => /^lines__(\d+)/.exec(attr ?? '')?.[1]));
+  return (
+    !named.has(undefined) && (named.size === lines || answer.errors.length >= named_errors_max)
+  );
+}
+
+async function ask(
+  target: SendTarget,
+  body: Buffer,
+): Promise<{ status: number; retry_after?: number | undefined; answer: Answer }> {
+  try {
+    const reply = await request(
+      `${target.url}/api/projects/${encodeURIComponent(target.project)}/events/`,
+      {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${target.key}`,
+          'content-type': 'application/x-ndjson',
+          'content-encoding': 'gzip',
+        },
+        body,
+        signal: target.signal,
+      },
+    );
+    const text = await reply.body.text();
+    const wait = Number(reply.headers['retry-after']);
+    return {
+      status: reply.statusCode,
+      retry_after: Number.isFinite(wait) && wait >= 0 ? wait : undefined,
+      answer: readAnswer(text),
+    };
+  } catch (error) {
+    target.signal.throwIfAborted();
+    if (error instanceof Error && 'code' in error)
+      return { status: 0, answer: { detail: error.message } };
+    throw error;
+  }
+}
+
+function readAnswer(text: string): Answer {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return typeof answer === 'object' && answer !== null ? answer : {};
+  } catch {
+    return {};
+  }
+}
+
+function sentOf(answer: Answer, rejected: number): Sent {
+  const refused = (answer.errors ?? []).map(({ attr, detail }) => {
+    const [, line = '1', field] = /^lines__(\d+)(?:__(.+))?$/.exec(attr ?? '') ?? [];
+    return {
+      index: Number(line) - 1,
+      detail: field === undefined ? detail : `${field}: ${detail}`,
+    };
+  });
+  return { taken: answer.taken ?? 0, duplicates: answer.duplicates ?? 0, rejected, refused };
+}

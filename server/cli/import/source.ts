@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { readLines } from '../../engine/ingest/lines.ts';
+import type { Line } from '../../engine/ingest/lines.ts';
+import { readArrayItems } from './array.ts';
+
+/** A file that can be read more than once. */
+export type ImportSource = {
+  /** SHA-256 of the content, unpacked. */
+  sha256: Buffer;
+  /** Lines of the file, or items when the file is one JSON array. */
+  lines_total: number;
+  /** Reads from the beginning; a list per chunk. */
+  lines(): AsyncGenerator<Line[]>;
+  /** Removes what was put aside. */
+  close(): Promise<void>;
+};
+
+const line_feed = 0x0a;
+
+/**
+ * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of NDJSON or of one JSON array, plain or gzip, told by its first bytes. Reads it once to know its
+ * identity and length; throws what reading throws (no such file, broken gzip), and what aborting does.
+ */
+export async function openImportSource(
+  file: string,
+  stdin: Readable,
+  signal: AbortSignal,
+): Promise<ImportSource> {
+  const folder = file === '-' ? await mkdtemp(join(tmpdir(), 'sluice-import-')) : undefined;
+  const close = async () => {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const path = folder === undefined ? file : join(folder, 'stdin');
+    if (folder !== undefined)
+      await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream(), { signal });
+    const handle = await open(path, 'r');
+    const isGzip = await startsWith(handle, 0x1f, 0x8b).finally(() => handle.close());
+    const bytes = () => openBytes(path, isGzip, signal);
+    const { sha256, lines, isArray } = await survey(bytes());
+    if (!isArray) return { sha256, lines_total: lines, lines: () => readLines(bytes()), close };
+    let items = 0;
+    for await (const chunk of readArrayItems(bytes())) items += chunk.length;
+    return { sha256, lines_total: items, lines: () => readArrayItems(bytes()), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startsWith(handle: FileHandle, first: number, second: number): Promise<boolean> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  return bytesRead === 2 && buffer[0] === first && buffer[1] === second;
+}
+
+async function* openBytes(
+  path: string,
+  isGzip: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const plain = createReadStream(path, { highWaterMark: 256 * 1024, signal });
+  if (!isGzip) {
+    yield* plain;
+    return;
+  }
+  const unpacked = createGunzip({ chunkSize: 256 * 1024 });
+  // The pipeline's failure also destroys `unpacked`, and the loop over it throws the same error.
+  pipeline(plain, unpacked).catch(() => {});
+  yield* unpacked;
+}
+
+async function survey(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ sha256: Buffer; lines: number; isArray: boolean }> {
+  const hash = createHash('sha256');
+  let feeds = 0;
+  let lastByte = line_feed;
+  let first: string | undefined;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    first ??= /\S/.exec(chunk.toString('utf8').replace(/^\uFEFF/, ''))?.[0];
+    for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1))
+      feeds += 1;
+    lastByte = chunk.at(-1) ?? lastByte;
+  }
+  return {
+    sha256: hash.digest(),
+    lines: feeds + (lastByte === line_feed ? 0 : 1),
+    isArray: first === '[',
+  };
+}

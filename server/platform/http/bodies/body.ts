@@ -1,0 +1,54 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { invalidMany, unsupportedMediaType } from '../errors.ts';
+import type { Violation } from '../errors.ts';
+import { readJson } from './json_text.ts';
+import { checked } from './validator.ts';
+
+const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** Largest body that is taken unless the route says otherwise, in bytes: 1 MiB. Together with the number of values that `readJson` takes it bounds how long a body holds up everybody else. */
+export const body_size_bytes_max = 1024 * 1024;
+/** Largest body of routes that take long texts or many records, in bytes: 5 MiB. */
+export const large_body_size_bytes_max = 5 * 1024 * 1024;
+/** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
+export const public_body_size_bytes_max = 64 * 1024;
+
+/** The bytes of the body as they came; undefined when there are none. */
+export function rawBody(request: FastifyRequest): Buffer | undefined {
+  return Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
+}
+
+/**
+ * The body as JSON, unchecked, with the violations of texts that no store can keep, which `checked` lists together with its own; no body is an empty object. Throws 415 for another
+ * kind of body and 400 for broken JSON.
+ */
+export function readBody(request: FastifyRequest): { value: unknown; unstorable: Violation[] } {
+  const bytes = rawBody(request);
+  if (bytes === undefined) return { value: {}, unstorable: [] };
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupportedMediaType('Send the body without a Content-Encoding.');
+  if (!json_type.test(request.headers['content-type'] ?? ''))
+    throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
+  return readJson(bytes);
+}
+
+/** As `readBody`, for a body that is not checked by one schema: throws 400 for texts that no store can keep. */
+export function jsonBody(request: FastifyRequest): unknown {
+  const { value, unstorable } = readBody(request);
+  if (unstorable.length > 0) throw invalidMany(unstorable);
+  return value;
+}
+
+/**
+ * The checked body: called by a handler once it has found its object, because an unknown object answers 404 whatever the body is. Throws a 400 that lists every
+ * violation; gives the schema's fields only.
+ */
+export function body<Schema extends TSchema>(
+  request: FastifyRequest,
+  schema: Schema,
+): Static<Schema> {
+  const { value, unstorable } = readBody(request);
+  return checked(schema, value, '', unstorable);
+}

@@ -1,0 +1,91 @@
+import { unparsable } from '../errors.ts';
+import type { Violation } from '../errors.ts';
+import { attrOf } from './violations.ts';
+
+const depth_max = 64;
+/** Most names and values in a body. Ten times as many as any body of the API needs; a million of them would take a second of everybody's time. */
+const values_max = 10_000;
+const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
+  0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
+];
+const decoder = new TextDecoder('utf-8', { fatal: true });
+// Escapes that can spell NUL or a lone surrogate; raw ones cannot stand in UTF-8 JSON.
+const suspicious = /\\u(0000|[dD][89a-fA-F])/;
+
+/**
+ * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does. Throws `parse_error` for what is not UTF-8 JSON, is nested deeper than 64
+ * levels or holds more than 10,000 values.
+ */
+export function readJson(bytes: Buffer): { value: unknown; unstorable: Violation[] } {
+  refuseMonstrous(bytes);
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw unparsable('The body is not UTF-8 text.');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unparsable('The body is not valid JSON.');
+  }
+  return { value, unstorable: suspicious.test(text) ? unstorableIn(value) : [] };
+}
+
+/** A violation for each text or name that holds NUL or half a surrogate pair, which PostgreSQL could not keep. `prefix` is the value's place in the body as a JSON pointer. */
+export function unstorableIn(value: unknown, prefix = ''): Violation[] {
+  return [...unstorable(value, prefix)];
+}
+
+/**
+ * Throws for text that is nested too deeply or holds too many values, before anything is made of it. Looks at brackets and commas outside of strings alone; linear in the size,
+ * because a recursive reader would run out of stack on hostile text, and over after the first value too many.
+ */
+function refuseMonstrous(bytes: Buffer): void {
+  let depth = 0;
+  let values = 1;
+  let inText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (inText) {
+      if (byte === backslash) at += 1;
+      else if (byte === quote) inText = false;
+    } else if (byte === quote) inText = true;
+    else if (byte === comma) values += 1;
+    else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      values += 1;
+      if (depth > depth_max)
+        throw unparsable(`The body is nested deeper than ${depth_max} levels.`);
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+    if (values > values_max) throw unparsable(`The body holds more than ${values_max} values.`);
+  }
+}
+
+function* unstorable(value: unknown, pointer: string): Generator<Violation> {
+  if (typeof value === 'string') yield* unstorableText(value, pointer);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    yield* unstorableText(name, pointer);
+    yield* unstorable(
+      inner,
+      `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '')}`,
+    );
+  }
+}
+
+function* unstorableText(text: string, pointer: string): Generator<Violation> {
+  if (text.includes('\0'))
+    yield {
+      attr: attrOf(pointer),
+      code: 'null_characters_not_allowed',
+      detail: 'Null characters are not allowed.',
+    };
+  else if (!text.isWellFormed())
+    yield {
+      attr: attrOf(pointer),
+      code: 'invalid_input',
+      detail: 'Holds half of a surrogate pair, which is not a character.',
+    };
+}

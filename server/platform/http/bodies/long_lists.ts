@@ -1,0 +1,41 @@
+import type { TSchema } from 'typebox';
+import type { Violation } from '../errors.ts';
+import { attrOf } from './violations.ts';
+
+type Part = { maxItems?: number; items?: Part; properties?: Record<string, Part> };
+
+/**
+ * The lists in a value that are longer than their schema allows. Looked for before anything looks at entries, because a violation for each of ten million would cost more
+ * than the request is worth.
+ */
+export function longLists(schema: TSchema, value: unknown, prefix: string): Violation[] {
+  const part = schema as Part;
+  if (Array.isArray(value)) {
+    if (part.maxItems !== undefined && value.length > part.maxItems)
+      return [
+        {
+          attr: attrOf(prefix),
+          code: 'max_items',
+          detail: `Must have at most ${part.maxItems} ${part.maxItems === 1 ? 'entry' : 'entries'}.`,
+        },
+      ];
+    const { items } = part;
+    return items === undefined || !hasLists(items)
+      ? []
+      : value.flatMap((entry, index) => longLists(items as TSchema, entry, `${prefix}/${index}`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(part.properties ?? {}).flatMap(([name, inner]) =>
+    Object.hasOwn(value, name)
+      ? longLists(inner as TSchema, (value as Record<string, unknown>)[name], `${prefix}/${name}`)
+      : [],
+  );
+}
+
+function hasLists({ maxItems, items, properties }: Part): boolean {
+  return (
+    maxItems !== undefined ||
+    (items !== undefined && hasLists(items)) ||
+    Object.values(properties ?? {}).some(hasLists)
+  );
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import { makeApiKey } from './api_key.ts';
+
+let now = Date.now();
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
+});
+after(() => harness.close());
+
+const list = '/api/organizations/';
+
+test('without a key, or with a header of another form, the answer is 401 not_authenticated', async () => {
+  const { key } = await harness.newOrganization();
+  for (const authorization of [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    `Token ${key}`,
+    key,
+    `Bearer ${key} ${key}`,
+  ]) {
+    const answer = await harness.request(
+      'GET',
+      list,
+      authorization === undefined ? {} : { headers: { authorization } },
+    );
+    assert.equal(answer.status, 401, authorization);
+    assert.equal(answer.body.type, 'authentication_error');
+    assert.equal(answer.body.code, 'not_authenticated');
+    assert.equal(answer.headers['www-authenticate'], 'Bearer');
+  }
+  for (const scheme of ['bearer', 'BEARER'])
+    assert.equal(
+      (await harness.request('GET', list, { headers: { authorization: `${scheme} ${key}` } }))
+        .status,
+      200,
+    );
+  const spaced = await harness.request('GET', list, {
+    headers: { authorization: `Bearer   ${key}  ` },
+  });
+  assert.equal(spaced.status, 200);
+});
+
+test('a key of the wrong form is refused without a look at the database, an unknown one with it', async () => {
+  const unknown = makeApiKey();
+  const wrongChecksum = unknown.slice(0, -1) + (unknown.endsWith('0') ? '1' : '0');
+  for (const [key, statements] of [
+    ['slk_short', 0],
+    [wrongChecksum, 0],
+    [unknown, 1],
+  ] as const) {
+    const count = harness.deps.db.statementCount();
+    const answer = await harness.request('GET', list, { key });
+    assert.equal(answer.status, 401);
+    assert.equal(answer.body.code, 'authentication_failed');
+    assert.equal(harness.deps.db.statementCount() - count, statements);
+  }
+});
+
+test('a revoked key, an expired key and the key of an inactive user are refused at once', async () => {
+  const { user, key } = await harness.newOrganization();
+  assert.equal((await harness.request('GET', list, { key })).status, 200);
+  const expiring = await harness.newKey(user, { expires_at: new Date(now + 1000).toISOString() });
+  assert.equal((await harness.request('GET', list, { key: expiring })).status, 200);
+  now += 1000;
+  assert.equal((await harness.request('GET', list, { key: expiring })).status, 401);
+  const revoked = await harness.newKey(user);
+  await harness.deps.db.run(
+    sql`DELETE FROM personal_api_keys WHERE key_hash = ${harness.deps.secrets.hash(revoked)}`,
+  );
+  assert.equal((await harness.request('GET', list, { key: revoked })).status, 401);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
+  assert.equal((await harness.request('GET', list, { key })).status, 401);
+});
+
+test('last_used_at moves with use, at most once a minute', async () => {
+  const { user, key } = await harness.newOrganization();
+  const used = async () =>
+    (
+      await harness.deps.db.row<{ last_used_at: string | null }>(
+        sql`SELECT last_used_at FROM personal_api_keys WHERE user_id = ${user.id}`,
+      )
+    )?.last_used_at ?? null;
+  const usedAt = async (wanted: number) => {
+    for (let tries = 0; tries < 2_000; tries += 1) {
+      const found = await used();
+      if (found !== null && Date.parse(found) === wanted) return;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    assert.fail('last_used_at did not move');
+  };
+  const first = now;
+  await harness.request('GET', list, { key });
+  await usedAt(first);
+  now += 59_000;
+  await harness.request('GET', list, { key });
+  await harness.request('GET', list, { key });
+  await usedAt(first);
+  now += 1_000;
+  await harness.request('GET', list, { key });
+  await usedAt(first + 60_000);
+});
+
+test('reading one organization takes two round trips to the database', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const path = `/api/organizations/${organization.id}/`;
+  await harness.request('GET', path, { key });
+  const count = harness.deps.db.statementCount();
+  await harness.request('GET', path, { key });
+  assert.ok(harness.deps.db.statementCount() - count <= 2);
+});
+
+test('a scope is required, write includes read, * is all, and the detail names the missing scope', async () => {
+  const cases: [string[], string, string, number][] = [
+    [['organization:read'], 'GET', list, 200],
+    [['organization:write'], 'GET', list, 200],
+    [['*'], 'GET', list, 200],
+    [['project:read'], 'GET', list, 403],
+    [[], 'GET', list, 403],
+    [['organization:read'], 'POST', list, 403],
+    [['organization:write'], 'POST', list, 201],
+    [['organization:write'], 'GET', '/api/projects/', 403],
+  ];
+  for (const [scopes, method, path, status] of cases) {
+    const { key } = await harness.newOrganization({ scopes });
+    const answer = await harness.request(method, path, {
+      key,
+      ...(method === 'POST' ? { body: { name: 'Another' } } : {}),
+    });
+    assert.equal(answer.status, status, `${scopes} ${method} ${path}`);
+    if (status !== 403) continue;
+    assert.equal(answer.body.code, 'permission_denied');
+    assert.match(answer.body.detail, /(organization|project):(read|write)/);
+  }
+});
+
+test('a key that is limited to organizations sees only those, also as @current, and cannot make one', async () => {
+  const one = await harness.newOrganization();
+  const other = await harness.newOrganization();
+  await harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`,
+  );
+  const key = await harness.newKey(one.user, { scoped_organizations: [other.organization.id] });
+  const listed = await harness.request('GET', list, { key });
+  assert.deepEqual(
+    listed.body.results.map((row: { id: string }) => row.id),
+    [other.organization.id],
+  );
+  assert.equal(
+    (await harness.request('GET', `${list}${one.organization.id}/`, { key })).status,
+    404,
+  );
+  assert.equal(
+    (await harness.request('GET', `${list}@current/`, { key })).body.id,
+    other.organization.id,
+  );
+  assert.equal(
+    (await harness.request('GET', `/api/projects/${one.project.id}/`, { key })).status,
+    404,
+  );
+  assert.equal(
+    (await harness.request('GET', '/api/projects/@current/', { key })).body.id,
+    other.project.id,
+  );
+  assert.deepEqual(
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map(
+      (row: { id: number }) => row.id,
+    ),
+    [other.project.id],
+  );
+  assert.equal((await harness.request('POST', list, { key, body: { name: 'New' } })).status, 403);
+  assert.equal(
+    (
+      await harness.request('POST', '/api/projects/', {
+        key,
+        body: { name: 'New', organization: one.organization.id },
+      })
+    ).status,
+    400,
+  );
+  assert.equal(
+    (await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).body
+      .organization,
+    other.organization.id,
+  );
+});
+
+test('a key that is limited to projects sees only those, and nothing of their organizations', async () => {
+  const { organization, user, key: full } = await harness.newOrganization();
+  const second = (
+    await harness.request('POST', '/api/projects/', { key: full, body: { name: 'Second' } })
+  ).body;
+  const key = await harness.newKey(user, { scoped_teams: [second.id] });
+  assert.deepEqual(
+    (await harness.request('GET', '/api/projects/', { key })).body.results.map(
+      (row: { id: number }) => row.id,
+    ),
+    [second.id],
+  );
+  assert.equal((await harness.request('GET', `/api/projects/${second.id}/`, { key })).status, 200);
+  assert.equal(
+    (await harness.request('GET', '/api/projects/@current/', { key })).body.id,
+    second.id,
+  );
+  assert.equal(
+    (await harness.request('GET', `/api/projects/${organization.teams[0]!['id']}/`, { key }))
+      .status,
+    404,
+  );
+  assert.equal((await harness.request('GET', `${list}${organization.id}/`, { key })).status, 404);
+  assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
+  assert.deepEqual((await harness.request('GET', list, { key })).body.results, []);
+  assert.equal((await harness.request('POST', list, { key, body: { name: 'New' } })).status, 403);
+  assert.equal(
+    (await harness.request('POST', '/api/projects/', { key, body: { name: 'New' } })).status,
+    403,
+  );
+});
+
+test('a changed or removed level counts on the next request', async () => {
+  const { organization, user, key } = await harness.newOrganization({ level: 8 });
+  const rename = () =>
+    harness.request('PATCH', `${list}${organization.id}/`, { key, body: { name: 'Renamed' } });
+  assert.equal((await rename()).status, 200);
+  await harness.deps.db.run(sql`UPDATE members SET level = 1 WHERE user_id = ${user.id}`);
+  assert.equal((await rename()).status, 403);
+  await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${user.id}`);
+  assert.equal((await rename()).status, 404);
+});

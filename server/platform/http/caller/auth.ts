@@ -1,0 +1,82 @@
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../clock.ts';
+import type { AccessFinder, Credential, Found, Target } from './access.ts';
+import { isWellFormedApiKey } from './api_key.ts';
+import type { HttpContext } from '../context.ts';
+import { refuseCrossSite } from './cross_site.ts';
+import { twoCredentials, unauthenticated } from '../errors.ts';
+import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
+
+// RFC 9110, 11.1: the name of a scheme is case-insensitive.
+const bearer = /^Bearer +(\S+) *$/i;
+const touch_interval_ms = 60_000;
+
+const refusals = {
+  key: 'The personal API key in the Authorization header is unknown, expired or revoked.',
+  session: 'The session has ended: sign in again.',
+};
+
+/**
+ * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key or session; a credential of the wrong form or with a wrong checksum is
+ * refused without a look at the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a change from another site.
+ */
+export async function authenticate(
+  context: HttpContext,
+  findAccess: AccessFinder,
+  request: FastifyRequest,
+  target: Target,
+): Promise<Found> {
+  const shown = credentialOf(request);
+  if (shown.kind === 'session') refuseCrossSite(context, request);
+  const found = shown.isWellFormed
+    ? await findAccess(
+        { kind: shown.kind, hash: context.secrets.hash(shown.text) },
+        target,
+        isoInstant(context.clock.now()),
+      )
+    : undefined;
+  if (found === undefined || (await isStale(context, found)))
+    throw unauthenticated('authentication_failed', refusals[shown.kind]);
+  touch(context, found);
+  return found;
+}
+
+type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
+
+/** The key in the `Authorization` header or the token in the session's cookie; throws 401 without one and 400 with both. */
+function credentialOf(request: FastifyRequest): Shown {
+  const { authorization } = request.headers;
+  const token = sessionTokenOf(request);
+  if (authorization !== undefined && token !== undefined) throw twoCredentials();
+  if (token !== undefined)
+    return { kind: 'session', text: token, isWellFormed: isWellFormedSessionToken(token) };
+  const key = bearer.exec(authorization ?? '')?.[1];
+  if (key === undefined)
+    throw unauthenticated(
+      'not_authenticated',
+      'Send a personal API key in the header "Authorization: Bearer <key>", or sign in.',
+    );
+  return { kind: 'key', text: key, isWellFormed: isWellFormedApiKey(key) };
+}
+
+/** Does the request show a key or a session at all? */
+export function showsCredential(request: FastifyRequest): boolean {
+  return request.headers.authorization !== undefined || sessionTokenOf(request) !== undefined;
+}
+
+/** Moves `last_used_at`, at most once a minute and not in the request's way. */
+function touch(context: HttpContext, found: Found): void {
+  const now = context.clock.now();
+  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) < touch_interval_ms)
+    return;
+  const [moment, before] = [isoInstant(now), isoInstant(now - touch_interval_ms)];
+  // Requests that arrive together would each see the old instant; the condition lets one of them move it.
+  const moved =
+    found.key_id !== null
+      ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz WHERE id = ${found.key_id} AND (last_used_at IS NULL OR last_used_at <= ${before}::timestamptz)`
+      : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz WHERE id = ${found.session_id} AND last_used_at <= ${before}::timestamptz`;
+  context.db
+    .run(moved)
+    .catch((error: unknown) => context.log.warn({ err: error }, 'last_used_at could not be moved'));
+}

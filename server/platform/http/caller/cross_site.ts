@@ -1,0 +1,32 @@
+import type { FastifyRequest } from 'fastify';
+import type { HttpContext } from '../context.ts';
+import { forbidden } from '../errors.ts';
+
+const safe_methods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Throws 403 when a browser says that a page of another site sends this change. Every browser sends `Sec-Fetch-Site` or `Origin` with it; a client that sends neither is
+ * no browser and carries no cookies of somebody else. The cookie's SameSite is the second wall.
+ */
+export function refuseCrossSite(
+  context: Pick<HttpContext, 'config'>,
+  request: FastifyRequest,
+): void {
+  if (safe_methods.has(request.method)) return;
+  const { origin } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const own =
+    site === undefined
+      ? origin === undefined || isOwn(context, request, origin)
+      : site === 'same-origin' || site === 'none';
+  if (!own) throw forbidden('A page of another site may not change anything here.');
+}
+
+function isOwn(
+  context: Pick<HttpContext, 'config'>,
+  request: FastifyRequest,
+  origin: string,
+): boolean {
+  if (origin === new URL(context.config.public_url).origin) return true;
+  return URL.canParse(origin) && new URL(origin).host === request.headers.host;
+}

@@ -1,0 +1,128 @@
+import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { targetOf } from './access.ts';
+import type { AccessFinder, Caller, Found, Within } from './access.ts';
+import { authenticate } from './auth.ts';
+import type { HttpContext } from '../context.ts';
+import {
+  ApiError,
+  forbidden,
+  notAcceptable,
+  notFound,
+  secondFactorRequired,
+  throttled,
+} from '../errors.ts';
+import type { Limiter } from '../limits/rate_limit.ts';
+import { rotateToken } from './session.ts';
+import { satisfying } from './scopes.ts';
+import type { Scope } from './scopes.ts';
+
+const level_names = { 1: 'member', 8: 'administrator', 15: 'owner' } as const;
+
+/** The path parameter that names the organization or project of a route. */
+export function targetParameter(url: string, within: Within | undefined): string {
+  const own = `${within}_id`;
+  return url.includes(`:${own}/`) ? own : 'id';
+}
+
+/**
+ * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403, membership 404, level 403, 406. After it `request.caller` is set,
+ * and `request.access` on routes with `within`.
+ */
+export function guard(
+  context: HttpContext,
+  findAccess: AccessFinder,
+  limiter: Limiter,
+  url: string,
+  config: FastifyContextConfig & { scope: Scope | 'any' },
+): onRequestAsyncHookHandler {
+  const { scope, within, level = 1, session = false, media_types = [] } = config;
+  const accepted = scope === 'any' ? undefined : satisfying(scope);
+  const parameter = targetParameter(url, within);
+  return async (request, reply) => {
+    const target =
+      within === undefined
+        ? undefined
+        : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
+    const found = await authenticateCounted(context, findAccess, limiter, request, target);
+    request.caller = found;
+    const budget = limiter.take(limitedSubject(found));
+    if (budget !== undefined) {
+      reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
+      if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+    }
+    if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one)))
+      throw forbidden(`The API key lacks the scope ${scope}.`);
+    if (session && found.session_id === null)
+      throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
+    if (within !== undefined) request.access = accessOf(found, level);
+    if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types))
+      throw notAcceptable();
+    await rotateToken(context, reply, found);
+  };
+}
+
+/** Throws 403 when the member's level is below the wanted one. */
+export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
+  if (own >= wanted) return;
+  throw forbidden(
+    `This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ${own} (${level_names[own]}).`,
+  );
+}
+
+/** Under what a caller's requests are counted: their key, or their session. */
+export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): string {
+  return caller.key_id ?? `session:${caller.session_id}`;
+}
+
+function accessOf(found: Found, level: 1 | 8 | 15) {
+  const { organization_id } = found;
+  if (organization_id === undefined || organization_id === null || found.level === null)
+    throw notFound();
+  if (found.enforce_2fa === true && !found.has_second_factor) throw secondFactorRequired();
+  requireLevel(found.level, level);
+  if (found.team_id === null) return { organization_id, level: found.level };
+  return {
+    organization_id,
+    level: found.level,
+    team_id: found.team_id,
+    timezone: found.timezone ?? 'UTC',
+  };
+}
+
+/** Refused keys and sessions count against the address that they come from, so that nobody tries keys without end. */
+async function authenticateCounted(
+  context: HttpContext,
+  findAccess: AccessFinder,
+  limiter: Limiter,
+  request: FastifyRequest,
+  target: ReturnType<typeof targetOf>,
+): Promise<Found> {
+  try {
+    return await authenticate(context, findAccess, request, target);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    const wait_seconds = limiter.takeRefused(request.ip);
+    throw wait_seconds === undefined ? error : throttled(wait_seconds, {});
+  }
+}
+
+/** True when the `Accept` header takes JSON, as it does when there is none. */
+export function takesJson(accept: string | undefined): boolean {
+  return (
+    accept === undefined ||
+    accept === '*/*' ||
+    accept === '' ||
+    accept === 'application/json' ||
+    takes(accept, json_ranges)
+  );
+}
+
+const json_ranges = ['*/*', 'application/*', 'application/json', 'application/problem+json'];
+
+function takes(accept: string | undefined, ranges: readonly string[]): boolean {
+  return (accept ?? '').split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !refused && ranges.includes(type);
+  });
+}

@@ -1,0 +1,115 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../clock.ts';
+import type { Found } from './access.ts';
+import { randomBase62 } from './api_key.ts';
+import type { HttpContext } from '../context.ts';
+
+/** A session ends this long after sign-in, whatever is done with it: 30 days. */
+export const session_lifetime_ms = 30 * 24 * 3_600_000;
+/** A session that is not used for this long has ended: 7 days. */
+export const session_idle_ms = 7 * 24 * 3_600_000;
+/** A token is replaced by a new one at the first use after this time: a day. */
+const token_lifetime_ms = 24 * 3_600_000;
+/** So long the token before it is taken beside the new one; after that only a thief would show it. */
+const token_overlap_ms = 60_000;
+
+const well_formed = /^sls_[0-9A-Za-z]{43}$/;
+
+/** A new session's token: `sls_` and 43 base-62 characters of 256 random bits. */
+export function makeSessionToken(): string {
+  return `sls_${randomBase62()}`;
+}
+
+/** Can the text be a session's token at all? */
+export function isWellFormedSessionToken(text: string): boolean {
+  return well_formed.test(text);
+}
+
+function isSecure(public_url: string): boolean {
+  return public_url.startsWith('https:');
+}
+
+/** Over https the name's prefix makes browsers keep the cookie to this host and to https. */
+function cookieName(public_url: string): string {
+  return isSecure(public_url) ? '__Host-sluice_session' : 'sluice_session';
+}
+
+/**
+ * The token in the request's cookie. Over https the name without the prefix does not count: any other host of the domain can set it, and so sign a browser in to an account that is not its
+ * owner's.
+ */
+export function sessionTokenOf(request: FastifyRequest): string | undefined {
+  return request.cookies[cookieName(request.server.context.config.public_url)];
+}
+
+/** Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites but for plain links, over https only where the server's address is. */
+export function setSessionCookie(
+  context: Pick<HttpContext, 'config'>,
+  reply: FastifyReply,
+  token: string,
+  expires_at_ms: number,
+): void {
+  const { public_url } = context.config;
+  void reply.setCookie(cookieName(public_url), token, {
+    ...attributes,
+    secure: isSecure(public_url),
+    expires: new Date(expires_at_ms),
+  });
+}
+
+/** Takes the cookie out of the browser. */
+export function clearSessionCookie(
+  context: Pick<HttpContext, 'config'>,
+  reply: FastifyReply,
+): void {
+  const { public_url } = context.config;
+  void reply.clearCookie(cookieName(public_url), { ...attributes, secure: isSecure(public_url) });
+}
+
+const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
+
+/**
+ * True for a session that is no longer to be taken: unused for too long, or shown with a token that was replaced a while ago. The latter means that two hold it, so the session
+ * ends for both.
+ */
+export async function isStale(
+  context: Pick<HttpContext, 'db' | 'clock' | 'log'>,
+  found: Found,
+): Promise<boolean> {
+  if (found.session_id === null) return false;
+  const now = context.clock.now();
+  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) > session_idle_ms)
+    return true;
+  if (
+    !found.is_previous_token ||
+    now - Date.parse(found.token_created_at ?? '') <= token_overlap_ms
+  )
+    return false;
+  await context.db.run(sql`DELETE FROM sessions WHERE id = ${found.session_id}`);
+  context.log.warn(
+    { session_id: found.session_id, user_id: found.user_id },
+    'a session was shown with a token that had been replaced; it was ended',
+  );
+  return true;
+}
+
+/** Replaces a token that is a day old, and gives the new one to the browser with this answer. Of requests that race one replaces it. */
+export async function rotateToken(
+  context: HttpContext,
+  reply: FastifyReply,
+  found: Found,
+): Promise<void> {
+  const now = context.clock.now();
+  if (
+    found.session_id === null ||
+    found.is_previous_token ||
+    now - Date.parse(found.token_created_at ?? '') < token_lifetime_ms
+  )
+    return;
+  const token = makeSessionToken();
+  const row = await context.db.row<{ expires_at: string }>(sql`
+    UPDATE sessions SET previous_token_hash = token_hash, token_hash = ${context.secrets.hash(token)}, token_created_at = ${isoInstant(now)}::timestamptz
+    WHERE id = ${found.session_id} AND token_created_at = ${found.token_created_at}::timestamptz RETURNING expires_at`);
+  if (row !== undefined) setSessionCookie(context, reply, token, Date.parse(row.expires_at));
+}

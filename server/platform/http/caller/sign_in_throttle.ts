@@ -1,0 +1,107 @@
+import type { FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
+import { forgetAttempts, takeAttempt, takeBackAttempt } from '../../attempts.ts';
+import type { AttemptPolicy } from '../../attempts.ts';
+import { PasswordsBusyError } from '../../passwords/password.ts';
+import { throttled } from '../errors.ts';
+
+const tries_of_account: AttemptPolicy = { free: 5, pause_seconds_min: 2, pause_seconds_max: 900 };
+const tries_of_address: AttemptPolicy = { free: 20, pause_seconds_min: 2, pause_seconds_max: 900 };
+const mails_of_account: AttemptPolicy = { free: 3, pause_seconds_min: 60, pause_seconds_max: 3600 };
+const mails_of_address: AttemptPolicy = {
+  free: 20,
+  pause_seconds_min: 60,
+  pause_seconds_max: 3600,
+};
+
+/** What mails are counted for: links to choose a new password apart from all others, because anybody can ask for those, of an address that has an account as of one that has none. */
+type MailKind = 'reset' | 'mail';
+
+/**
+ * Counts a try of a password or code, then does `work`, which is to call `held` as soon as the proof was right. Such a try is given back to account and address, whatever comes after,
+ * and so is one that the server was too busy to look at; every other one stays a failure, and none ends a series. `account` is the e-mail address as it is compared, whether an account
+ * has it or not. Throws 429 with the seconds to wait when too many failed before it, for this account or from this address.
+ */
+export async function countTry<Result>(
+  request: FastifyRequest,
+  account: string,
+  work: (held: () => void) => Promise<Result>,
+): Promise<Result> {
+  const { context } = request.server;
+  const [by_account, by_address] = [
+    accountSubject(request, 'try', account),
+    `try from ${addressOf(request.ip)}`,
+  ];
+  // The address comes first: one that has to wait must not be able to make an account wait.
+  await take(request, by_address, tries_of_address);
+  try {
+    await take(request, by_account, tries_of_account);
+  } catch (error) {
+    // Nothing is tried, so it does not count.
+    await takeBackAttempt(context, by_address);
+    throw error;
+  }
+  let isFailure = true;
+  try {
+    return await work(() => (isFailure = false));
+  } catch (error) {
+    if (error instanceof PasswordsBusyError) isFailure = false;
+    throw error;
+  } finally {
+    if (!isFailure) await giveBack(request, [by_account, by_address]);
+  }
+}
+
+/** Counts a mail that the request asks for. `account` is as in `countTry`. Throws 429 when the account had too many of this kind, or the address that asks too many of any. */
+export async function countMail(
+  request: FastifyRequest,
+  kind: MailKind,
+  account: string,
+): Promise<void> {
+  await take(request, `mail from ${addressOf(request.ip)}`, mails_of_address);
+  await take(request, accountSubject(request, kind, account), mails_of_account);
+}
+
+/** Ends the series of failed tries of an account, because its owner has proved themselves with all that it takes. */
+export async function forgiveTries(request: FastifyRequest, account: string): Promise<void> {
+  await forgetAttempts(request.server.context, accountSubject(request, 'try', account));
+}
+
+/** The address whose owner is slowed: an IPv6 network of 64 bits belongs to one. An IPv4 address counts as such, however it is written. */
+export function addressOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6
+    ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`
+    : address.toString();
+}
+
+function accountSubject(
+  { server }: FastifyRequest,
+  kind: 'try' | MailKind,
+  account: string,
+): string {
+  return `${kind} on ${server.context.secrets.hash(`account ${account}`).toString('base64url')}`;
+}
+
+/** Never throws: the work may be done and committed, so a fault goes to the server's log. */
+async function giveBack(request: FastifyRequest, subjects: string[]): Promise<void> {
+  const { context } = request.server;
+  try {
+    for (const subject of subjects) await takeBackAttempt(context, subject);
+  } catch (error) {
+    context.log.warn(
+      { err: error, request_id: request.id },
+      'a try that was no failure could not be given back',
+    );
+  }
+}
+
+async function take(
+  request: FastifyRequest,
+  subject: string,
+  policy: AttemptPolicy,
+): Promise<void> {
+  const wait_seconds = await takeAttempt(request.server.context, subject, policy);
+  if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
+}

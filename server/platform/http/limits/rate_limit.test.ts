@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import { sweep } from '../housekeeping.ts';
+import { openLimiter } from './rate_limit.ts';
+import { roll, used, waitSeconds } from './rate_window.ts';
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+let now = start;
+const clock = { now: () => now };
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock },
+    config: { rate_limit_per_minute: 5, rate_limit_per_hour: 12 },
+  });
+});
+after(() => harness.close());
+
+const path = '/api/organizations/@current/';
+
+test('headers say what is left; the request over the limit is 429 with the seconds to wait, after which one passes', async () => {
+  const { key } = await harness.newOrganization();
+  const first = await harness.request('GET', path, { key });
+  assert.equal(first.headers['ratelimit-policy'], '"minute";q=5;w=60, "hour";q=12;w=3600');
+  assert.equal(first.headers['ratelimit'], '"minute";r=4;t=60, "hour";r=11;t=3600');
+  for (let count = 0; count < 4; count += 1)
+    assert.equal((await harness.request('GET', path, { key })).status, 200);
+  const refused = await harness.request('GET', path, { key });
+  assert.equal(refused.status, 429);
+  assert.equal(refused.body.type, 'throttled_error');
+  assert.equal(refused.headers['ratelimit'], '"minute";r=0;t=72, "hour";r=7;t=3600');
+  const wait = Number(refused.headers['retry-after']);
+  now += wait * 1000 - 1000;
+  assert.equal((await harness.request('GET', path, { key })).status, 429);
+  now += 1000;
+  assert.equal((await harness.request('GET', path, { key })).status, 200);
+});
+
+test('the limit slides: a burst at the end of one minute counts in the next', async () => {
+  now = start + 7_200_000 + 59_000;
+  const { key } = await harness.newOrganization();
+  for (let count = 0; count < 5; count += 1)
+    assert.equal((await harness.request('GET', path, { key })).status, 200);
+  now += 2_000;
+  assert.equal((await harness.request('GET', path, { key })).status, 429);
+});
+
+test('the hour has its limit too', async () => {
+  now = start + 3 * 3_600_000 * 2;
+  const { key } = await harness.newOrganization();
+  let passed = 0;
+  for (let count = 0; count < 30; count += 1) {
+    if ((await harness.request('GET', path, { key })).status === 200) passed += 1;
+    now += 30_000;
+  }
+  assert.equal(passed, 12);
+});
+
+test('304 answers are free, and a 429 comes before the scope is looked at', async () => {
+  now = start + 24 * 3_600_000;
+  const { user, key } = await harness.newOrganization();
+  const { headers } = await harness.request('GET', path, { key });
+  for (let count = 0; count < 20; count += 1)
+    assert.equal(
+      (await harness.request('GET', path, { key, headers: { 'if-none-match': headers['etag']! } }))
+        .status,
+      304,
+    );
+  assert.match((await harness.request('GET', path, { key })).headers['ratelimit']!, /"minute";r=3/);
+  const narrow = await harness.newKey(user, { scopes: ['event:write'] });
+  for (let count = 0; count < 5; count += 1)
+    assert.equal((await harness.request('GET', path, { key: narrow })).status, 403);
+  assert.equal((await harness.request('GET', path, { key: narrow })).status, 429);
+});
+
+test('refused keys are limited per address, and a right key from there still works', async () => {
+  now = start + 48 * 3_600_000;
+  const statuses = new Set<number>();
+  for (let count = 0; count < 25; count += 1)
+    statuses.add((await harness.request('GET', path, { key: 'slk_wrong' })).status);
+  assert.deepEqual([...statuses], [401, 429]);
+  const { key } = await harness.newOrganization();
+  assert.equal((await harness.request('GET', path, { key })).status, 200);
+});
+
+test('two processes share one limit within a synchronisation', async () => {
+  now = start + 72 * 3_600_000;
+  const limits = { per_minute: 10, per_hour: 0 };
+  const [one, two] = [
+    openLimiter(harness.deps.db, clock, limits),
+    openLimiter(harness.deps.db, clock, limits),
+  ];
+  for (let count = 0; count < 4; count += 1) one.take('shared');
+  for (let count = 0; count < 4; count += 1) two.take('shared');
+  await one.synchronise();
+  await two.synchronise();
+  assert.equal(two.take('shared')?.remaining, '"minute";r=1;t=60');
+  await two.synchronise();
+  one.take('shared');
+  await one.synchronise();
+  assert.equal(one.take('shared')?.wait_seconds !== undefined, true);
+  now += 60_000;
+  const three = openLimiter(harness.deps.db, clock, limits);
+  three.take('shared');
+  await three.synchronise();
+  assert.notEqual(three.take('shared')?.wait_seconds, undefined);
+  now += 4 * 3_600_000;
+  await sweep(harness.deps);
+  assert.equal((await harness.deps.db.text('SELECT 1 FROM rate_counts')).rowCount, 0);
+});
+
+test('0 is off', () => {
+  assert.equal(
+    openLimiter(harness.deps.db, clock, { per_minute: 0, per_hour: 0 }).take('x'),
+    undefined,
+  );
+});
+
+test('the wait that is told is never too short, and never longer than two windows', () => {
+  const policy = { name: 'minute', requests_max: 10, window_seconds: 60 };
+  for (let previous = 0; previous <= 10; previous += 1) {
+    for (let current = 0; current <= 10; current += 1) {
+      for (let second = 0; second < 60; second += 7) {
+        const at = start + second * 1000;
+        const counter = { index: Math.floor(at / 60_000), previous, current };
+        if (used(counter, policy, at) + 1 <= 10) continue;
+        const wait = waitSeconds(counter, policy, at);
+        assert.ok(wait >= 1 && wait <= 120);
+        const later = at + wait * 1000;
+        roll(counter, Math.floor(later / 60_000));
+        assert.ok(
+          used(counter, policy, later) + 1 <= 10 + 1e-4,
+          `${previous} ${current} ${second}`,
+        );
+      }
+    }
+  }
+});

@@ -1,0 +1,141 @@
+import sql from 'sql-template-tag';
+import type { Clock } from '../../clock.ts';
+import { isoInstant } from '../../clock.ts';
+import type { Database } from '../../postgres/database.ts';
+import { resetSeconds, roll, used, waitSeconds, windowIndex } from './rate_window.ts';
+import type { Counter, Policy } from './rate_window.ts';
+
+/** What is left to a caller: header values (IETF draft `RateLimit` fields) and, when the request is refused, the seconds to wait. */
+export type Budget = { policy: string; remaining: string; wait_seconds: number | undefined };
+
+/** Counts requests per subject in sliding windows that all API processes share, at most about a second apart. */
+export type Limiter = {
+  /** Counts one request of a key and says what is left; undefined when limits are off. A refused request is not counted. */
+  take(subject: string): Budget | undefined;
+  /** Takes one counted request back: a 304 is free. */
+  refund(subject: string): void;
+  /** Counts one refused authentication of an address; the seconds to wait once there were too many. */
+  takeRefused(address: string): number | undefined;
+  /** Sends what was counted to the store and takes over what other processes counted. Called once a second, and by tests. */
+  synchronise(): Promise<void>;
+};
+
+type Pending = { subject: string; window_seconds: number; index: number; requests: number };
+type Synchronised = {
+  subject: string;
+  window_seconds: number;
+  window_start: string;
+  requests: number;
+  previous: number;
+};
+
+/** Refused authentications per address and minute, as a multiple of the limit per key. */
+const refused_factor = 4;
+
+/** Makes the limiter of one process. A limit of 0 is off. */
+export function openLimiter(
+  db: Database,
+  clock: Clock,
+  limits: { per_minute: number; per_hour: number },
+): Limiter {
+  const policies = [
+    { name: 'minute', requests_max: limits.per_minute, window_seconds: 60 },
+    { name: 'hour', requests_max: limits.per_hour, window_seconds: 3600 },
+  ].filter((policy) => policy.requests_max > 0);
+  const refused = policies
+    .filter((policy) => policy.name === 'minute')
+    .map((policy) => ({ ...policy, requests_max: policy.requests_max * refused_factor }));
+  const policyHeader = policies
+    .map((policy) => `"${policy.name}";q=${policy.requests_max};w=${policy.window_seconds}`)
+    .join(', ');
+  const counts = openCounts(db, clock);
+  return {
+    take(subject) {
+      if (policies.length === 0) return undefined;
+      const now = clock.now();
+      const wait_seconds = counts.take(subject, policies, now);
+      return {
+        policy: policyHeader,
+        remaining: policies.map((policy) => counts.remaining(subject, policy, now)).join(', '),
+        wait_seconds,
+      };
+    },
+    refund: (subject) => counts.add(subject, policies, clock.now(), -1),
+    takeRefused: (address) => counts.take(`address:${address}`, refused, clock.now()),
+    synchronise: () => counts.synchronise(),
+  };
+}
+
+function openCounts(db: Database, clock: Clock) {
+  const counters = new Map<string, Counter>();
+  let pending = new Map<string, Pending>();
+
+  function counterOf(subject: string, window_seconds: number, now: number): Counter {
+    const key = `${window_seconds} ${subject}`;
+    const index = windowIndex(now, window_seconds);
+    let counter = counters.get(key);
+    if (counter === undefined) counters.set(key, (counter = { index, previous: 0, current: 0 }));
+    roll(counter, index);
+    return counter;
+  }
+  function add(subject: string, policies: Policy[], now: number, requests: number): void {
+    for (const { window_seconds } of policies) {
+      const counter = counterOf(subject, window_seconds, now);
+      counter.current = Math.max(0, counter.current + requests);
+      const key = `${window_seconds} ${subject} ${counter.index}`;
+      const entry = pending.get(key);
+      if (entry === undefined)
+        pending.set(key, { subject, window_seconds, index: counter.index, requests });
+      else entry.requests += requests;
+    }
+  }
+  function take(subject: string, policies: Policy[], now: number): number | undefined {
+    let wait: number | undefined;
+    for (const policy of policies) {
+      const counter = counterOf(subject, policy.window_seconds, now);
+      if (used(counter, policy, now) + 1 > policy.requests_max)
+        wait = Math.max(wait ?? 0, waitSeconds(counter, policy, now));
+    }
+    if (wait === undefined) add(subject, policies, now, 1);
+    return wait;
+  }
+  function remaining(subject: string, policy: Policy, now: number): string {
+    const counter = counterOf(subject, policy.window_seconds, now);
+    const left = Math.max(0, Math.floor(policy.requests_max - used(counter, policy, now)));
+    // With nothing left it is the time until one more request fits, as Retry-After says it.
+    return `"${policy.name}";r=${left};t=${left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now)}`;
+  }
+  async function synchronise(): Promise<void> {
+    const now = clock.now();
+    for (const [key, counter] of counters)
+      if (counter.index < windowIndex(now, Number.parseInt(key, 10)) - 1) counters.delete(key);
+    if (pending.size === 0) return;
+    const sent = [...pending.values()];
+    pending = new Map();
+    for (const row of await send(db, sent)) {
+      const counter = counterOf(row.subject, row.window_seconds, now);
+      const index = windowIndex(Date.parse(row.window_start), row.window_seconds);
+      if (counter.index !== index) continue;
+      counter.current =
+        row.requests +
+        (pending.get(`${row.window_seconds} ${row.subject} ${index}`)?.requests ?? 0);
+      counter.previous = Math.max(counter.previous, row.previous);
+    }
+  }
+  return { add, take, remaining, synchronise };
+}
+
+/** Adds the counts in one statement. Rows are locked in one order by every process, so two of them cannot block each other for good. */
+async function send(db: Database, entries: Pending[]): Promise<Synchronised[]> {
+  return db.rows<Synchronised>(sql`
+    WITH sent AS (
+      INSERT INTO rate_counts (subject, window_seconds, window_start, requests)
+      SELECT * FROM unnest(${entries.map((entry) => entry.subject)}::text[], ${entries.map((entry) => entry.window_seconds)}::integer[],
+        ${entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000))}::timestamptz[], ${entries.map((entry) => entry.requests)}::integer[]) AS entry
+      ORDER BY 1, 2, 3
+      ON CONFLICT (subject, window_seconds, window_start) DO UPDATE SET requests = greatest(0, rate_counts.requests + EXCLUDED.requests)
+      RETURNING subject, window_seconds, window_start, requests)
+    SELECT sent.*, coalesce(previous.requests, 0) AS previous FROM sent
+    LEFT JOIN rate_counts previous ON previous.subject = sent.subject AND previous.window_seconds = sent.window_seconds
+      AND previous.window_start = sent.window_start - make_interval(secs => sent.window_seconds)`);
+}

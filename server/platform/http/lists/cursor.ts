@@ -1,0 +1,161 @@
+import type { FastifyRequest } from 'fastify';
+import sql, { empty, raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { isUuid } from '../caller/access.ts';
+import { invalid } from '../errors.ts';
+import { nullable } from '../../nullable.ts';
+import { linkTo } from './pagination.ts';
+import { query } from './query.ts';
+import { isInstant } from '../bodies/validator.ts';
+
+const default_limit = 100;
+const limit_max = 1000;
+
+/** One page of a keyset: the order, where it begins and in which direction it is read. */
+export type Keyset = {
+  column: string;
+  type: KeysetType;
+  descending: boolean;
+  backwards: boolean;
+  from: { value: string | number; id: string } | undefined;
+  limit: number;
+};
+
+/** What the columns hold that a list is ordered by. */
+export type KeysetType = 'timestamptz' | 'bigint';
+
+/** The query parameters of a cursor list that can be ordered by these columns. */
+export function cursorQuery(columns: readonly string[]) {
+  return Type.Object({
+    cursor: Type.Optional(
+      Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' }),
+    ),
+    ordering: Type.Optional(
+      Type.Enum(
+        columns.flatMap((column) => [column, `-${column}`]),
+        { description: 'Field to order by; "-" before it for the newest first.' },
+      ),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.`,
+      }),
+    ),
+  });
+}
+
+/** The schema of a cursor list of some resource. */
+export function cursorPageOf<Schema extends TSchema>(item: Schema) {
+  return Type.Object({
+    next: nullable(Type.String({ format: 'uri', description: 'The next page; null on the last.' })),
+    previous: nullable(
+      Type.String({ format: 'uri', description: 'The page before; null on the first.' }),
+    ),
+    results: Type.Array(item),
+  });
+}
+
+/** The page that a request asks for, in the order asked or else by the first column, newest first. Throws 400 for a broken cursor or an unknown order. */
+export function keysetAsked(
+  request: FastifyRequest,
+  columns: readonly string[],
+  type: KeysetType = 'timestamptz',
+): Keyset {
+  const asked = query(request, cursorQuery(columns));
+  const ordering = asked.ordering ?? `-${columns[0]}`;
+  const descending = ordering.startsWith('-');
+  const position =
+    asked.cursor === undefined ? undefined : readCursor(asked.cursor, ordering, type);
+  return {
+    column: descending ? ordering.slice(1) : ordering,
+    type,
+    descending,
+    backwards: position?.backwards ?? false,
+    from: position,
+    limit: Math.min(asked.limit ?? default_limit, limit_max),
+  };
+}
+
+/** The condition that a row lies behind the cursor, to be put after WHERE ... AND; true without a cursor. Leans on an index over (column, id). */
+export function keysetCondition(keyset: Keyset): Sql {
+  if (keyset.from === undefined) return sql`true`;
+  const before = keyset.descending !== keyset.backwards;
+  return sql`(${columnSql(keyset)}, id) ${before ? sql`<` : sql`>`} (${keyset.from.value}::${raw(keyset.type)}, ${keyset.from.id}::uuid)`;
+}
+
+/** ORDER BY and LIMIT of the page: one row more than the page has, which tells whether there is another page. */
+export function keysetOrder(keyset: Keyset): Sql {
+  const direction = keyset.descending !== keyset.backwards ? sql`DESC` : empty;
+  return sql`ORDER BY ${columnSql(keyset)} ${direction}, id ${direction} LIMIT ${keyset.limit + 1}`;
+}
+
+/** The envelope around the rows that the statement with `keysetOrder` gave. Rows inserted meanwhile move nothing on the pages that follow. */
+export function answerKeyset<Row extends { id: string }>(
+  request: FastifyRequest,
+  keyset: Keyset,
+  found: Row[],
+) {
+  const hasMore = found.length > keyset.limit;
+  const results = found.slice(0, keyset.limit);
+  if (keyset.backwards) results.reverse();
+  const link = (row: Row | undefined, backwards: boolean) =>
+    row === undefined ? null : linkTo(request, { cursor: writeCursor(keyset, row, backwards) });
+  return {
+    next: keyset.backwards || hasMore ? link(results.at(-1), false) : null,
+    previous: (keyset.backwards ? hasMore : keyset.from !== undefined)
+      ? link(results[0], true)
+      : null,
+    results,
+  };
+}
+
+function columnSql(keyset: Keyset): Sql {
+  return raw(`"${keyset.column}"`);
+}
+
+function writeCursor(keyset: Keyset, row: { id: string }, backwards: boolean): string {
+  const value = (row as Record<string, unknown>)[keyset.column];
+  return Buffer.from(
+    JSON.stringify([`${keyset.descending ? '-' : ''}${keyset.column}`, value, row.id, backwards]),
+  ).toString('base64url');
+}
+
+function readCursor(
+  text: string,
+  ordering: string,
+  type: KeysetType,
+): { value: string | number; id: string; backwards: boolean } {
+  const broken = invalid(
+    'cursor',
+    'invalid_input',
+    'This cursor is broken or belongs to another order: start again without it.',
+  );
+  let parts: unknown;
+  // What decodes but was not written like this has been tampered with or cut.
+  if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    throw broken;
+  }
+  if (!Array.isArray(parts) || parts.length !== 4) throw broken;
+  const [order, value, id, backwards] = parts as unknown[];
+  if (
+    order !== ordering ||
+    !isKeyOf(type, value) ||
+    typeof id !== 'string' ||
+    !isUuid(id) ||
+    typeof backwards !== 'boolean'
+  )
+    throw broken;
+  return { value, id, backwards };
+}
+
+function isKeyOf(type: KeysetType, value: unknown): value is string | number {
+  return type === 'bigint'
+    ? Number.isSafeInteger(value)
+    : typeof value === 'string' && isInstant(value);
+}

@@ -1,0 +1,97 @@
+import type { FastifyRequest } from 'fastify';
+import type { Sql } from 'sql-template-tag';
+import { Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import type { Queryable } from '../../postgres/database.ts';
+import { nullable } from '../../nullable.ts';
+import { query } from './query.ts';
+
+const default_limit = 100;
+const limit_max = 1000;
+const offset_max = 2_147_483_647;
+
+/** The query parameters of every offset list. */
+export const PageQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.`,
+    }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: offset_max,
+      description: 'Results to leave out at the beginning; default 0.',
+    }),
+  ),
+});
+
+/** The part of a list that is asked for. */
+export type Page = { limit: number; offset: number };
+
+const link = (description: string) => nullable(Type.String({ format: 'uri', description }));
+
+/** The schema of an offset list of some resource. */
+export function pageOf<Schema extends TSchema>(item: Schema) {
+  return Type.Object({
+    count: Type.Integer({ description: 'Number of all results.' }),
+    next: link('The next page; null on the last.'),
+    previous: link('The page before; null on the first.'),
+    results: Type.Array(item),
+  });
+}
+
+/** The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in range. */
+export function pageAsked(request: FastifyRequest): Page {
+  const { limit = default_limit, offset = 0 } = query(request, PageQuery);
+  return { limit: Math.min(limit, limit_max), offset };
+}
+
+/**
+ * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count` selects `count`. Guarantee: the count is asked for only
+ * where the page itself does not tell it, so a short list is one round trip.
+ */
+export async function answerPage<Row>(
+  request: FastifyRequest,
+  db: Queryable,
+  rows: (page: Page) => Sql,
+  count: () => Sql,
+) {
+  const page = pageAsked(request);
+  const results = await db.rows<Row>(rows(page));
+  const told = results.length < page.limit && (results.length > 0 || page.offset === 0);
+  const total = told
+    ? page.offset + results.length
+    : ((await db.row<{ count: number }>(count()))?.count ?? 0);
+  return pageAnswer(request, page, total, results);
+}
+
+/** The envelope around rows that were found otherwise. */
+export function pageAnswer<Row>(
+  request: FastifyRequest,
+  page: Page,
+  count: number,
+  results: Row[],
+) {
+  const { limit, offset } = page;
+  const next = offset + limit < count ? linkTo(request, { limit, offset: offset + limit }) : null;
+  const previous =
+    offset > 0 ? linkTo(request, { limit, offset: Math.max(0, offset - limit) }) : null;
+  return { count, next, previous, results };
+}
+
+/** The absolute URL of this request with some query parameters replaced (undefined removes one) and the others kept. */
+export function linkTo(
+  request: FastifyRequest,
+  changes: Record<string, string | number | undefined>,
+): string {
+  // A request line may hold a whole URL; only its path and query are ours.
+  const path = request.url.replace(/^[a-z]+:\/\/[^/]*/i, '');
+  const url = new URL(`${request.server.context.config.public_url}${path}`);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) url.searchParams.delete(name);
+    else url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}
